@@ -1,0 +1,1 @@
+"""How a query runs: automata, their compilers and their evaluators."""

@@ -1,0 +1,1 @@
+"""Complex event automata (tods21, section 5)."""

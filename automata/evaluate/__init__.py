@@ -1,0 +1,1 @@
+"""Evaluation of automata over streams (tods21, section 9)."""

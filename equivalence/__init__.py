@@ -1,0 +1,1 @@
+"""Are two things the same? Generation, comparison, shrinking, decision."""

@@ -1,0 +1,1 @@
+"""Complex event logic: Grez, Riveros, Ugarte, Vansummeren, TODS 2021 (cited as tods21)."""

@@ -1,0 +1,303 @@
+"""The syntax of CEL: tods21, Figure 2, with the selection strategies of section 7 and the sugar of section 4.
+
+The letters used for these trees, here and in every module of this package:
+    phi  a formula          R  an event type        A, B  variables        L  a set of variables
+Two trees are equal if they are the same formula; where in a text they stood does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, assert_never
+
+from cerify.semantics.errors import Span
+from cerify.semantics.predicates import Predicate
+
+Unit = Literal["second", "minute", "hour", "day"]
+
+
+@dataclass(frozen=True)
+class _Node:
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+# --- filter conditions ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Every(_Node):
+    """A[p]: every event of A satisfies p, the second-order extension of a tuple predicate (Definition 4.1)."""
+
+    variable: str
+    predicate: Predicate
+
+
+@dataclass(frozen=True)
+class Correlated(_Node):
+    """A predicate across events: each mention A.x ranges over the events of A on its own (section 4, sugar)."""
+
+    predicate: Predicate
+
+
+@dataclass(frozen=True)
+class Named(_Node):
+    """name(A, B): a CEL predicate over sets of events that the user has registered."""
+
+    name: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Conjunction(_Node):
+    """Both conditions; phi FILTER (c AND d) is (phi FILTER c) FILTER d."""
+
+    left: Condition
+    right: Condition
+
+
+@dataclass(frozen=True)
+class Disjunction(_Node):
+    """Either condition; phi FILTER (c OR d) is (phi FILTER c) OR (phi FILTER d)."""
+
+    left: Condition
+    right: Condition
+
+
+Atom: TypeAlias = Every | Correlated | Named
+Condition: TypeAlias = Atom | Conjunction | Disjunction
+
+# --- formulas ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Event(_Node):
+    """R: one event of type R, bound to the variable R."""
+
+    type: str
+
+
+@dataclass(frozen=True)
+class In(_Node):
+    """phi IN A: A is bound to all that phi matched."""
+
+    phi: Formula
+    variable: str
+
+
+@dataclass(frozen=True)
+class Filter(_Node):
+    """phi FILTER condition."""
+
+    phi: Formula
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class Seq(_Node):
+    """phi ; phi: non-contiguous sequencing."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True)
+class Plus(_Node):
+    """phi+: non-contiguous iteration."""
+
+    phi: Formula
+
+
+@dataclass(frozen=True)
+class ContiguousSeq(_Node):
+    """phi : phi: contiguous sequencing."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True)
+class ContiguousPlus(_Node):
+    """phi:+: contiguous iteration."""
+
+    phi: Formula
+
+
+@dataclass(frozen=True)
+class Project(_Node):
+    """PROJECT[L](phi): only the variables of L are kept."""
+
+    variables: frozenset[str]
+    phi: Formula
+
+
+@dataclass(frozen=True)
+class Start(_Node):
+    """START(phi): the match begins where the interval does."""
+
+    phi: Formula
+
+
+@dataclass(frozen=True)
+class Or(_Node):
+    """phi OR phi: disjunction."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True)
+class And(_Node):
+    """phi AND phi: conjunction, the same valuation on both sides."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True)
+class All(_Node):
+    """phi ALL phi: interleaved conjunction."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True)
+class Unless(_Node):
+    """phi UNLESS phi: guarded negation."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True)
+class Strict(_Node):
+    """STRICT(phi): only valuations whose support is an interval (section 7.1)."""
+
+    phi: Formula
+
+
+@dataclass(frozen=True)
+class Next(_Node):
+    """NXT(phi): only valuations whose support is the greatest in the order next (section 7.1)."""
+
+    phi: Formula
+
+
+@dataclass(frozen=True)
+class Last(_Node):
+    """LAST(phi): only valuations whose support is the greatest in the order last (section 7.1)."""
+
+    phi: Formula
+
+
+@dataclass(frozen=True)
+class Max(_Node):
+    """MAX(phi): only valuations whose support is maximal under inclusion (section 7.1)."""
+
+    phi: Formula
+
+
+@dataclass(frozen=True)
+class EventWindow:
+    """A window of this many events."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """A window of this long on the events' time."""
+
+    amount: int | float
+    unit: Unit
+
+
+@dataclass(frozen=True)
+class AttributeWindow:
+    """A window of this width on an attribute."""
+
+    width: int | float
+    attribute: str
+
+
+Window: TypeAlias = EventWindow | TimeWindow | AttributeWindow
+
+
+@dataclass(frozen=True)
+class Within(_Node):
+    """phi WITHIN window: sugar for the filter Q of section 4."""
+
+    phi: Formula
+    window: Window
+
+
+@dataclass(frozen=True)
+class PartitionBy(_Node):
+    """phi PARTITION BY [a]: every event of a match agrees on the attribute."""
+
+    phi: Formula
+    attribute: str
+
+
+Strategy: TypeAlias = Strict | Next | Last | Max
+Formula: TypeAlias = (
+    Event
+    | In
+    | Filter
+    | Seq
+    | Plus
+    | ContiguousSeq
+    | ContiguousPlus
+    | Project
+    | Start
+    | Or
+    | And
+    | All
+    | Unless
+    | Strategy
+    | Within
+    | PartitionBy
+)
+
+
+def children(phi: Formula) -> tuple[Formula, ...]:
+    """The formulas directly below a formula, left to right."""
+    match phi:
+        case Event():
+            return ()
+        case Seq() | ContiguousSeq() | Or() | And() | All() | Unless():
+            return (phi.left, phi.right)
+        case (
+            In() | Filter() | Plus() | ContiguousPlus() | Project() | Start()
+            | Strict() | Next() | Last() | Max() | Within() | PartitionBy()
+        ):  # fmt: skip
+            return (phi.phi,)
+        case _:
+            assert_never(phi)
+
+
+def subformulas(phi: Formula) -> Iterator[Formula]:
+    """All formulas in a formula, itself first."""
+    pending = [phi]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children(node)))
+
+
+def atoms(condition: Condition) -> Iterator[Atom]:
+    """The atoms of a condition, left to right."""
+    match condition:
+        case Conjunction(left, right) | Disjunction(left, right):
+            yield from atoms(left)
+            yield from atoms(right)
+        case Every() | Correlated() | Named():
+            yield condition
+        case _:
+            assert_never(condition)
+
+
+def size(phi: Formula) -> int:
+    """The number of nodes: one for each operator and event type, and one for each atom of a filter."""
+    return sum(len(list(atoms(n.condition))) if isinstance(n, Filter) else 1 for n in subformulas(phi))

@@ -1,0 +1,75 @@
+"""The errors of every phase, each with the place it speaks of where it has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+Code = Literal["parse", "ill_formed", "unsupported", "budget", "input", "internal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of characters of a query's text."""
+
+    start: int
+    end: int
+
+
+class CerifyError(Exception):
+    """An error that says what is wrong, where, and what to do about it."""
+
+    code: ClassVar[Code] = "internal"
+
+    def __init__(self, message: str, span: Span | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+
+
+class ParseError(CerifyError):
+    """The text is not a sentence of the language."""
+
+    code = "parse"
+
+
+class IllFormed(CerifyError):
+    """The text parses, but it breaks a rule of the language (a type error, an unknown attribute)."""
+
+    code = "ill_formed"
+
+
+class Unsupported(CerifyError):
+    """The formula is fine, but this evaluator does not carry one of its operators."""
+
+    code = "unsupported"
+
+
+class BudgetExceeded(CerifyError):
+    """The computation would have used more than it was allowed; nothing was computed in part."""
+
+    code = "budget"
+
+
+class InputError(CerifyError):
+    """Data that cannot be read: the message names file, line and field."""
+
+    code = "input"
+
+
+class InternalError(CerifyError):
+    """Something that cannot happen did; please report it."""
+
+    code = "internal"
+
+
+def underline(text: str, span: Span) -> str:
+    """The line of the text in which the span starts, the span underlined with carets."""
+    start = min(max(span.start, 0), len(text))
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    line = text[line_start : line_end if line_end >= 0 else len(text)]
+    offset = start - line_start
+    width = max(1, min(span.end, line_start + len(line)) - start)
+    margin = "".join("\t" if c == "\t" else " " for c in line[:offset])
+    return f"{line}\n{margin}{'^' * width}"

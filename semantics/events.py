@@ -1,0 +1,220 @@
+"""Events, schemas, streams and matches: what every language of the toolkit speaks about (tods21, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Literal, TypeAlias, overload
+
+import pyarrow as pa
+
+from cerify.semantics.errors import IllFormed, InputError
+
+Value: TypeAlias = bool | int | float | str | datetime
+ValueType = Literal["int", "float", "string", "bool", "timestamp"]
+
+TYPE = "type"  # the reserved key, and column, of an event's type
+TIME = "time"  # the reserved key, and column, of an event's time
+
+ARROW: Mapping[ValueType, pa.DataType] = {
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "string": pa.string(),
+    "bool": pa.bool_(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+
+ComplexEvent: TypeAlias = frozenset[int]
+"""A finite set of positions (tods21, section 4)."""
+
+Valuation: TypeAlias = frozenset[tuple[str, int]]
+"""A map from variables to complex events, as the set of its pairs (variable, position) (tods21, section 4).
+
+A variable in no pair is mapped to the empty complex event.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A tuple of a relation: its type, and its attributes with a value (an absent attribute has none)."""
+
+    type: str
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+
+    def get(self, name: str) -> Value | None:
+        """The value of an attribute, or None if the event has none of that name."""
+        return self.attributes.get(name)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The attributes of each event type and their value types (tods21, section 4).
+
+    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each.
+    """
+
+    types: Mapping[str, Mapping[str, ValueType]]
+
+    def __post_init__(self) -> None:
+        seen: dict[str, tuple[str, ValueType]] = {}
+        for name, attributes in self.types.items():
+            for attribute, value_type in attributes.items():
+                if value_type not in ARROW:
+                    raise IllFormed(f"attribute {name}.{attribute} has type {value_type!r}; use {', '.join(ARROW)}")
+                if attribute == TYPE:
+                    raise IllFormed(f"{name}.{TYPE} is reserved for the event's type; name the attribute differently")
+                other, known = seen.setdefault(attribute, (name, value_type))
+                if known != value_type:
+                    raise IllFormed(
+                        f"attribute {attribute!r} is {known} in {other} and {value_type} in {name}; "
+                        "an attribute name has one type throughout a schema, so rename one of the two"
+                    )
+
+    @cached_property
+    def attributes(self) -> Mapping[str, ValueType]:
+        """Every attribute of every type, with its value type."""
+        return {name: value_type for attributes in self.types.values() for name, value_type in attributes.items()}
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Schema:
+        """The schema that the events themselves show; an attribute with integers and floats is a float."""
+        types: dict[str, dict[str, ValueType]] = {}
+        for event in events:
+            attributes = types.setdefault(event.type, {})
+            for name, value in event.attributes.items():
+                seen, new = attributes.get(name), value_type_of(value)
+                attributes[name] = "float" if {seen, new} == {"int", "float"} else new
+        floats = {name for attributes in types.values() for name, kind in attributes.items() if kind == "float"}
+        return cls(
+            {
+                name: {a: "float" if a in floats and kind == "int" else kind for a, kind in attributes.items()}
+                for name, attributes in types.items()
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Match:
+    """One answer of a query: the position after whose event it is reported, and the positions it is made of.
+
+    bindings, where asked for, are the pairs (variable, positions) in the order of the variables' names.
+    """
+
+    at: int
+    events: tuple[int, ...]
+    bindings: tuple[tuple[str, tuple[int, ...]], ...] | None = None
+
+
+class Stream(Sequence[Event]):
+    """A finite prefix of a stream: a sequence of events, backed by an Arrow table with one row per position.
+
+    The table has the column "type" and one column for each attribute name; where a type lacks the attribute the
+    column holds null. A stream made from events builds its table when first asked for it, and the other way round.
+    """
+
+    def __init__(self, events: Iterable[Event] = (), schema: Schema | None = None) -> None:
+        self._events: tuple[Event, ...] | None = tuple(events)
+        self._table: pa.Table | None = None
+        self.schema = schema
+
+    @classmethod
+    def from_table(cls, table: pa.Table, schema: Schema | None = None) -> Stream:
+        """The stream of a table's rows; the column "type" must be there and without nulls."""
+        if TYPE not in table.column_names:
+            raise InputError(f"no column {TYPE!r} for the event type; the columns are {', '.join(table.column_names)}")
+        nulls = table[TYPE].is_null().to_pylist() if table[TYPE].null_count else []
+        if nulls:
+            raise InputError(f"row {nulls.index(True)}: the column {TYPE!r} is empty; every event has a type")
+        stream = cls(schema=schema)
+        stream._events, stream._table = None, table
+        return stream
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events, in order."""
+        if self._events is None:
+            self._events = tuple(_events_of(self.table))
+        return self._events
+
+    @property
+    def table(self) -> pa.Table:
+        """The Arrow table behind the stream."""
+        if self._table is None:
+            self._table = _table_of(self.events, self.schema)
+        return self._table
+
+    def slice(self, start: int, length: int) -> Stream:
+        """The stream of the length events from position start on; their positions start at 0 again."""
+        if self._table is None:
+            return Stream(self.events[start : start + length], self.schema)
+        return Stream.from_table(self._table.slice(start, length), self.schema)
+
+    def __len__(self) -> int:
+        return len(self._events) if self._events is not None else self.table.num_rows
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
+    def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
+        return self.events[index]
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __repr__(self) -> str:
+        return f"Stream({len(self)} events)"
+
+
+def value_type_of(value: Value) -> ValueType:
+    """The value type of a Python value."""
+    match value:
+        case bool():
+            return "bool"
+        case int():
+            return "int"
+        case float():
+            return "float"
+        case str():
+            return "string"
+        case datetime():
+            return "timestamp"
+
+
+def parse_time(text: str) -> datetime:
+    """The UTC time of an ISO 8601 text; one without an offset is taken as UTC. Raises ValueError."""
+    time = datetime.fromisoformat(text)
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def show_time(time: datetime) -> str:
+    """The ISO 8601 text of a UTC time, with Z for its offset."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
+    declared = dict(schema.attributes) if schema is not None else {}
+    columns = declared | {k: v for k, v in Schema.of(events).attributes.items() if k not in declared}
+    arrays = {TYPE: pa.array([event.type for event in events], pa.string())}
+    for name, value_type in columns.items():
+        arrays[name] = pa.array([event.get(name) for event in events], ARROW[value_type])
+    return pa.table(arrays)
+
+
+def _events_of(table: pa.Table) -> Iterator[Event]:
+    names = [name for name in table.column_names if name != TYPE]
+    types = table[TYPE].to_pylist()
+    columns = [_values(table[name]) for name in names]
+    for i, type_ in enumerate(types):
+        yield Event(type_, {n: column[i] for n, column in zip(names, columns, strict=True) if column[i] is not None})
+
+
+def _values(column: pa.ChunkedArray) -> list[Value | None]:
+    if pa.types.is_timestamp(column.type):
+        # microseconds from the epoch, read as such: as_py of a zoned timestamp would ask for a time zone database
+        ticks = column.cast(ARROW["timestamp"]).cast(pa.int64()).to_pylist()
+        return [None if t is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=t) for t in ticks]
+    values: list[Value | None] = column.to_pylist()
+    return values

@@ -1,0 +1,365 @@
+"""Tuple predicates: what can be asked of one event. Their tree, their value on one event, and their text.
+
+A predicate is a decidable set of tuples (tods21, section 4, "CEA predicate"). Outside brackets the same tree is used
+for correlation: there an attribute names the variable whose events it ranges over. How a predicate is evaluated on
+whole columns is in columns.py; the two must agree, and a property test holds them together.
+
+The rules, which every evaluator has to keep:
+- a comparison in which an attribute is absent, or of values of different kinds, or with NaN, is false (NaN != x is true);
+- integers and floats compare exactly; integer arithmetic is exact, arithmetic with a float is that of binary64;
+- `/` is true division; division by zero has no value, so that a comparison with it is false;
+- booleans and strings know = and !=, strings also order by code point; `like` matches the whole string, in RE2's syntax.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Literal, TypeAlias, assert_never
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cerify.semantics.events import Event, Value, show_time
+
+Comparator = Literal["<", "<=", ">", ">=", "=", "!="]
+Operator = Literal["+", "-", "*", "/"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """The value of an attribute; variable says whose events it ranges over, and is None inside brackets."""
+
+    name: str
+    variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value written in the query."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Arithmetic on two numbers."""
+
+    operator: Operator
+    left: Term
+    right: Term
+
+
+Term: TypeAlias = Attribute | Constant | Arithmetic
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """tuples(R) for the whole schema: true of every event."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfType:
+    """tuples(R): the event is of type R."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two terms compared."""
+
+    comparator: Comparator
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The term equals one of the values."""
+
+    term: Term
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InRange:
+    """low <= term <= high."""
+
+    term: Term
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The term is a string that a regular expression matches as a whole."""
+
+    term: Term
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Complement."""
+
+    predicate: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Intersection."""
+
+    left: Predicate
+    right: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Union."""
+
+    left: Predicate
+    right: Predicate
+
+
+Predicate: TypeAlias = Anything | OfType | Comparison | OneOf | InRange | Like | Not | Both | Either
+
+COMPARE: Mapping[Comparator, Callable[[Value, Value], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
+ARITHMETIC: Mapping[Operator, Callable[[int | float, int | float], int | float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+def holds(predicate: Predicate, event: Event) -> bool:
+    """Whether the event is in the predicate."""
+    return satisfied(predicate, lambda attribute: event.get(attribute.name), event.type)
+
+
+def satisfied(predicate: Predicate, value_of: Callable[[Attribute], Value | None], type_: str = "") -> bool:
+    """Whether the predicate is true when value_of gives the values of its attributes, left to right."""
+    match predicate:
+        case Anything():
+            return True
+        case OfType(name):
+            return type_ == name
+        case Comparison(comparator, left, right):
+            return compare(comparator, evaluate(left, value_of), evaluate(right, value_of))
+        case OneOf(term, values):
+            value = evaluate(term, value_of)
+            return any(compare("=", value, v) for v in values)
+        case InRange(term, low, high):
+            value = evaluate(term, value_of)
+            return compare("<=", low, value) and compare("<=", value, high)
+        case Like(term, pattern):
+            return matches(pattern, evaluate(term, value_of))
+        case Not(inner):
+            return not satisfied(inner, value_of, type_)
+        case Both(left_, right_):
+            return satisfied(left_, value_of, type_) and satisfied(right_, value_of, type_)
+        case Either(left_, right_):
+            return satisfied(left_, value_of, type_) or satisfied(right_, value_of, type_)
+        case _:
+            assert_never(predicate)
+
+
+def evaluate(term: Term, value_of: Callable[[Attribute], Value | None]) -> Value | None:
+    """The value of a term, None where it has none."""
+    match term:
+        case Attribute():
+            return value_of(term)
+        case Constant(value):
+            return value
+        case Arithmetic(symbol, left, right):
+            a, b = evaluate(left, value_of), evaluate(right, value_of)
+            if not (_is_number(a) and _is_number(b)):
+                return None
+            try:
+                return ARITHMETIC[symbol](a, b)  # type: ignore[arg-type]
+            except (ZeroDivisionError, OverflowError):
+                return None
+        case _:
+            assert_never(term)
+
+
+def compare(comparator: Comparator, left: Value | None, right: Value | None) -> bool:
+    """The comparison of two values; false where either is absent or they are of different kinds."""
+    if left is None or right is None or kind(left) != kind(right):
+        return False
+    if isinstance(left, bool) and comparator not in ("=", "!="):
+        return False
+    return COMPARE[comparator](left, right)
+
+
+def kind(value: Value) -> str:
+    """What a value can be compared with: number, string, bool or timestamp."""
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case datetime():
+            return "timestamp"
+
+
+def matches(pattern: str, value: Value | None) -> bool:
+    """Whether the value is a string that the pattern matches as a whole; takes time linear in the string (RE2)."""
+    return isinstance(value, str) and _matches(pattern, value)
+
+
+@lru_cache(maxsize=100_000)
+def _matches(pattern: str, value: str) -> bool:
+    result: bool = pc.match_substring_regex(pa.scalar(value), whole(pattern)).as_py()
+    return result
+
+
+def whole(pattern: str) -> str:
+    """The pattern that matches a string as a whole where the given one does."""
+    return rf"\A(?:{pattern})\z"
+
+
+def mentions(predicate: Predicate) -> Iterator[Attribute]:
+    """The attributes of a predicate, left to right, with repetitions."""
+    match predicate:
+        case Comparison(_, left, right):
+            yield from _attributes(left)
+            yield from _attributes(right)
+        case OneOf(term, _) | InRange(term, _, _) | Like(term, _):
+            yield from _attributes(term)
+        case Not(inner):
+            yield from mentions(inner)
+        case Both(left_, right_) | Either(left_, right_):
+            yield from mentions(left_)
+            yield from mentions(right_)
+        case Anything() | OfType():
+            return
+        case _:
+            assert_never(predicate)
+
+
+def about(predicate: Predicate, variable: str | None) -> Predicate:
+    """The same predicate with every attribute that of the variable, or of the one event if it is None."""
+
+    def term(t: Term) -> Term:
+        match t:
+            case Attribute(name):
+                return Attribute(name, variable)
+            case Arithmetic(symbol, left, right):
+                return Arithmetic(symbol, term(left), term(right))
+            case Constant():
+                return t
+            case _:
+                assert_never(t)
+
+    match predicate:
+        case Comparison(comparator, left, right):
+            return Comparison(comparator, term(left), term(right))
+        case OneOf(t, values):
+            return OneOf(term(t), values)
+        case InRange(t, low, high):
+            return InRange(term(t), low, high)
+        case Like(t, pattern):
+            return Like(term(t), pattern)
+        case Not(inner):
+            return Not(about(inner, variable))
+        case Both(left_, right_):
+            return Both(about(left_, variable), about(right_, variable))
+        case Either(left_, right_):
+            return Either(about(left_, variable), about(right_, variable))
+        case Anything() | OfType():
+            return predicate
+        case _:
+            assert_never(predicate)
+
+
+def _attributes(term: Term) -> Iterator[Attribute]:
+    match term:
+        case Attribute():
+            yield term
+        case Arithmetic(_, left, right):
+            yield from _attributes(left)
+            yield from _attributes(right)
+        case Constant():
+            return
+        case _:
+            assert_never(term)
+
+
+def _is_number(value: Value | None) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def show_predicate(predicate: Predicate) -> str:
+    """The text of a predicate, which parses back to it (Anything and OfType stand for themselves)."""
+    return _show(predicate, 0)
+
+
+def _show(predicate: Predicate, level: int) -> str:
+    """The text, in parentheses if it binds less tightly than the level: 0 or, 1 and, 2 not."""
+    match predicate:
+        case Anything():
+            return "TRUE"
+        case OfType(name):
+            return f"type = {name}"
+        case Comparison(comparator, left, right):
+            return f"{show_term(left)} {comparator} {show_term(right)}"
+        case OneOf(term, values):
+            return f"{show_term(term)} in {{{', '.join(map(show_value, values))}}}"
+        case InRange(term, low, high):
+            return f"{show_term(term)} in range({show_value(low)}, {show_value(high)})"
+        case Like(term, pattern):
+            return f"{show_term(term)} like {show_value(pattern)}"
+        case Not(inner):
+            return f"not {_show(inner, 2)}"
+        case Both(left_, right_):
+            return _parenthesized(f"{_show(left_, 1)} and {_show(right_, 2)}", level > 1)
+        case Either(left_, right_):
+            return _parenthesized(f"{_show(left_, 0)} or {_show(right_, 1)}", level > 0)
+        case _:
+            assert_never(predicate)
+
+
+def show_term(term: Term, level: int = 0) -> str:
+    """The text of a term, in parentheses if it binds less tightly than the level: 0 sum, 1 product, 2 factor."""
+    match term:
+        case Attribute(name, variable):
+            return name if variable is None else f"{variable}.{name}"
+        case Constant(value):
+            return show_value(value)
+        case Arithmetic(("+" | "-") as symbol, left, right):
+            return _parenthesized(f"{show_term(left, 0)} {symbol} {show_term(right, 1)}", level > 0)
+        case Arithmetic(symbol, left, right):
+            return _parenthesized(f"{show_term(left, 1)} {symbol} {show_term(right, 2)}", level > 1)
+        case _:
+            assert_never(term)
+
+
+def show_value(value: Value) -> str:
+    """The text of a constant."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case datetime():
+            return f"timestamp '{show_time(value)}'"
+
+
+def _parenthesized(text: str, needed: bool) -> str:
+    return f"({text})" if needed else text

@@ -1,0 +1,77 @@
+"""The command line: finds the command, and turns errors into one message and an exit status.
+
+Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import NoReturn
+
+import click
+
+from cerify.semantics.errors import CerifyError, underline
+
+COMMANDS = {
+    "check": "Tell whether a formula parses and fits a schema.",
+    "conform": "Put an engine under test.",
+    "demo": "Run queries over real flights, put a built-in engine under test, write the report.",
+    "engine": "Serve a built-in evaluator over the engine protocol.",
+    "fuzz": "Test an engine on random cases.",
+    "match": "Print the matches of a query over a file of events.",
+}
+
+
+class _Commands(click.Group):
+    """Imports a command only when it is asked for, so that every command starts fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"cerify.commands.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="cerify")
+def cerify() -> None:
+    """The meaning of complex event queries: evaluate, check, and put engines under test."""
+
+
+def main() -> NoReturn:
+    """Run the command line, and exit with its status."""
+    try:
+        status = cerify.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        fail("interrupted", 130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except CerifyError as error:
+        fail(described(error), 2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def described(error: CerifyError) -> str:
+    """The error's message; with the query's text, where the error carries it, and the place underlined."""
+    text = getattr(error, "text", None)
+    if text is None or error.span is None:
+        return error.message
+    return f"{error.message}\n{underline(text, error.span)}"
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """Print one message on standard error and exit."""
+    click.echo(f"cerify: {message}", err=True)
+    sys.exit(status)

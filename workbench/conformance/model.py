@@ -1,0 +1,86 @@
+"""The data of a conformance run: cases, what became of each, and the divergences found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cerify.semantics.events import Match
+
+Json = dict[str, Any]
+
+Outcome = Literal["passed", "failed", "skipped", "error", "crashed", "timeout", "memory", "protocol", "not_run"]
+"""What became of a case.
+
+passed    the engine's matches are the expected ones
+failed    it gave others
+skipped   it does not claim the feature
+error     it answered with an error
+crashed   its process ended before it answered
+timeout   it did not answer within the time limit
+memory    it was stopped because it passed the memory cap
+protocol  what it wrote is not an answer of the protocol
+not_run   it was not asked, because the restarts were used up
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One query over one stream, and the matches that the denotational semantics gives for it.
+
+    Queries, schema, events and matches are in the form of the engine protocol; feature is the operator under test
+    ("seq", "plus", ...), clause the place in the paper that defines it.
+    """
+
+    id: str
+    feature: str
+    clause: str
+    language: str
+    query: str
+    schema: Json | None
+    events: Sequence[Json]
+    output: Literal["matches", "valuations"]
+    matches: Sequence[Match]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one case: the engine's matches where it gave some, and a sentence where it did not."""
+
+    case: Case
+    outcome: Outcome
+    matches: Sequence[Match] | None = None
+    detail: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A disagreement, shrunk: the smallest query and stream found on which the engine still departs from the meaning.
+
+    result is what the engine did on the small case; cases are the ids of the suite's cases that it stands for.
+    """
+
+    feature: str
+    result: Result
+    cases: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A conformance run, whole."""
+
+    engine: str
+    version: str
+    suite: str
+    results: Sequence[Result]
+    divergences: Sequence[Divergence]
+    restarts: int
+    seconds: float
+
+    @property
+    def totals(self) -> Counter[Outcome]:
+        """How many cases had each outcome; the sum is the size of the suite, skipped cases included."""
+        return Counter(result.outcome for result in self.results)
