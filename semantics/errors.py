@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -25,6 +27,13 @@ class CerifyError(Exception):
         super().__init__(message)
         self.message = message
         self.span = span
+        self.text: str | None = None  # the query's text, once somebody who knows it has added it
+
+    def described(self) -> str:
+        """The message; below it the place in the query's text, underlined, where both are known."""
+        if self.text is None or self.span is None:
+            return self.message
+        return f"{self.message}\n{underline(self.text, self.span)}"
 
 
 class ParseError(CerifyError):
@@ -61,6 +70,16 @@ class InternalError(CerifyError):
     """Something that cannot happen did; please report it."""
 
     code = "internal"
+
+
+@contextmanager
+def errors_in(text: str) -> Iterator[None]:
+    """Errors raised inside speak of this query text."""
+    try:
+        yield
+    except CerifyError as error:
+        error.text = error.text or text
+        raise
 
 
 def underline(text: str, span: Span) -> str:

@@ -145,7 +145,7 @@ class Stream(Sequence[Event]):
             self._table = _table_of(self.events, self.schema)
         return self._table
 
-    def slice(self, start: int, length: int) -> Stream:
+    def part(self, start: int, length: int) -> Stream:
         """The stream of the length events from position start on; their positions start at 0 again."""
         if self._table is None:
             return Stream(self.events[start : start + length], self.schema)
@@ -208,7 +208,8 @@ def _events_of(table: pa.Table) -> Iterator[Event]:
     types = table[TYPE].to_pylist()
     columns = [_values(table[name]) for name in names]
     for i, type_ in enumerate(types):
-        yield Event(type_, {n: column[i] for n, column in zip(names, columns, strict=True) if column[i] is not None})
+        row = ((name, column[i]) for name, column in zip(names, columns, strict=True))
+        yield Event(type_, {name: value for name, value in row if value is not None})
 
 
 def _values(column: pa.ChunkedArray) -> list[Value | None]:

@@ -5,10 +5,10 @@ for correlation: there an attribute names the variable whose events it ranges ov
 whole columns is in columns.py; the two must agree, and a property test holds them together.
 
 The rules, which every evaluator has to keep:
-- a comparison in which an attribute is absent, or of values of different kinds, or with NaN, is false (NaN != x is true);
+- a comparison in which an attribute is absent, or of values of different kinds, is false; NaN is as in IEEE 754;
 - integers and floats compare exactly; integer arithmetic is exact, arithmetic with a float is that of binary64;
 - `/` is true division; division by zero has no value, so that a comparison with it is false;
-- booleans and strings know = and !=, strings also order by code point; `like` matches the whole string, in RE2's syntax.
+- booleans know = and != only, strings order by code point; `like` matches the whole string, in RE2's syntax.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from cerify.semantics.errors import CerifyError, underline
+from cerify.semantics.errors import CerifyError
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
@@ -56,19 +56,11 @@ def main() -> NoReturn:
         error.show()
         sys.exit(2)
     except CerifyError as error:
-        fail(described(error), 2)
+        fail(error.described(), 2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     sys.exit(status if isinstance(status, int) else 0)
-
-
-def described(error: CerifyError) -> str:
-    """The error's message; with the query's text, where the error carries it, and the place underlined."""
-    text = getattr(error, "text", None)
-    if text is None or error.span is None:
-        return error.message
-    return f"{error.message}\n{underline(text, error.span)}"
 
 
 def fail(message: str, status: int) -> NoReturn:

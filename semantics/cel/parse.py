@@ -17,8 +17,8 @@ from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive, v_args
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.errors import BudgetExceeded, ParseError, Span
-from cerify.semantics.events import Value, parse_time
+from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
+from cerify.semantics.events import parse_time
 from cerify.semantics.predicates import (
     Arithmetic,
     Attribute,
@@ -44,21 +44,21 @@ MAX_DEPTH = 200  # nesting that every recursive function of the toolkit carries 
 COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 SEQUENCERS = {";": cel.Seq, ":": cel.ContiguousSeq}
 COMBINERS = {"OR": cel.Or, "∨": cel.Or, "AND": cel.And, "∧": cel.And, "ALL": cel.All, "UNLESS": cel.Unless}
-STRATEGIES = {"STRICT": cel.Strict, "NXT": cel.Next, "NEXT": cel.Next, "LAST": cel.Last, "MAX": cel.Max}
+STRATEGIES: dict[str, type[cel.Strategy]] = {"STRICT": cel.Strict, "NXT": cel.Next, "NEXT": cel.Next, "LAST": cel.Last, "MAX": cel.Max}
 
 
 def parse(text: str) -> cel.Formula:
     """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
-    try:
-        tree = _parser().parse(text)
-        phi = cast("cel.Formula", _Builder().transform(tree))
-    except VisitError as error:
-        raise error.orig_exc from None
-    except UnexpectedInput as error:
-        raise _explained(error, text) from None
-    if _depth(phi) > MAX_DEPTH:
-        raise BudgetExceeded(f"the formula is nested more than {MAX_DEPTH} operators deep", Span(0, len(text)))
-    return phi
+    with errors_in(text):
+        try:
+            phi = cast("cel.Formula", _Builder().transform(_parser().parse(text)))
+        except VisitError as error:
+            raise error.orig_exc from None
+        except UnexpectedInput as error:
+            raise _explained(error, text) from None
+        if _depth(phi) > MAX_DEPTH:
+            raise BudgetExceeded(f"the formula is nested more than {MAX_DEPTH} operators deep", Span(0, len(text)))
+        return phi
 
 
 @cache
@@ -286,7 +286,7 @@ def _depth(root: Any) -> int:
     return deepest
 
 
-# --- messages for texts that are no sentence ---------------------------------------------------------------------------
+# --- messages for texts that are no sentence --------------------------------------------------------------------------
 
 READABLE = {
     "NAME": "a name",
@@ -313,7 +313,7 @@ def _explained(error: UnexpectedInput, text: str) -> ParseError:
             expected = _expected(getattr(error, "accepts", None) or error.expected)
             return ParseError(f"the formula ends too early{expected}", Span(len(text), len(text)))
         case UnexpectedCharacters():
-            at = error.pos_in_stream
+            at = cast("int", error.pos_in_stream)
             what = "a string that does not end" if text[at] == "'" else f"the character {text[at]!r}"
             return ParseError(f"{what} is not expected here{_expected(error.allowed)}", Span(at, at + 1))
         case _:
@@ -326,4 +326,3 @@ def _expected(terminals: Iterable[str] | None) -> str:
     if not words:
         return ""
     return "; expected " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])
-
