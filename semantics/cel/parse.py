@@ -282,7 +282,8 @@ def _depth(root: Any) -> int:
     while pending:
         node, depth = pending.pop()
         deepest = max(deepest, depth)
-        pending.extend((child, depth + 1) for f in fields(node) if is_dataclass(child := getattr(node, f.name)))
+        below = (getattr(node, f.name) for f in fields(node) if f.name != "span")
+        pending.extend((child, depth + 1) for child in below if is_dataclass(child))
     return deepest
 
 
@@ -300,6 +301,8 @@ READABLE = {
     "UNIT": "a unit of time",
     "STRATEGY": "a strategy",
     "BOOLEAN": "true or false",
+    "AND": "AND",
+    "OR": "OR",
     "$END": "the end",
 }
 

@@ -1,0 +1,77 @@
+"""The coarsest algebra of tuple predicates: it knows that an event has one type, and of attributes it knows nothing.
+
+What it calls unsatisfiable is; what it calls satisfiable may still be empty, which costs size and never correctness:
+no event is ever in an empty predicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.predicates import Anything, Both, Either, Not, OfType, Predicate
+
+
+def satisfiable(predicate: Predicate) -> bool:
+    """Whether some event may be in the predicate, its comparisons taken as free choices."""
+    names = _type_names(predicate)
+    return any(_possible(predicate, name)[0] for name in [*names, _OTHER])
+
+
+def types(predicates: Sequence[Predicate], budget: Budget = Budget()) -> list[tuple[frozenset[int], Predicate]]:
+    """types(P) of Definition 5.6: each satisfiable choice of the predicates, by index, with its predicate.
+
+    The predicates returned exclude each other, and every event is in one of them. Raises BudgetExceeded.
+    """
+    split: list[tuple[frozenset[int], Predicate]] = [(frozenset(), Anything())]
+    for i, predicate in enumerate(predicates):
+        halves = [
+            half
+            for chosen, P in split
+            for half in ((chosen | {i}, _both(P, predicate)), (chosen, _both(P, Not(predicate))))
+            if satisfiable(half[1])
+        ]
+        if len(halves) > budget.states:
+            raise BudgetExceeded(f"the {len(predicates)} predicates have more than {budget.states} types")
+        split = halves
+    return split
+
+
+_OTHER = None  # stands for any event type that the predicate does not name
+
+
+def _type_names(predicate: Predicate) -> set[str]:
+    match predicate:
+        case OfType(name):
+            return {name}
+        case Not(inner):
+            return _type_names(inner)
+        case Both(left, right) | Either(left, right):
+            return _type_names(left) | _type_names(right)
+        case _:
+            return set()
+
+
+def _possible(predicate: Predicate, name: str | None) -> tuple[bool, bool]:
+    """Whether the predicate can be true, and whether it can be false, of an event of the type."""
+    match predicate:
+        case Anything():
+            return True, False
+        case OfType(R):
+            return R == name, R != name
+        case Not(inner):
+            true, false = _possible(inner, name)
+            return false, true
+        case Both(left, right):
+            (t1, f1), (t2, f2) = _possible(left, name), _possible(right, name)
+            return t1 and t2, f1 or f2
+        case Either(left, right):
+            (t1, f1), (t2, f2) = _possible(left, name), _possible(right, name)
+            return t1 or t2, f1 and f2
+        case _:
+            return True, True
+
+
+def _both(P: Predicate, Q: Predicate) -> Predicate:
+    return Q if P == Anything() else Both(P, Q)

@@ -1,0 +1,99 @@
+"""I/O-determinization and the single-variable form: tods21, Propositions 5.5 and 9.2.
+
+A subset of states steps on the type of an event, that is on which of the automaton's predicates it is in, and on a set
+of marks. The static construction goes through all types, the lazy one only through those that a stream shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from cerify.automata.algebra.event_types import types
+from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
+from cerify.automata.explore import explore
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.predicates import Predicate
+
+MARKED: Marks = frozenset({"•"})
+
+Subset = frozenset[int]
+Steps = tuple[tuple[Marks, int], ...]
+
+
+def single_variable(A: CEA) -> CEA:
+    """A CEA with the same complex events whose transitions mark with one variable or not at all (Proposition 9.2)."""
+    marks = (replace(t, marks=MARKED if t.marks else UNMARKED) for t in A.transitions)
+    return replace(A, transitions=tuple(dict.fromkeys(marks)))
+
+
+def io_determinize(A: CEA, budget: Budget = Budget()) -> CEA:
+    """An I/O-deterministic CEA with the same valuations (Proposition 5.5). Raises BudgetExceeded.
+
+    Its states are the subsets that can be reached, numbered in breadth-first order from the initial one, 0.
+    """
+    types_ = types(A.predicates, budget)
+
+    def successors(subset: Subset) -> Iterator[tuple[tuple[Predicate, Marks], Subset]]:
+        for chosen, P in types_:
+            for marks, target in _step(A, subset, {A.predicates[i] for i in chosen}):
+                yield (P, marks), target
+
+    found = explore([A.initial], successors, budget.states, "the I/O-deterministic automaton")
+    number = {subset: i for i, subset in enumerate(found)}
+    return CEA(
+        len(found),
+        tuple(
+            Transition(number[subset], P, marks, number[target])
+            for subset, edges in found.items()
+            for (P, marks), target in edges
+        ),
+        frozenset({0}),
+        frozenset(number[subset] for subset in found if subset & A.final),
+    )
+
+
+def _step(A: CEA, subset: Subset, satisfied: set[Predicate]) -> Iterable[tuple[Marks, Subset]]:
+    """For each set of marks, the states that the subset reaches on an event with these marks."""
+    targets: dict[Marks, set[int]] = {}
+    for q in subset:
+        for t in A.leaving[q]:
+            if t.predicate in satisfied:
+                targets.setdefault(t.marks, set()).add(t.target)
+    return [(marks, frozenset(states)) for marks, states in targets.items()]
+
+
+class Determinized:
+    """The I/O-determinization of a CEA, built as far as a stream asks for it.
+
+    An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial.
+    """
+
+    def __init__(self, A: CEA, budget: Budget = Budget()) -> None:
+        self.A = A
+        self._budget = budget
+        self._number: dict[Subset, int] = {A.initial: 0}
+        self._subsets = [A.initial]
+        self.final = [bool(A.initial & A.final)]
+        self._steps: list[dict[int, Steps]] = [{}]
+
+    def step(self, state: int, type_: int) -> Steps:
+        """The pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
+        known = self._steps[state].get(type_)
+        if known is None:
+            satisfied = {P for i, P in enumerate(self.A.predicates) if type_ >> i & 1}
+            targets = _step(self.A, self._subsets[state], satisfied)
+            known = tuple((marks, self._numbered(subset)) for marks, subset in targets)
+            self._steps[state][type_] = known
+        return known
+
+    def _numbered(self, subset: Subset) -> int:
+        number = self._number.setdefault(subset, len(self._subsets))
+        if number == len(self._subsets):
+            if number >= self._budget.states:
+                raise BudgetExceeded(f"the stream reaches more than {number} states of the I/O-deterministic automaton")
+            self._subsets.append(subset)
+            self.final.append(bool(subset & self.A.final))
+            self._steps.append({})
+        return number

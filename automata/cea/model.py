@@ -1,0 +1,53 @@
+"""Complex event automata: tods21, Definition 5.1.
+
+Letters, here and in every module of this package:
+    A  an automaton      p, q  states      P  a tuple predicate      L  a set of variables, empty for not marking
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from cerify.semantics.predicates import Predicate
+
+Marks = frozenset[str]
+UNMARKED: Marks = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """From source to target on an event in the predicate, which is marked with the variables of marks."""
+
+    source: int
+    predicate: Predicate
+    marks: Marks
+    target: int
+
+
+@dataclass(frozen=True)
+class CEA:
+    """(Q, Delta, I, F) with Q = {0, ..., states - 1}."""
+
+    states: int
+    transitions: tuple[Transition, ...]
+    initial: frozenset[int]
+    final: frozenset[int]
+
+    @property
+    def size(self) -> int:
+        """|A|: the number of states plus the number of transitions."""
+        return self.states + len(self.transitions)
+
+    @cached_property
+    def leaving(self) -> tuple[tuple[Transition, ...], ...]:
+        """The transitions that leave each state."""
+        leaving: list[list[Transition]] = [[] for _ in range(self.states)]
+        for transition in self.transitions:
+            leaving[transition.source].append(transition)
+        return tuple(map(tuple, leaving))
+
+    @cached_property
+    def predicates(self) -> tuple[Predicate, ...]:
+        """The distinct predicates of the transitions, in order of first use."""
+        return tuple(dict.fromkeys(transition.predicate for transition in self.transitions))

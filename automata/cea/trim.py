@@ -1,0 +1,36 @@
+"""Leaving out the states and transitions that no accepting run uses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cerify.automata.algebra.event_types import satisfiable
+from cerify.automata.cea.model import CEA
+from cerify.automata.explore import explore
+
+
+def trim(A: CEA) -> CEA:
+    """An automaton with the same runs that accept, without dead states and with the rest renumbered."""
+    alive = [t for t in A.transitions if satisfiable(t.predicate)]
+    forward: dict[int, list[int]] = {}
+    backward: dict[int, list[int]] = {}
+    for t in alive:
+        forward.setdefault(t.source, []).append(t.target)
+        backward.setdefault(t.target, []).append(t.source)
+    kept = sorted(_reachable(A.initial, forward) & _reachable(A.final, backward))
+    number = {q: i for i, q in enumerate(kept)}
+    return CEA(
+        len(kept),
+        tuple(
+            replace(t, source=number[t.source], target=number[t.target])
+            for t in alive
+            if t.source in number and t.target in number
+        ),
+        frozenset(number[q] for q in A.initial if q in number),
+        frozenset(number[q] for q in A.final if q in number),
+    )
+
+
+def _reachable(starts: frozenset[int], edges: dict[int, list[int]]) -> set[int]:
+    everything = len(edges) + len(starts) + sum(map(len, edges.values()))  # no limit: the automaton is there already
+    return set(explore(sorted(starts), lambda q: [(None, p) for p in edges.get(q, ())], everything, "the automaton"))

@@ -1,0 +1,102 @@
+"""Evaluation of complex event automata: tods21, Algorithm 2, in readable Python.
+
+Each event costs time in the number of active states, however many partial matches there are; what it completes is then
+enumerated with output-linear delay. The automaton is I/O-determinized as the stream asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Literal
+
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.cea.model import CEA
+from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
+from cerify.automata.evaluate.classify import classify
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Match, Stream, Valuation
+
+Output = Literal["matches", "valuations"]
+
+
+class Evaluation:
+    """An automaton on its way through a stream."""
+
+    def __init__(self, automaton: Determinized) -> None:
+        self.automaton = automaton
+        self.position = -1
+        self.D = CompactComplexEventSet()
+        self.T: dict[int, NodeList] = {0: (BOTTOM, BOTTOM)}
+
+    def push(self, type_: int) -> None:
+        """Read the next event, given its type as a bit mask (the update phase: lines 5 to 14)."""
+        self.position += 1
+        D, step, T = self.D, self.automaton.step, self.T
+        T_: dict[int, NodeList] = {}
+        for p, nodes in T.items():
+            for marks, q in step(p, type_):
+                if marks:
+                    n = D.extend(self.position, marks, nodes)
+                    start, end = n, n
+                else:
+                    start, end = nodes
+                if q in T_:  # procedure ADD
+                    first, last = T_[q]
+                    D.append(last, start)
+                    T_[q] = (first, end)
+                else:
+                    T_[q] = (start, end)
+        self.T = T_
+
+    def completed(self) -> Iterator[list[int]]:
+        """The complex events at the last position read, each as a path of nodes (procedure OUTPUT)."""
+        for q, nodes in self.T.items():
+            if self.automaton.final[q]:
+                yield from self.D.enumerate(nodes)
+
+
+def evaluate(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
+    """The matches of an automaton over a stream, lazily and in the order of positions. Raises BudgetExceeded."""
+    evaluation = Evaluation(Determinized(A if output == "valuations" else single_variable(A), budget))
+    D = evaluation.D
+    for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
+        evaluation.push(type_)
+        for path in evaluation.completed():
+            bindings = bindings_of(D.valuation(path)) if output == "valuations" else None
+            yield Match(n, D.complex_event(path), bindings)
+
+
+def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+    """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
+    found = list(islice(evaluate(compile_cel(phi, budget), S, output, budget), budget.matches + 1))
+    if len(found) > budget.matches:
+        raise BudgetExceeded(f"more than {budget.matches} matches; ask for the first ones, or count them")
+    return sorted(found)
+
+
+def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
+    """The number of matches at each position, without enumerating them. Raises Unsupported, BudgetExceeded.
+
+    The numbers are exact. One run for each complex event is what I/O-determinism gives, so it is runs that are counted.
+    """
+    automaton = Determinized(single_variable(compile_cel(phi, budget)), budget)
+    runs = {0: 1}
+    for type_ in classify(automaton.A.predicates, S):
+        runs_: dict[int, int] = {}
+        for p, number in runs.items():
+            for _, q in automaton.step(p, type_):
+                runs_[q] = runs_.get(q, 0) + number
+        runs = runs_
+        yield sum(number for q, number in runs.items() if automaton.final[q])
+
+
+def bindings_of(mu: Valuation) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """A valuation as the pairs (variable, positions), both ascending."""
+    positions: dict[str, list[int]] = {}
+    for variable, position in sorted(mu):
+        positions.setdefault(variable, []).append(position)
+    return tuple((variable, tuple(places)) for variable, places in positions.items())

@@ -1,0 +1,36 @@
+"""The one worklist loop: all nodes that can be reached, in the order of discovery (breadth first)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
+
+from cerify.semantics.errors import BudgetExceeded
+
+Node = TypeVar("Node", bound=Hashable)
+Edge = TypeVar("Edge")
+
+
+def explore(
+    starts: Iterable[Node], successors: Callable[[Node], Iterable[tuple[Edge, Node]]], limit: int, what: str
+) -> dict[Node, list[tuple[Edge, Node]]]:
+    """Each reachable node with its outgoing edges; the keys are in breadth-first order.
+
+    Raises BudgetExceeded once more than limit nodes or edges of the thing named by what would be built.
+    """
+    found: dict[Node, list[tuple[Edge, Node]]] = {}
+    pending = deque(dict.fromkeys(starts))
+    seen = set(pending)
+    edges = 0
+    while pending:
+        node = pending.popleft()
+        found[node] = list(successors(node))
+        edges += len(found[node])
+        for _, target in found[node]:
+            if target not in seen:
+                seen.add(target)
+                pending.append(target)
+        if len(seen) > limit or edges > limit:
+            raise BudgetExceeded(f"{what} has more than {limit} states or transitions")
+    return found

@@ -1,0 +1,49 @@
+"""Short ways to say a stream and to ask for an answer, for tests."""
+
+from cerify.semantics.cel import denote
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.events import Event, Stream, Value
+
+# The stream of tods21, Figure 1.
+FIGURE_1 = Stream(
+    Event(type_, {"id": id_, ("tmp" if type_ == "T" else "hum"): value})
+    for type_, id_, value in zip(
+        "HTHHTTTHH", [2, 0, 0, 1, 1, 0, 1, 1, 0], [25, 45, 20, 25, 40, 42, 25, 70, 18], strict=True
+    )
+)
+
+FIRE = "FILTER T.tmp > 40 AND H.hum <= 25 AND T.id = 0 AND H.id = 0"
+RISE = "FILTER H1.hum < 30 AND H2.hum > 60"
+SENSOR_1 = f"{RISE} AND H.id = 1 AND T.id = 1"
+
+# The formulas of tods21, section 3, and what the text says they output on Figure 1: position -> complex events.
+EXAMPLES: dict[str, tuple[str, dict[int, set[tuple[int, ...]]]]] = {
+    "phi1": (f"(T ; H) {FIRE}", {2: {(1, 2)}, 8: {(1, 8), (5, 8)}}),
+    "phi1'": (f"(T : H) {FIRE}", {2: {(1, 2)}}),
+    "phi2": (f"((T ; H) OR (H ; T)) {FIRE}", {2: {(1, 2)}, 5: {(2, 5)}, 8: {(1, 8), (5, 8)}}),
+    "phi2'": (f"(T ALL H) {FIRE}", {2: {(1, 2)}, 5: {(2, 5)}, 8: {(1, 8), (5, 8)}}),
+    "phi3": (f"(H IN H1 ; T+ ; H IN H2) {SENSOR_1}", {7: {(3, 4, 6, 7), (3, 4, 7), (3, 6, 7)}}),
+    "phi3'": (f"(H IN H1 ; T:+ ; H IN H2) {SENSOR_1}", {7: {(3, 4, 7), (3, 6, 7)}}),
+    "phi4": (f"PROJECT[T]((H IN H1 ; T+ ; H IN H2) {SENSOR_1})", {7: {(4, 6), (4,), (6,)}}),
+    "phi5": (f"(H IN H1 ; T+ ; H IN H2) {RISE} AND H.id = T.id", {7: {(3, 4, 6, 7), (3, 4, 7), (3, 6, 7)}}),
+}
+
+
+def stream(types: str, **columns: list[Value]) -> Stream:
+    """A stream of these event types, as in "A B A", with an attribute for each column."""
+    return Stream(
+        Event(type_, {name: values[i] for name, values in columns.items()}) for i, type_ in enumerate(types.split())
+    )
+
+
+def complex_events(query: str, S: Stream | str, at: int) -> set[tuple[int, ...]]:
+    """The complex events of a query at a position, by the denotational semantics."""
+    S = stream(S) if isinstance(S, str) else S
+    return {tuple(sorted(C)) for C in denote.complex_events(parse(query), S, at)}
+
+
+def by_position(query: str, S: Stream | str) -> dict[int, set[tuple[int, ...]]]:
+    """The complex events of a query at each position that has some."""
+    S = stream(S) if isinstance(S, str) else S
+    found = {n: complex_events(query, S, n) for n in range(len(S))}
+    return {n: events for n, events in found.items() if events}

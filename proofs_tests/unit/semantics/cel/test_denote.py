@@ -1,0 +1,138 @@
+"""The meaning of CEL against the paper's own figures and against what each clause says in words."""
+
+import pytest
+
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.denote import last_at_most, next_at_most, valuations
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from proofs_tests.support import EXAMPLES, FIGURE_1, by_position, complex_events, stream
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_of_section_3_give_the_printed_results(name: str) -> None:
+    query, printed = EXAMPLES[name]
+    assert by_position(query, FIGURE_1) == printed
+
+
+def mus(query: str, types: str, at: int) -> set[frozenset[tuple[str, int]]]:
+    return set(valuations(parse(query), stream(types), at))
+
+
+def test_an_event_type_is_a_variable() -> None:
+    assert mus("A", "B A", 1) == {frozenset({("A", 1)})}
+
+
+def test_in_rebinds_rather_than_adds() -> None:
+    """The variable A held position 0 only; after IN it holds all that was matched."""
+    assert mus("(A ; B) IN A", "A B", 1) == {frozenset({("A", 0), ("A", 1), ("B", 1)})}
+
+
+def test_sequencing_orders_without_contiguity() -> None:
+    assert complex_events("A ; B", "A A B", 2) == {(0, 2), (1, 2)}
+
+
+def test_iteration_skips() -> None:
+    assert complex_events("A+", "A B A A", 3) == {(3,), (2, 3), (0, 3), (0, 2, 3)}
+
+
+def test_contiguous_iteration_takes_a_third_round() -> None:
+    """Two rounds are easy to get right by accident: the construction must loop."""
+    assert complex_events("A:+", "A A A", 2) == {(2,), (1, 2), (0, 1, 2)}
+
+
+def test_contiguity_is_between_the_rounds_not_within_them() -> None:
+    """The note of section 4 on (R;S) and (R:S) under contiguous iteration."""
+    assert (0, 2, 3, 4) in complex_events("(R ; S):+", "R T S R S", 4)
+    assert (0, 2, 3, 4) not in complex_events("(R : S):+", "R T S R S", 4)
+
+
+def test_contiguity_counts_from_the_operands_own_events() -> None:
+    assert complex_events("A : B", "A C B B", 2) == set()
+    assert complex_events("A : B", "C A B", 2) == {(1, 2)}
+
+
+def test_a_filter_on_an_unbound_variable_holds() -> None:
+    """Every event of nothing satisfies anything."""
+    assert complex_events("A FILTER Z.x > 1", "A", 0) == {(0,)}
+
+
+def test_a_filter_asks_every_event_of_the_variable() -> None:
+    S = stream("A A", x=[1, 5])
+    assert complex_events("A+ FILTER A.x > 3", S, 1) == {(1,)}
+
+
+def test_or_in_a_filter_is_the_union_of_two_filtered_formulas() -> None:
+    """Not: each event satisfies one of the two."""
+    S = stream("A A", x=[1, 5])
+    assert complex_events("A+ FILTER A.x < 2 OR A.x > 4", S, 1) == {(1,)}
+    assert complex_events("A+ FILTER A[x < 2 or x > 4]", S, 1) == {(1,), (0, 1)}
+
+
+def test_mentions_of_a_correlated_filter_range_independently() -> None:
+    """A.x = A.x compares every event of A with every other; A[x = x] compares each with itself."""
+    S = stream("A A", x=[1, 5])
+    assert complex_events("A+ FILTER A.x = A.x", S, 1) == {(1,)}
+    assert complex_events("A+ FILTER A[x = x]", S, 1) == {(1,), (0, 1)}
+
+
+def test_correlation_compares_all_pairs() -> None:
+    S = stream("A A B", x=[1, 3, 2])
+    assert complex_events("A+ ; B FILTER A.x < B.x", S, 2) == {(0, 2)}
+
+
+def test_project_forgets_events() -> None:
+    assert complex_events("PROJECT[A](A ; B)", "A B", 1) == {(0,)}
+    assert complex_events("PROJECT[](A ; B)", "A B", 1) == {()}
+
+
+def test_start_anchors_at_the_interval_not_at_the_stream() -> None:
+    assert complex_events("START(A)", "B A", 1) == set()
+    assert complex_events("B ; START(A)", "B A", 1) == {(0, 1)}
+    assert complex_events("B ; START(A)", "B C A", 2) == set()
+
+
+def test_and_wants_the_same_valuation() -> None:
+    assert complex_events("(A ; B) AND (A : B)", "A A B", 2) == {(1, 2)}
+    assert complex_events("A IN X AND A IN Y", "A", 0) == set()
+
+
+def test_all_lets_the_two_overlap_and_be_the_same_event() -> None:
+    assert complex_events("A ALL A", "A A", 1) == {(1,), (0, 1)}
+
+
+def test_unless_looks_at_every_interval_inside() -> None:
+    assert complex_events("(A ; B) UNLESS C", "A B", 1) == {(0, 1)}
+    assert complex_events("(A ; B) UNLESS C", "C A B", 2) == set()
+    assert complex_events("A ; (B UNLESS C)", "C A B", 2) == {(1, 2)}
+
+
+def test_strategies_of_section_7_on_the_running_examples() -> None:
+    phi1, phi3 = EXAMPLES["phi1"][0], EXAMPLES["phi3"][0]
+    assert complex_events(f"STRICT({phi1})", FIGURE_1, 8) == set()
+    assert complex_events(f"STRICT({phi1})", FIGURE_1, 2) == {(1, 2)}
+    assert complex_events(f"NXT({phi1})", FIGURE_1, 8) == {(1, 8)}
+    assert complex_events(f"LAST({phi1})", FIGURE_1, 8) == {(5, 8)}
+    assert complex_events(f"MAX({phi1})", FIGURE_1, 8) == {(1, 8), (5, 8)}
+    for strategy in ("NXT", "LAST", "MAX"):
+        assert complex_events(f"{strategy}({phi3})", FIGURE_1, 7) == {(3, 4, 6, 7)}
+
+
+def test_the_orders_of_the_strategies() -> None:
+    assert next_at_most(frozenset({5, 8}), frozenset({1, 8}))
+    assert not next_at_most(frozenset({1, 8}), frozenset({5, 8}))
+    assert last_at_most(frozenset({1, 8}), frozenset({5, 8}))
+    assert not last_at_most(frozenset({5, 8}), frozenset({1, 8}))
+
+
+def test_what_blows_up_stops_with_a_typed_error() -> None:
+    with pytest.raises(BudgetExceeded):
+        valuations(parse("A+"), stream("A " * 30), 29, Budget(valuations=1000))
+    with pytest.raises(BudgetExceeded):
+        valuations(parse("A:+"), stream("A " * 3000), 2999, Budget(valuations=10**9))
+
+
+def test_windows_say_that_they_are_not_interpreted() -> None:
+    with pytest.raises(Unsupported) as caught:
+        valuations(parse("A ; B WITHIN 3 EVENTS"), stream("A B"), 1)
+    assert caught.value.span is not None
