@@ -9,6 +9,7 @@ from cerify.semantics.errors import BudgetExceeded, ParseError
 from cerify.semantics.predicates import Arithmetic, Attribute, Comparison, Constant
 
 A, B, C = cel.Event("A"), cel.Event("B"), cel.Event("C")
+X_ABOVE_1 = Comparison(">", Attribute("x"), Constant(1))
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,10 @@ A, B, C = cel.Event("A"), cel.Event("B"), cel.Event("C")
         ("A IN X:+", cel.ContiguousPlus(cel.In(A, "X"))),
         ("A⊕ AS X", cel.In(cel.ContiguousPlus(A), "X")),
         ("A ; B OR C", cel.Or(cel.Seq(A, B), C)),
-        ("A OR B FILTER A.x > 1", cel.Filter(cel.Or(A, B), cel.Every("A", Comparison(">", Attribute("x"), Constant(1))))),
+        (
+            "A OR B FILTER A.x > 1",
+            cel.Filter(cel.Or(A, B), cel.Every("A", Comparison(">", Attribute("x"), Constant(1)))),
+        ),
         ("A UNLESS B UNLESS C", cel.Unless(cel.Unless(A, B), C)),
         ("π[A, B](A)", cel.Project(frozenset({"A", "B"}), A)),
         ("PROJECT[](A)", cel.Project(frozenset(), A)),
@@ -32,9 +36,7 @@ A, B, C = cel.Event("A"), cel.Event("B"), cel.Event("C")
             "A FILTER A.x + 1 > B.x",
             cel.Filter(
                 A,
-                cel.Correlated(
-                    Comparison(">", Arithmetic("+", Attribute("x", "A"), Constant(1)), Attribute("x", "B"))
-                ),
+                cel.Correlated(Comparison(">", Arithmetic("+", Attribute("x", "A"), Constant(1)), Attribute("x", "B"))),
             ),
         ),
     ],
