@@ -1,5 +1,50 @@
-"""The meaning of complex event queries, executable: what a person imports."""
+"""The meaning of complex event queries, executable: what a person imports.
 
-from importlib.metadata import version
+The names are loaded when they are first used, so that `import cerify` costs next to nothing.
+"""
 
-__version__ = version("cerify")
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cerify.conformance.run import conform as conform
+    from cerify.evaluators import match as match
+    from cerify.semantics.budget import Budget as Budget
+    from cerify.semantics.cel.parse import parse as parse
+    from cerify.semantics.cel.show import show as show
+    from cerify.semantics.events import Event as Event
+    from cerify.semantics.events import Match as Match
+    from cerify.semantics.events import Schema as Schema
+    from cerify.semantics.events import Stream as Stream
+    from cerify.semantics.readers import read as read
+
+_HOME = {
+    "Budget": "semantics.budget",
+    "Event": "semantics.events",
+    "Match": "semantics.events",
+    "Schema": "semantics.events",
+    "Stream": "semantics.events",
+    "conform": "conformance.run",
+    "match": "evaluators",
+    "parse": "semantics.cel.parse",
+    "read": "semantics.readers",
+    "show": "semantics.cel.show",
+}
+
+__all__ = ["Budget", "Event", "Match", "Schema", "Stream", "conform", "match", "parse", "read", "show"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("cerify")
+    if name in _HOME:
+        return getattr(import_module(f"cerify.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'cerify' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

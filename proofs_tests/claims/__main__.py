@@ -1,0 +1,34 @@
+"""Run the ledger, or some of its entries: `python -m proofs_tests.claims [ID...] [--json]`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from proofs_tests.claims import tods21_core  # noqa: F401  (enters its claims)
+from proofs_tests.claims.ledger import LEDGER, entry
+
+
+@click.command()
+@click.argument("ids", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="One object per entry.")
+def main(ids: tuple[str, ...], as_json: bool) -> None:
+    """Check claims of the papers. Without IDs, all of them; an ID may be a prefix, such as tods21.thm6.2."""
+    chosen = [claim for id_, claim in LEDGER.items() if not ids or id_.startswith(ids)]
+    if not chosen:
+        raise click.UsageError(f"no entry begins with {' or '.join(ids)}; there are {', '.join(LEDGER)}")
+    table = Table("claim", "status", "evidence", "bound", "seconds")
+    for claim in chosen:
+        found = entry(claim)
+        if as_json:
+            click.echo(json.dumps(found, ensure_ascii=False))
+        table.add_row(found["id"], found["status"], found["evidence"], found["bound"], str(found["seconds"]))
+    if not as_json:
+        Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

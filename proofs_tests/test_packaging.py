@@ -1,0 +1,65 @@
+"""What a user installs: every package folder, every data file, and nothing under a generic name."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = {"workbench": "cerify", "semantics": "cerify/semantics"} | {
+    name: f"cerify/{name}" for name in ("automata", "equivalence")
+}
+DATA = {".lark", ".json", ".jsonl", ".html", ".css", ".typed"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The names of the files in a wheel built from the files that are tracked."""
+    copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    for name in listed.decode().split("\0"):
+        if name and (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes((ROOT / name).read_bytes())
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(copy)]
+    built = subprocess.run(command, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr[-2000:]
+    (path,) = out.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        return set(archive.namelist())
+
+
+def test_the_only_top_level_name_is_cerify(wheel: set[str]) -> None:
+    assert {name.split("/")[0] for name in wheel if ".dist-info" not in name} == {"cerify"}
+
+
+def test_every_package_folder_and_data_file_is_in_the_wheel(wheel: set[str]) -> None:
+    expected = set()
+    for folder, installed in FOLDERS.items():
+        for path in (ROOT / folder).rglob("*"):
+            relative = path.relative_to(ROOT / folder)
+            if "adapters" in relative.parts or "__pycache__" in relative.parts:
+                continue
+            if path.suffix == ".py" or path.suffix in DATA:
+                expected.add(f"{installed}/{relative.as_posix()}")
+    assert expected - wheel == set()
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    """find_packages passes over a folder without __init__.py in silence."""
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*.py"):
+            assert (path.parent / "__init__.py").exists(), f"{path.parent} has no __init__.py"
+
+
+def test_the_adapters_stay_out_of_the_wheel(wheel: set[str]) -> None:
+    """They are MIT, separate programs, and link against engines under other licences."""
+    assert not [name for name in wheel if "adapters" in name or name.endswith((".java", "pom.xml"))]
+
+
+def test_the_version_is_that_of_the_changelogs_package() -> None:
+    import cerify
+
+    assert cerify.__version__
