@@ -136,3 +136,9 @@ def test_windows_say_that_they_are_not_interpreted() -> None:
     with pytest.raises(Unsupported) as caught:
         valuations(parse("A ; B WITHIN 3 EVENTS"), stream("A B"), 1)
     assert caught.value.span is not None
+
+
+def test_a_valuation_that_binds_nothing_is_not_contiguous_to_anything() -> None:
+    assert complex_events("PROJECT[](A) : B", "A B", 1) == set()
+    assert complex_events("START(PROJECT[](A))", "A", 0) == set()
+    assert complex_events("STRICT(PROJECT[](A))", "A", 0) == {()}
