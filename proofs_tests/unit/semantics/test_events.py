@@ -27,7 +27,7 @@ def test_a_part_starts_at_0_again_on_both_sides() -> None:
 
 
 def test_a_name_with_two_types_is_refused_with_both_places() -> None:
-    with pytest.raises(IllFormed, match="id.*int in T.*string in H"):
+    with pytest.raises(IllFormed, match=r"id.*int in T.*string in H"):
         Schema({"T": {"id": "int"}, "H": {"id": "string"}})
 
 

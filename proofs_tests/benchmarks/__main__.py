@@ -1,0 +1,145 @@
+"""Run benchmarks, print a table, and write one JSON object for each figure."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.streaming import Evaluation, count, matches
+from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.parse import parse
+from proofs_tests.benchmarks.figure import Figure, rate
+from proofs_tests.benchmarks.workloads import QUERIES, uniform
+
+
+def update(quick: bool) -> Iterator[Figure]:
+    """The update phase of the readable evaluator, classes given, against a loop that only looks each class up."""
+    S = uniform(50_000 if quick else 200_000)
+    for name, query in QUERIES.items():
+        automaton = Determinized(single_variable(compile_cel(parse(query))))
+        classes = classify(automaton.A.predicates, S)
+        table = dict.fromkeys(classes, 0)
+
+        def ours(automaton: Determinized = automaton, classes: list[int] = classes) -> None:
+            evaluation = Evaluation(automaton)
+            for type_ in classes:
+                evaluation.push(type_)
+
+        def limit(table: dict[int, int] = table, classes: list[int] = classes) -> None:
+            state = 0
+            for type_ in classes:
+                state = table[type_]
+            assert state == 0
+
+        yield rate(f"update.{name}", len(S), "events/s", ours, "a look-up per event", limit)
+
+
+def columns(quick: bool) -> Iterator[Figure]:
+    """Counting from Arrow columns, classification included, against the update phase alone."""
+    S = uniform(50_000 if quick else 200_000)
+    for name in ("Q1", "Q8"):
+        phi = parse(QUERIES[name])
+        automaton = Determinized(single_variable(compile_cel(phi)))
+        classes = classify(automaton.A.predicates, S)
+
+        def update_only(automaton: Determinized = automaton, classes: list[int] = classes) -> None:
+            evaluation = Evaluation(automaton)
+            for type_ in classes:
+                evaluation.push(type_)
+
+        yield rate(
+            f"count.{name}", len(S), "events/s", lambda phi=phi: sum(count(phi, S)), "update phase alone", update_only
+        )
+
+
+def enumerate_(quick: bool) -> Iterator[Figure]:
+    """All matches of a stream, listed by the automaton, against the denotational interpreter."""
+    S = uniform(40)
+    for name in ("Q1", "Q4"):
+        phi = parse(QUERIES[name])
+        found = len(matches(phi, S))
+
+        def denoted(phi=phi) -> None:  # type: ignore[no-untyped-def]
+            interpreter = Interpreter(S)
+            for n in range(len(S)):
+                interpreter.meaning(phi, 0, n)
+
+        yield rate(
+            f"enumerate.{name}",
+            found,
+            "matches/s",
+            lambda phi=phi: matches(phi, S),
+            "denotational interpreter",
+            denoted,
+        )
+
+
+def import_(quick: bool) -> Iterator[Figure]:
+    """Starting Python and importing cerify, against starting Python."""
+
+    def start(code: str) -> None:
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    import time
+    from statistics import median
+
+    pairs = []
+    for _ in range(6):
+        t0 = time.perf_counter()
+        start("import cerify")
+        t1 = time.perf_counter()
+        start("pass")
+        pairs.append((t1 - t0, time.perf_counter() - t1))
+    extra = sorted(a - b for a, b in pairs[1:])
+    value = median(extra)
+    ratio = median(a / b for a, b in pairs[1:])
+    yield Figure("import", value, "s", "starting Python", ratio, 5, (extra[0], extra[-1]), "≤ 0.3 s", value <= 0.3)
+
+
+BENCHMARKS = {"update": update, "count": columns, "enumerate": enumerate_, "import": import_}
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--quick", is_flag=True, help="Smaller streams.")
+@click.option("--json", "to", type=click.Path(path_type=Path), help="Write one JSON object per figure to this file.")
+def main(names: tuple[str, ...], quick: bool, to: Path | None) -> None:
+    """Measure; without NAMES everything. A name is that of a group or of one of its figures, such as update.Q1."""
+    unknown = [name for name in names if name.split(".")[0] not in BENCHMARKS]
+    if unknown:
+        raise click.UsageError(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    groups = {name.split(".")[0] for name in names} or set(BENCHMARKS)
+    table = Table("figure", "value", "unit", "spread", "ratio", "against", "target")
+    figures = []
+    for group, benchmark in BENCHMARKS.items():
+        for figure in benchmark(quick) if group in groups else ():
+            if not names or figure.name.startswith(names):
+                figures.append(figure)
+                low, high = figure.spread
+                target = "" if figure.target is None else f"{figure.target}: {'met' if figure.met else 'missed'}"
+                table.add_row(
+                    figure.name,
+                    f"{figure.value:,.3g}" if figure.value < 1000 else f"{figure.value:,.0f}",
+                    figure.unit,
+                    f"{low:,.3g}-{high:,.3g}",
+                    f"{figure.ratio:.3g}",
+                    figure.baseline,
+                    target,
+                )
+    Console().print(table)
+    if to is not None:
+        to.write_text("".join(json.dumps(f.as_json(), ensure_ascii=False) + "\n" for f in figures), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
