@@ -168,6 +168,14 @@ class Stream(Sequence[Event]):
         return f"Stream({len(self)} events)"
 
 
+def bindings_of(mu: Valuation) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """A valuation as the pairs (variable, positions), both ascending."""
+    positions: dict[str, list[int]] = {}
+    for variable, position in sorted(mu):
+        positions.setdefault(variable, []).append(position)
+    return tuple((variable, tuple(places)) for variable, places in positions.items())
+
+
 def value_type_of(value: Value) -> ValueType:
     """The value type of a Python value."""
     match value:

@@ -67,3 +67,7 @@ def fail(message: str, status: int) -> NoReturn:
     """Print one message on standard error and exit."""
     click.echo(f"cerify: {message}", err=True)
     sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

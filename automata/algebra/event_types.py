@@ -59,7 +59,7 @@ def _possible(predicate: Predicate, name: str | None) -> tuple[bool, bool]:
         case Anything():
             return True, False
         case OfType(R):
-            return R == name, R != name
+            return name == R, name != R
         case Not(inner):
             true, false = _possible(inner, name)
             return false, true
@@ -74,4 +74,4 @@ def _possible(predicate: Predicate, name: str | None) -> tuple[bool, bool]:
 
 
 def _both(P: Predicate, Q: Predicate) -> Predicate:
-    return Q if P == Anything() else Both(P, Q)
+    return Q if Anything() == P else Both(P, Q)

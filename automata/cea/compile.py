@@ -1,8 +1,8 @@
-"""From the core of unary CEL to complex event automata: tods21, Theorem 6.2.
+"""From unary CEL to complex event automata: tods21, Theorems 6.2 and 7.2.
 
-The construction is the paper's, case by case, but for contiguous iteration: as printed, a round that consists of a
-single event cannot stand between two others, so that R:+ stops at two rounds (see docs/errata.md). Here the state
-between rounds also steps to itself.
+The construction is the paper's, case by case, but where the printed case fails (see docs/errata.md). Contiguous
+iteration as printed cannot have a round of a single event between two others, so that R:+ stops at two rounds; here the
+state between rounds also steps to itself. For ALL and UNLESS see product.py, for the strategies strategies.py.
 """
 
 from __future__ import annotations
@@ -11,24 +11,22 @@ from dataclasses import replace
 from typing import assert_never
 
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
+from cerify.automata.cea.product import conjunction, interleaving, intersection, separate_start, unless
+from cerify.automata.cea.strategies import last, max_, next_, strict
 from cerify.automata.cea.trim import trim
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.predicates import Anything, Both, OfType, Predicate
+from cerify.semantics.predicates import Anything, OfType
 
 
 def compile_cel(phi: cel.Formula, budget: Budget = Budget()) -> CEA:
     """A CEA with the valuations of phi at every position of every stream.
 
-    Raises Unsupported where phi correlates events or uses an operator beyond R, IN, FILTER, ;, :, +, :+ and OR, and
-    BudgetExceeded where the automaton would be too large.
+    Raises Unsupported where phi compares events with each other, and BudgetExceeded where the automaton, or one on the
+    way to it, would be too large.
     """
-    return trim(_thompson(phi, budget))
-
-
-def _thompson(phi: cel.Formula, budget: Budget) -> CEA:
-    A = _case(phi, budget)
+    A = trim(_case(phi, budget))
     if len(A.transitions) > budget.states:
         raise BudgetExceeded(f"the automaton has more than {budget.states} transitions", phi.span)
     return A
@@ -39,21 +37,41 @@ def _case(phi: cel.Formula, budget: Budget) -> CEA:
         case cel.Event(R):
             return _event(R)
         case cel.In(psi, A):
-            return _bind(_thompson(psi, budget), A)
+            return _bind(compile_cel(psi, budget), A)
         case cel.Filter(psi, condition):
-            return _filter(_thompson(psi, budget), condition)
+            return _filter(compile_cel(psi, budget), condition)
         case cel.Seq(left, right):
-            return _sequence(_thompson(left, budget), _thompson(right, budget))
+            return _sequence(compile_cel(left, budget), compile_cel(right, budget))
         case cel.Plus(psi):
-            return _iterate(_thompson(psi, budget))
+            return _iterate(compile_cel(psi, budget))
         case cel.ContiguousSeq(left, right):
-            return _contiguous_sequence(_thompson(left, budget), _thompson(right, budget))
+            return _contiguous_sequence(compile_cel(left, budget), compile_cel(right, budget))
         case cel.ContiguousPlus(psi):
-            return _contiguous_iterate(_thompson(psi, budget))
+            return _contiguous_iterate(compile_cel(psi, budget))
         case cel.Or(left, right):
-            return _union(_thompson(left, budget), _thompson(right, budget))
+            return _union(compile_cel(left, budget), compile_cel(right, budget))
+        case cel.Project(L, psi):
+            return _project(compile_cel(psi, budget), L)
+        case cel.Start(psi):
+            return _anchor(compile_cel(psi, budget))
+        case cel.And(left, right):
+            return conjunction(compile_cel(left, budget), compile_cel(right, budget), budget)
+        case cel.All(left, right):
+            return interleaving(compile_cel(left, budget), compile_cel(right, budget), budget)
+        case cel.Unless(left, right):
+            return unless(compile_cel(left, budget), compile_cel(right, budget), budget)
+        case cel.Strict(psi):
+            return strict(compile_cel(psi, budget))
+        case cel.Next(psi):
+            return next_(compile_cel(psi, budget), budget)
+        case cel.Last(psi):
+            return last(compile_cel(psi, budget), budget)
+        case cel.Max(psi):
+            return max_(compile_cel(psi, budget), budget)
+        case cel.Within() | cel.PartitionBy():
+            raise Unsupported("an automaton looks at one event at a time, so it cannot carry this", phi.span)
         case _:
-            raise Unsupported(f"the automaton does not carry {type(phi).__name__.upper()} yet", phi.span)
+            assert_never(phi)
 
 
 def _event(R: str) -> CEA:
@@ -76,7 +94,7 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
             return replace(
                 A,
                 transitions=tuple(
-                    replace(t, predicate=_intersection(t.predicate, P)) if variable in t.marks else t
+                    replace(t, predicate=intersection(t.predicate, P)) if variable in t.marks else t
                     for t in A.transitions
                 ),
             )
@@ -122,6 +140,17 @@ def _contiguous_iterate(A: CEA) -> CEA:
     return CEA(A.states + 1, _distinct(*A.transitions, *ending, *starting, *single), A.initial, A.final)
 
 
+def _project(A: CEA, L: frozenset[str]) -> CEA:
+    """PROJECT: the marks that are kept."""
+    return replace(A, transitions=_distinct(*(replace(t, marks=t.marks & L) for t in A.transitions)))
+
+
+def _anchor(A: CEA) -> CEA:
+    """START: the first step marks."""
+    A = separate_start(A)
+    return replace(A, transitions=tuple(t for t in A.transitions if t.marks or t.source not in A.initial))
+
+
 def _union(A: CEA, B: CEA) -> CEA:
     """OR: the two side by side."""
     states, B = A.states + B.states, _shifted(B, A.states)
@@ -140,7 +169,3 @@ def _shifted(A: CEA, by: int) -> CEA:
 
 def _distinct(*transitions: Transition) -> tuple[Transition, ...]:
     return tuple(dict.fromkeys(transitions))
-
-
-def _intersection(P: Predicate, Q: Predicate) -> Predicate:
-    return Q if P == Anything() else Both(P, Q)

@@ -1,8 +1,8 @@
 """Compact complex event sets: tods21, section 9.2, with Algorithm 1.
 
 A node stands for a position, and each path from it to the terminator for a complex event. The children of a node are a
-list of nodes, given by its first and its last; list i runs from first to last along next. Nodes are only ever added, and
-next is set once, so that whatever a pair of nodes has meant it goes on meaning.
+list of nodes, given by its first and its last node; it runs from the one to the other along next. Nodes are only ever
+added, and next is set once, so that whatever a pair of nodes has meant it goes on meaning.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from cerify.automata.evaluate.classify import classify
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Match, Stream, Valuation
+from cerify.semantics.events import Match, Stream, bindings_of
 
 Output = Literal["matches", "valuations"]
 
@@ -92,11 +92,3 @@ def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
                 runs_[q] = runs_.get(q, 0) + number
         runs = runs_
         yield sum(number for q, number in runs.items() if automaton.final[q])
-
-
-def bindings_of(mu: Valuation) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """A valuation as the pairs (variable, positions), both ascending."""
-    positions: dict[str, list[int]] = {}
-    for variable, position in sorted(mu):
-        positions.setdefault(variable, []).append(position)
-    return tuple((variable, tuple(places)) for variable, places in positions.items())

@@ -1,4 +1,4 @@
-"""Predicates on columns agree with predicates on events, on every row and on the edges where Arrow's arithmetic is not exact."""
+"""Predicates on columns agree with predicates on events, also where Arrow's arithmetic is not exact."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ INTS = [0, 1, -1, 2, 3, 7, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**
 FLOATS = [0.0, -0.0, 0.5, 1.0, 3.0, -7.25, 1e-320, 2.0**53, 2.0**53 + 2, 2.0**63, -(2.0**63), 1e300, -1e300]
 FLOATS += [float("nan"), float("inf"), float("-inf")]
 STRINGS = ["", "a", "ab", "A", "é", "ß", "z\n", "日本", "\U0001f40d", "\uffff", "'", "a.b"]
-TIMES = [datetime(1970, 1, 1, tzinfo=UTC), datetime(2013, 1, 31, 14, 5, 0, 1, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC)]
+TIMES = [
+    datetime(1970, 1, 1, tzinfo=UTC),
+    datetime(2013, 1, 31, 14, 5, 0, 1, tzinfo=UTC),
+    datetime(1, 1, 1, tzinfo=UTC),
+]
 PATTERNS = ["", "a", "a|ab", ".", ".*", "[a-z]+", "é|日本", "a.b", "(?i)A", r"\pL+", "z", "z\n", "^a$"]
 
 COLUMNS = {

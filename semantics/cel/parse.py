@@ -44,7 +44,13 @@ MAX_DEPTH = 200  # nesting that every recursive function of the toolkit carries 
 COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 SEQUENCERS = {";": cel.Seq, ":": cel.ContiguousSeq}
 COMBINERS = {"OR": cel.Or, "∨": cel.Or, "AND": cel.And, "∧": cel.And, "ALL": cel.All, "UNLESS": cel.Unless}
-STRATEGIES: dict[str, type[cel.Strategy]] = {"STRICT": cel.Strict, "NXT": cel.Next, "NEXT": cel.Next, "LAST": cel.Last, "MAX": cel.Max}
+STRATEGIES: dict[str, type[cel.Strategy]] = {
+    "STRICT": cel.Strict,
+    "NXT": cel.Next,
+    "NEXT": cel.Next,
+    "LAST": cel.Last,
+    "MAX": cel.Max,
+}
 
 
 def parse(text: str) -> cel.Formula:

@@ -31,6 +31,23 @@ FORMULAS = [
     "((A : B):+ ; A)+",
     "(A+ ; B)+ IN Y FILTER Y[x >= 0 and not x = 2]",
     "(A:+ OR B+):+",
+    "PROJECT[A](A ; B) : A",
+    "B ; START(A+)",
+    "(A ; B) AND ((A OR B) ; B) AND (A : B)",
+    "A ALL B:+",
+    "(A ; A) ALL (B : A)",
+    "START(PROJECT[B](A ; B) ALL A)",
+    "A+ UNLESS B",
+    "B ; (A UNLESS START(B : A))",
+    "A UNLESS (A FILTER A.x > 0)",
+    "STRICT(A+)",
+    "STRICT(PROJECT[B](A ; B ; A))",
+    "NXT(A+ ; B)",
+    "NXT((A IN X OR A)+ ; B)",
+    "LAST((A ; B):+ OR A+)",
+    "LAST(A IN X ; (A OR B)) ; B",
+    "MAX(A ; (A OR B)+)",
+    "MAX(((A IN X OR (A OR A FILTER A.x > 0)) ; A) OR A)",
 ]
 
 
@@ -96,7 +113,7 @@ def test_trim_leaves_out_what_no_accepting_run_uses() -> None:
     assert trim(nothing).states == 0
 
 
-@pytest.mark.parametrize("query", ["A AND B", "STRICT(A)", "A ; B FILTER A.x = B.x", "A FILTER near(A)"])
+@pytest.mark.parametrize("query", ["A ; B FILTER A.x = B.x", "A FILTER near(A)", "A WITHIN 3 EVENTS", "A PARTITION BY [x]"])
 def test_what_it_does_not_carry_it_says_with_the_place(query: str) -> None:
     with pytest.raises(Unsupported) as caught:
         compile_cel(parse(query))

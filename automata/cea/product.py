@@ -1,0 +1,131 @@
+"""Two complex event automata run at once: the operators AND, ALL and UNLESS (tods21, Theorem 6.2).
+
+Two cases differ from the printed ones. ALL: an operand that waits, or is done, is in a state of its own, so that it can
+be so only before its run and after it. UNLESS: the printed case looks for matches of the right operand on the whole
+interval only; here they are looked for on every interval inside, as Figure 3 has it. See docs/errata.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+from cerify.automata.cea.io_determinize import io_determinize
+from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
+from cerify.automata.explore import explore
+from cerify.semantics.budget import Budget
+from cerify.semantics.predicates import Anything, Both, Predicate
+
+Pair: TypeAlias = tuple[int, int]
+Step: TypeAlias = tuple[tuple[Predicate, Marks], Pair]
+
+
+def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
+    """AND: both make the same marks."""
+
+    def successors(pair: Pair) -> Iterator[Step]:
+        for t in A.leaving[pair[0]]:
+            for u in B.leaving[pair[1]]:
+                if t.marks == u.marks:
+                    yield (intersection(t.predicate, u.predicate), t.marks), (t.target, u.target)
+
+    starts = [(p, q) for p in A.initial for q in B.initial]
+    return _automaton(starts, successors, lambda p, q: p in A.final and q in B.final, budget)
+
+
+def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
+    """ALL: each makes its run on an interval of its own; one of them begins at the start, one ends at the end."""
+    A, B = _with_rests(A), _with_rests(B)
+
+    def successors(pair: Pair) -> Iterator[Step]:
+        for t in A.leaving[pair[0]]:
+            for u in B.leaving[pair[1]]:
+                yield (intersection(t.predicate, u.predicate), t.marks | u.marks), (t.target, u.target)
+
+    waiting = [(A.states - 2, q) for q in B.initial] + [(p, B.states - 2) for p in A.initial]
+    starts = [(p, q) for p in A.initial for q in B.initial] + waiting
+
+    def accepts(p: int, q: int) -> bool:
+        ends_a, ends_b = p in A.final, q in B.final
+        return (ends_a and (ends_b or q == B.states - 1)) or (ends_b and p == A.states - 1)
+
+    return _automaton(starts, successors, accepts, budget)
+
+
+def unless(A: CEA, B: CEA, budget: Budget) -> CEA:
+    """UNLESS: what A has on an interval if B has nothing on any interval inside."""
+    unmarked = replace(B, transitions=tuple(dict.fromkeys(replace(t, marks=UNMARKED) for t in B.transitions)))
+    guard = io_determinize(_anywhere(unmarked), budget)
+
+    def successors(pair: Pair) -> Iterator[Step]:
+        for t in A.leaving[pair[0]]:
+            for u in guard.leaving[pair[1]]:
+                yield (intersection(t.predicate, u.predicate), t.marks), (t.target, u.target)
+
+    # The determinized guard has a transition for every event: its first state loops, and so does every subset with it.
+    starts = [(p, q) for p in A.initial for q in guard.initial]
+    return _automaton(starts, successors, lambda p, q: p in A.final and q not in guard.final, budget)
+
+
+def intersection(P: Predicate, Q: Predicate) -> Predicate:
+    """The predicate of the events in both."""
+    if Anything() == P or P == Q:
+        return Q
+    return P if Anything() == Q else Both(P, Q)
+
+
+def separate_start(A: CEA) -> CEA:
+    """The same runs from a single fresh initial state, the last one, that no transition leads to."""
+    start = A.states
+    leaving = (replace(t, source=start) for t in A.transitions if t.source in A.initial)
+    return replace(
+        A, states=A.states + 1, transitions=tuple(dict.fromkeys((*A.transitions, *leaving))), initial=frozenset({start})
+    )
+
+
+def _with_rests(A: CEA) -> CEA:
+    """With two more states: one to wait in before the run, the last but one, and one to rest in after it, the last."""
+    A = separate_start(A)
+    wait, done = A.states, A.states + 1
+    skip = Anything()
+    rests = [Transition(wait, skip, UNMARKED, wait), Transition(done, skip, UNMARKED, done)]
+    rests += [Transition(wait, skip, UNMARKED, q) for q in A.initial]
+    rests += [Transition(q, skip, UNMARKED, done) for q in A.final]
+    return replace(A, states=A.states + 2, transitions=(*A.transitions, *rests))
+
+
+def _anywhere(A: CEA) -> CEA:
+    """An automaton without marks that accepts where A does on some interval inside the one that is read."""
+    A = separate_start(A)
+    begin, found = A.states, A.states + 1
+    skip = Anything()
+    bridges = [Transition(begin, skip, UNMARKED, begin), Transition(found, skip, UNMARKED, found)]
+    bridges += [replace(t, source=begin) for t in A.transitions if t.source in A.initial]
+    bridges += [
+        replace(t, source=begin, target=found) for t in A.transitions if t.source in A.initial and t.target in A.final
+    ]
+    bridges += [replace(t, target=found) for t in A.transitions if t.target in A.final]
+    return CEA(A.states + 2, (*A.transitions, *dict.fromkeys(bridges)), frozenset({begin}), frozenset({found}))
+
+
+def _automaton(
+    starts: list[Pair],
+    successors: Callable[[Pair], Iterable[Step]],
+    accepts: Callable[[int, int], bool],
+    budget: Budget,
+) -> CEA:
+    found = explore(starts, successors, budget.states, "the product automaton")
+    number = {pair: i for i, pair in enumerate(found)}
+    return CEA(
+        len(found),
+        tuple(
+            dict.fromkeys(
+                Transition(number[pair], P, marks, number[target])
+                for pair, edges in found.items()
+                for (P, marks), target in edges
+            )
+        ),
+        frozenset(number[pair] for pair in starts),
+        frozenset(number[pair] for pair in found if accepts(*pair)),
+    )

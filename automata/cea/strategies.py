@@ -1,0 +1,121 @@
+"""The selection strategies as constructions on automata: tods21, Theorem 7.2, corrected.
+
+The printed constructions for NXT, LAST and MAX compare a run with those of the same valuation and with its winners. A
+run with the same support under other variables is neither, so that what it wins by later is lost. Here the comparison is
+made on supports alone, and a valuation is kept if its support is: the automaton runs beside a *judge*, which follows one
+support and knows the states of all runs with that support (ties), with better ones (winners) and, for LAST, with worse
+ones (losers). The judge is I/O-deterministic; the product with the automaton has the automaton's valuations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+from cerify.automata.algebra.event_types import types
+from cerify.automata.cea.model import CEA, Marks, Transition
+from cerify.automata.cea.product import intersection
+from cerify.automata.explore import explore
+from cerify.semantics.budget import Budget
+from cerify.semantics.predicates import Predicate
+
+Subset: TypeAlias = frozenset[int]
+Judge: TypeAlias = tuple[Subset, Subset, Subset]  # ties, winners, losers
+Delta: TypeAlias = Callable[[Subset, bool], Subset]  # the states reached on this event, with a mark or without
+Verdict: TypeAlias = Callable[[Judge, bool, Delta], Judge]
+
+NO_STATES: Subset = frozenset()
+
+
+def strict(A: CEA) -> CEA:
+    """STRICT: nothing marked, then everything, then nothing: a copy of the automaton for each part."""
+    n = A.states
+    parts = {False: ((0, 0), (1, 2), (2, 2)), True: ((0, 1), (1, 1))}
+    return CEA(
+        3 * n,
+        tuple(
+            replace(t, source=before * n + t.source, target=after * n + t.target)
+            for t in A.transitions
+            for before, after in parts[bool(t.marks)]
+        ),
+        A.initial,
+        frozenset(part * n + q for q in A.final for part in range(3)),
+    )
+
+
+def next_(A: CEA, budget: Budget) -> CEA:
+    """NXT: no other support marks the first event in which the two differ."""
+
+    def step(judge: Judge, marked: bool, delta: Delta) -> Judge:
+        ties, winners, _ = judge
+        won = delta(winners, True) | delta(winners, False)
+        return delta(ties, marked), won if marked else won | delta(ties, True), NO_STATES
+
+    return _judged(A, step, budget)
+
+
+def last(A: CEA, budget: Budget) -> CEA:
+    """LAST: no other support marks the last event in which the two differ."""
+
+    def step(judge: Judge, marked: bool, delta: Delta) -> Judge:
+        ties, winners, losers = judge
+        if marked:
+            lost = delta(losers, True) | delta(losers | ties | winners, False)
+            return delta(ties, True), delta(winners, True), lost
+        return delta(ties, False), delta(winners | ties | losers, True) | delta(winners, False), delta(losers, False)
+
+    return _judged(A, step, budget)
+
+
+def max_(A: CEA, budget: Budget) -> CEA:
+    """MAX: no other support is a strict superset."""
+
+    def step(judge: Judge, marked: bool, delta: Delta) -> Judge:
+        ties, winners, _ = judge
+        if marked:
+            return delta(ties, True), delta(winners, True), NO_STATES
+        return delta(ties, False), delta(winners | ties, True) | delta(winners, False), NO_STATES
+
+    return _judged(A, step, budget)
+
+
+def _judged(A: CEA, step: Verdict, budget: Budget) -> CEA:
+    """The automaton beside its judge: a run accepts if the automaton does and no winner does."""
+    types_ = [(P, {A.predicates[i] for i in chosen}) for chosen, P in types(A.predicates, budget)]
+
+    def successors(state: tuple[int, Judge]) -> Iterator[tuple[tuple[Predicate, Marks], tuple[int, Judge]]]:
+        q, judge = state
+        for P, satisfied in types_:
+
+            def delta(states: Subset, marked: bool, satisfied: set[Predicate] = satisfied) -> Subset:
+                return frozenset(
+                    t.target
+                    for p in states
+                    for t in A.leaving[p]
+                    if bool(t.marks) == marked and t.predicate in satisfied
+                )
+
+            after: dict[bool, Judge] = {}
+            for t in A.leaving[q]:
+                if t.predicate in satisfied:
+                    marked = bool(t.marks)
+                    if marked not in after:
+                        after[marked] = step(judge, marked, delta)
+                    yield (intersection(t.predicate, P), t.marks), (t.target, after[marked])
+
+    starts = [(q, (A.initial, NO_STATES, NO_STATES)) for q in sorted(A.initial)]
+    found = explore(starts, successors, budget.states, "the automaton of the selection strategy")
+    number = {state: i for i, state in enumerate(found)}
+    return CEA(
+        len(found),
+        tuple(
+            dict.fromkeys(
+                Transition(number[state], P, marks, number[target])
+                for state, edges in found.items()
+                for (P, marks), target in edges
+            )
+        ),
+        frozenset(number[state] for state in starts),
+        frozenset(i for (q, (_, winners, _)), i in number.items() if q in A.final and not winners & A.final),
+    )

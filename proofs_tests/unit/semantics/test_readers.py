@@ -1,0 +1,466 @@
+"""Reading events: the same data through every format, and what is said, and where, about data that is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cerify.semantics.errors import IllFormed, InputError
+from cerify.semantics.events import ARROW, Event, Schema, Stream
+from cerify.semantics.json_events import json_of_event
+from cerify.semantics.readers import read, read_schema
+
+SCHEMA = Schema(
+    {
+        "T": {"id": "int", "tmp": "float", "room": "string", "on": "bool", "seen": "timestamp"},
+        "H": {"id": "int", "hum": "float"},
+    }
+)
+EVENTS = [
+    Event("T", {"id": 2**53 + 1, "tmp": 45.0, "room": 'é, "日本"\n2', "on": True, "time": 7}),
+    Event("H", {"id": 0, "hum": -0.5, "time": 5}),
+    Event("T", {"id": -(2**63), "tmp": 1e300, "seen": datetime(2013, 1, 31, 14, 5, 0, 250, tzinfo=UTC), "time": 9}),
+    Event("H", {"time": 9}),
+]
+CSV = """type,id,tmp,hum,room,on,seen,time
+T,9007199254740993,45,,"é, ""日本""\n2",true,,7
+H,0,,-0.5,,,,5
+
+T,-9223372036854775808,1e300,,"",,2013-01-31T14:05:00.000250Z,9
+H,,,,,,,9
+"""
+
+
+def write_csv(path: Path) -> Path:
+    path.write_text(CSV, encoding="utf-8")
+    return path
+
+
+def write_jsonl(path: Path) -> Path:
+    path.write_text("".join(json.dumps(json_of_event(e)) + "\n\n" for e in EVENTS), encoding="utf-8")
+    return path
+
+
+def write_parquet(path: Path) -> Path:
+    pq.write_table(Stream(EVENTS, SCHEMA).table, path)
+    return path
+
+
+def write_ipc(path: Path, new: Callable[..., Any] = pa.ipc.new_file) -> Path:
+    table = Stream(EVENTS, SCHEMA).table
+    with new(str(path), table.schema) as writer:
+        writer.write_table(table)
+    return path
+
+
+def write_ipc_stream(path: Path) -> Path:
+    return write_ipc(path, pa.ipc.new_stream)
+
+
+WRITERS = {
+    "e.csv": write_csv,
+    "e.jsonl": write_jsonl,
+    "e.parquet": write_parquet,
+    "e.arrow": write_ipc,
+    "e.arrows": write_ipc_stream,
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes text, bytes or a table to a file of this name."""
+
+    def write(name: str, content: str | bytes | pa.Table) -> Path:
+        path = tmp_path / name
+        match content:
+            case str():
+                path.write_text(content, encoding="utf-8", newline="")
+            case bytes():
+                path.write_bytes(content)
+            case _:
+                pq.write_table(content, path)
+        return path
+
+    return write
+
+
+def refuses(path: Path, message: str, **options: Any) -> None:
+    """The file is refused with one message that starts with its name and says this, up to its end."""
+    with pytest.raises(InputError) as error:
+        read(path, **options)
+    assert error.value.message == f"{path}{message}"
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_events(name: str, tmp_path: Path) -> None:
+    """A value that one format rounds, drops or shifts would change a query's answer with the file's suffix."""
+    stream = read(WRITERS[name](tmp_path / name), schema=SCHEMA)
+    assert list(stream) == EVENTS
+    assert {stream.table.schema.field(n).type for n in stream.table.column_names} <= set(ARROW.values())
+    assert stream.schema == SCHEMA
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_standard_input_is_read_as_its_content_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = WRITERS[name](tmp_path / name).read_bytes()
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    assert list(read("-", schema=SCHEMA)) == EVENTS
+
+
+def test_an_error_in_standard_input_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"type,id\nT,1\nT,x\n")))
+    with pytest.raises(InputError, match=r"^standard input, line 3, field 'id': 'x' is not an integer$"):
+        read("-", schema=Schema({"T": {"id": "int"}}))
+
+
+def test_a_given_format_wins_over_the_suffix(write: Callable[..., Path]) -> None:
+    assert read(write("e.csv", '{"type": "T", "x": 1}'), format="jsonl")[0] == Event("T", {"x": 1})
+
+
+# --- CSV --------------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_schema_a_column_has_one_type_over_the_whole_file(write: Callable[..., Path]) -> None:
+    """A type taken from the first block would refuse, or misread, what comes a megabyte later."""
+    rows = "".join(f"T,{i}\n" for i in range(300_000)) + "T,x\n"
+    stream = read(write("e.csv", "type,a\n" + rows))
+    assert stream[0].get("a") == "0"
+    assert stream[-1].get("a") == "x"
+
+
+def test_csv_types_without_a_schema(write: Callable[..., Path]) -> None:
+    """Event types stay text, days become times, times of day stay text, a column of nothing is no attribute."""
+    path = write("e.csv", "type,day,clock,n,none\n1,2013-01-31,12:30,NA,\n2,,,,\n")
+    day = datetime(2013, 1, 31, tzinfo=UTC)
+    assert list(read(path)) == [Event("1", {"day": day, "clock": "12:30", "n": "NA"}), Event("2")]
+    assert "none" not in read(path).table.column_names
+
+
+def test_a_header_alone_is_an_empty_stream(write: Callable[..., Path]) -> None:
+    assert len(read(write("e.csv", "type,a\n"))) == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("T,1,1\nT,x,1\n", ", line 3, field 'id': 'x' is not an integer"),
+        ("T,1,1\nT, 2,1\n", ", line 3, field 'id': ' 2' is not an integer"),
+        ("T,1.0,1\n", ", line 2, field 'id': '1.0' is not an integer"),
+        ("T,0x1F,1\n", ", line 2, field 'id': '0x1F' is not an integer"),
+        ("T,9223372036854775808,1\n", ", line 2, field 'id': '9223372036854775808' does not fit in 64 bits"),
+        ("T,1,warm\n", ", line 2, field 'tmp': 'warm' is not a number"),
+        ("T,1,1e400\n", ", line 2, field 'tmp': '1e400' is too large for a 64-bit float"),
+        ('"T\n\n",1,1\n', r", line 2, field 'type': unknown event type 'T\n\n'; the schema has T, H"),
+        ("T,1,1\n\n\nT,x,1\n", ", line 5, field 'id': 'x' is not an integer"),
+        ("T,1,1\r\nT,x,1\r\n", ", line 3, field 'id': 'x' is not an integer"),
+        (",1,1\n", ", line 2, field 'type': empty; every event has a type"),
+        ("T,1\n", ", line 2: 2 fields, where the header has 3 (type, id, tmp)"),
+        ("T,1,1\nT,1,1,1\n", ", line 3: 4 fields, where the header has 3 (type, id, tmp)"),
+        ("H,1,1\n", ", line 2, field 'tmp': unknown attribute; H has id, hum"),
+        (f"T,{'9' * 80},1\n", f", line 2, field 'id': '{'9' * 57}...' does not fit in 64 bits"),
+    ],
+)
+def test_a_bad_csv_row_is_located(rows: str, message: str, write: Callable[..., Path]) -> None:
+    refuses(write("e.csv", "type,id,tmp\n" + rows), message, schema=SCHEMA)
+
+
+def test_a_bad_row_after_quoted_newlines_has_the_line_an_editor_shows(write: Callable[..., Path]) -> None:
+    path = write("e.csv", 'type,room,id\nT,"a\nb\n\nc",1\nT,"\n",x\n')
+    refuses(path, ", line 6, field 'id': 'x' is not an integer", schema=SCHEMA)
+
+
+def test_a_bad_row_far_down_is_located(write: Callable[..., Path]) -> None:
+    """Beyond the first of Arrow's blocks, where a row within a block is not a row of the file."""
+    path = write("e.csv", "type,id\n" + "T,1\n" * 600_000 + "T,\nT,?\n")
+    refuses(path, ", line 600003, field 'id': '?' is not an integer", schema=SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("cell", "problem"),
+    [("yes", "true or false"), ("1", "true or false")],
+)
+def test_a_bad_boolean_is_refused(cell: str, problem: str, write: Callable[..., Path]) -> None:
+    refuses(write("e.csv", f"type,on\nT,{cell}\n"), f", line 2, field 'on': {cell!r} is not {problem}", schema=SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("cell", "time"),
+    [
+        ("2013-01-31T14:05:00Z", datetime(2013, 1, 31, 14, 5, tzinfo=UTC)),
+        ("2013-01-31 14:05", datetime(2013, 1, 31, 14, 5, tzinfo=UTC)),
+        ("2013-01-31", datetime(2013, 1, 31, tzinfo=UTC)),
+        ("2013-01-31T14:05:00.5+02:00", datetime(2013, 1, 31, 12, 5, 0, 500_000, tzinfo=UTC)),
+        ("2013-01-31T14:05-0130", datetime(2013, 1, 31, 15, 35, tzinfo=UTC)),
+        ("20130131T140500", datetime(2013, 1, 31, 14, 5, tzinfo=UTC)),
+    ],
+)
+def test_times_with_and_without_offset(cell: str, time: datetime, write: Callable[..., Path]) -> None:
+    """Several forms in one column: a time without an offset is UTC."""
+    stream = read(write("e.csv", f"type,seen\nT,2000-01-01\nT,{cell}\nT,\n"), schema=SCHEMA)
+    assert [event.get("seen") for event in stream] == [datetime(2000, 1, 1, tzinfo=UTC), time, None]
+
+
+@pytest.mark.parametrize("cell", ["yesterday", "2013-02-30", "0000-01-01", "2013-01-31T25:00:00Z"])
+def test_a_bad_time_is_located(cell: str, write: Callable[..., Path]) -> None:
+    path = write("e.csv", f"type,seen\nT,2000-01-01\nT,{cell}\n")
+    with pytest.raises(InputError, match=rf"^{re.escape(str(path))}, line 3, field 'seen': "):
+        read(path, schema=SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", ": empty; a CSV file starts with a line of column names"),
+        ("\n\n", ": empty; a CSV file starts with a line of column names"),
+        ("a,b\n1,2\n", ": no column 'type' for the event type; the columns are a, b"),
+        ("type,a,a\nT,1,2\n", ", line 1: two columns are called 'a'; give each its own name"),
+        (b"type,a\nT,ok\nT,\xff\n", ", line 3: byte 0xff is not text in UTF-8"),
+        (b"type,\xff\nT,1\n", ", line 1: byte 0xff is not text in UTF-8"),
+        ("type,time\nT,1\nT,noon\n", ", line 3, field 'time': 'noon' is not an integer"),
+        ("type,time\nT,2013-01-31\nT,1\n", ", line 3, field 'time': '1' is not an ISO 8601 time, such as "
+         "2013-01-31T14:05:00Z"),
+        ("type,time\nT,\nT,1.5\n", ", line 3, field 'time': float; a time is in whole seconds or ISO 8601, such as "
+         "2013-01-31T14:05:00Z"),
+    ],
+)  # fmt: skip
+def test_a_bad_csv_file_gets_one_message(content: str | bytes, message: str, write: Callable[..., Path]) -> None:
+    refuses(write("e.csv", content), message)
+
+
+# --- the reserved columns ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("e.csv", "kind,at,x\nT,5,1\nT,3,2\n"),
+        ("e.jsonl", '{"kind": "T", "at": 5, "x": 1}\n{"kind": "T", "at": 3, "x": 2}\n'),
+        ("e.parquet", pa.table({"kind": ["T", "T"], "at": [5, 3], "x": [1, 2]})),
+    ],
+)
+def test_named_columns_become_type_and_time(name: str, content: str | pa.Table, write: Callable[..., Path]) -> None:
+    """Decreasing times keep the file's order: a row's place is its position."""
+    stream = read(write(name, content), type_column="kind", time_column="at")
+    assert list(stream) == [Event("T", {"time": 5, "x": 1}), Event("T", {"time": 3, "x": 2})]
+
+
+def test_a_named_time_column_takes_the_schemas_type_of_time(write: Callable[..., Path]) -> None:
+    path = write("e.csv", "type,at\nT,2013-01-31\n")
+    stream = read(path, schema=Schema({"T": {"time": "timestamp"}}), time_column="at")
+    assert stream[0].get("time") == datetime(2013, 1, 31, tzinfo=UTC)
+    refuses(path, ", line 2, field 'at': '2013-01-31' is not an integer", schema=Schema({"T": {"time": "int"}}),
+            time_column="at")  # fmt: skip
+
+
+def test_a_reserved_name_that_is_taken_is_refused(write: Callable[..., Path]) -> None:
+    refuses(
+        write("e.csv", "type,time,at\nT,1,2\n"),
+        ": two columns are called 'time'; 'at' takes that name, so rename the other",
+        time_column="at",
+    )
+    refuses(
+        write("e.jsonl", '{"type": "T", "kind": "H"}\n'),
+        ", line 1: two fields are called 'type'; 'kind' takes that name, so rename the other",
+        type_column="kind",
+    )
+
+
+def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
+    refuses(write("e.csv", "type,x\nT,1\n"), ": no column 'at' for the time; the columns are type, x", time_column="at")
+    refuses(write("e.jsonl", '{"type": "T"}\n'), ": no event has the field 'at' for the time", time_column="at")
+    refuses(write("f.jsonl", '{"type": "T"}\n'), ", line 1: no field 'kind' for the event type", type_column="kind")
+
+
+# --- JSON Lines -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        ('{"type": "T", "id": 1}\n\n{"type": "T", "id": [1]}\n', ", line 3, field 'id': "),
+        ('{"type": "T", "id": {}}\n', ", line 1, field 'id': "),
+        ('{"type": "T", "id": "1"}\n', ", line 1, field 'id': "),
+        ('{"type": "T", "id": 9223372036854775808}\n', ", line 1, field 'id': "),
+        ('{"type": "T", "id": 1\n', ", line 1: not JSON: "),
+        ('{"type": "T"}\n[]\n', ", line 2: "),
+        ('{"type": "X"}\n', ", line 1: unknown event type 'X'"),
+        ('{"id": 1}\n', ", line 1: no field 'type' for the event type"),
+        ("", ": no events; "),
+        (" \n\n", ": no events; "),
+    ],
+)
+def test_a_bad_json_line_is_located(lines: str, place: str, write: Callable[..., Path]) -> None:
+    path = write("e.jsonl", lines)
+    with pytest.raises(InputError, match=f"^{re.escape(str(path) + place)}"):
+        read(path, schema=SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("1", '"1"', ", line 2, field 'x': string, but int in line 1; an attribute has one type throughout a stream"),
+        ("true", "1", ", line 2, field 'x': int, but bool in line 1; an attribute has one type throughout a stream"),
+        ("9007199254740993", "0.5", ", line 1, field 'x': 9007199254740993 cannot be kept exactly as 64-bit float"),
+    ],
+)
+def test_json_lines_that_disagree_are_refused(
+    first: str, second: str, message: str, write: Callable[..., Path]
+) -> None:
+    """Also across event types, since an attribute is one column."""
+    refuses(write("e.jsonl", f'{{"type": "T", "x": {first}}}\n{{"type": "H", "x": {second}}}\n'), message)
+
+
+def test_integers_among_floats_are_floats_in_events_and_column(write: Callable[..., Path]) -> None:
+    """The interpreter reads the events and the automaton the column, and both have to see the same numbers."""
+    stream = read(write("e.jsonl", '{"type": "T", "x": 1}\n{"type": "H", "x": 0.5}\n'))
+    assert [type(event.get("x")) for event in stream] == [float, float]
+    assert stream.table["x"].to_pylist() == [1.0, 0.5]
+
+
+def test_a_json_time_is_whole_seconds_or_iso_8601(write: Callable[..., Path]) -> None:
+    stream = read(write("e.jsonl", '{"type": "T", "time": "2013-01-31T14:05:00Z"}\n'))
+    assert stream[0].get("time") == datetime(2013, 1, 31, 14, 5, tzinfo=UTC)
+    refuses(
+        write("f.jsonl", '{"type": "T", "time": 1.5}\n'),
+        ", line 1, field 'time': float; a time is in whole seconds or ISO 8601",
+    )
+
+
+# --- Parquet and Arrow ------------------------------------------------------------------------------------------------
+
+
+def test_arrow_types_are_brought_to_ours(write: Callable[..., Path]) -> None:
+    noon = datetime(2013, 1, 31, 12, tzinfo=UTC)
+    table = pa.table(
+        {
+            "type": pa.array(["T", "H"]).dictionary_encode(),
+            "i": pa.array([-1, None], pa.int8()),
+            "u": pa.array([2**63 - 1, 0], pa.uint64()),
+            "f": pa.array([0.5, None], pa.float32()),
+            "s": pa.array(["é", ""], pa.large_string()),
+            "d": pa.array([date(2013, 1, 31), None], pa.date32()),
+            "naive": pa.array([noon.replace(tzinfo=None), None], pa.timestamp("ns")),
+            "zoned": pa.array([noon, None], pa.timestamp("ms", tz="America/New_York")),
+            "n": pa.nulls(2),
+        }
+    )
+    stream = read(write("e.parquet", table))
+    assert list(stream) == [
+        Event("T", {"i": -1, "u": 2**63 - 1, "f": 0.5, "s": "é", "d": datetime(2013, 1, 31, tzinfo=UTC),
+                    "naive": noon, "zoned": noon}),
+        Event("H", {"u": 0, "s": ""}),
+    ]  # fmt: skip
+    assert set(stream.table.schema.types) <= set(ARROW.values())
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pa.array([0, 1, 2**63], pa.uint64()),
+         ", position 2, field 'x': 9223372036854775808 cannot be kept exactly as 64-bit int"),
+        (pa.array([0, 1001, 0], pa.timestamp("ns")),
+         ", position 1, field 'x': 1970-01-01 00:00:00.000001001 cannot be kept exactly as microseconds in 64 bits"),
+        (pa.array([0, 10**18, 0], pa.timestamp("us")), ", position 1, field 'x': a time outside the years 1 to 9999"),
+        (pa.array([[1], [], []]), ", field 'x': a column of type list<element: int64>; an attribute is int, float, "
+         "string, bool, timestamp, so convert it or leave it out"),
+        (pa.array([1, 2, 3]).cast(pa.decimal128(21, 2)), ", field 'x': a column of type decimal128(21, 2); an "
+         "attribute is int, float, string, bool, timestamp, so convert it or leave it out"),
+    ],
+)  # fmt: skip
+def test_arrow_columns_that_have_no_place_are_refused(
+    column: pa.Array, message: str, write: Callable[..., Path]
+) -> None:
+    refuses(write("e.parquet", pa.table({"type": ["T"] * 3, "x": column})), message)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"type": ["T", "X"]}, ", position 1, field 'type': unknown event type 'X'; the schema has T, H"),
+        ({"type": ["T", None]}, ", position 1, field 'type': empty; every event has a type"),
+        ({"type": [1, 2]}, ", position 0, field 'type': the event type is a string, not int"),
+        ({"type": ["T", "T"], "id": [None, "1"]}, ", position 1, field 'id': string, where the schema has int"),
+        ({"type": ["T", "T"], "id": [1.0, 1.5]}, ", position 1, field 'id': 1.5 cannot be kept exactly as 64-bit int"),
+        ({"type": ["T", "T"], "tmp": [0, 2**53 + 1]},
+         ", position 1, field 'tmp': 9007199254740993 cannot be kept exactly as 64-bit float"),
+        ({"type": ["T", "H"], "tmp": [0.5, 0.5]}, ", position 1, field 'tmp': unknown attribute; H has id, hum"),
+        ({"type": ["T", "H"], "x": [0.5, None]},
+         ", position 0, field 'x': unknown attribute; T has id, tmp, room, on, seen"),
+    ],
+)  # fmt: skip
+def test_a_table_that_does_not_fit_the_schema_is_located(
+    columns: dict[str, list[object]], message: str, write: Callable[..., Path]
+) -> None:
+    refuses(write("e.parquet", pa.table(columns)), message, schema=SCHEMA)
+
+
+def test_whole_floats_fit_an_integer_attribute(write: Callable[..., Path]) -> None:
+    """What a data frame makes of integers with gaps."""
+    stream = read(write("e.parquet", pa.table({"type": ["T", "T"], "id": [3.0, None]})), schema=SCHEMA)
+    assert [event.get("id") for event in stream] == [3, None]
+    assert stream.table["id"].type == pa.int64()
+
+
+def test_two_parquet_columns_of_one_name_are_refused(write: Callable[..., Path]) -> None:
+    table = pa.Table.from_arrays([pa.array(["T"]), pa.array([1]), pa.array([2])], names=["type", "a", "a"])
+    refuses(write("e.parquet", table), ": two columns are called 'a'; give each its own name")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("e.parquet", "a Parquet file"), ("e.arrow", "an Arrow IPC file"), ("e.feather", "an Arrow IPC file")],
+)
+@pytest.mark.parametrize("content", [b"", b"type,a\nT,1\n", b"ARROW1\x00\x00rubbish that is no footer", b"PAR1x"])
+def test_a_file_of_another_format_is_refused(name: str, what: str, content: bytes, write: Callable[..., Path]) -> None:
+    path = write(name, content)
+    with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: not {what} that can be read: "):
+        read(path)
+
+
+def test_arrow_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    """Believed, it would fail much later, far from the file's name."""
+    text = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])
+    table = pa.table({"type": text})
+    with pa.ipc.new_file(str(tmp_path / "e.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(InputError, match=r"not an Arrow IPC file that can be read: .*UTF8"):
+        read(tmp_path / "e.arrow")
+
+
+# --- files and schemas ------------------------------------------------------------------------------------------------
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^no file .*gone\.csv$"):
+        read(tmp_path / "gone.csv")
+    with pytest.raises(InputError, match=r"^cannot read .*: Is a directory$"):
+        read(tmp_path)
+
+
+def test_a_schema_is_a_file_or_the_text_itself(write: Callable[..., Path]) -> None:
+    text = ' {"T": {"id": "int", "tmp": "float"}}'
+    assert read_schema(text) == read_schema(str(write("s.json", text))) == Schema({"T": {"id": "int", "tmp": "float"}})
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("nowhere.json", InputError, "no file nowhere.json"),
+        ('{"T": ', InputError, "schema: not JSON: "),
+        ('{"T": {"id": "integer"}}', IllFormed, "attribute T.id has type 'integer'"),
+        ('{"T": ["id"]}', InputError, "schema, event type 'T'"),
+    ],
+)
+def test_a_bad_schema_gets_one_message(text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}"):
+        read_schema(text)

@@ -1,0 +1,202 @@
+"""The commands match and check: what they print, where, and the exit status."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from cerify import cli
+from proofs_tests.support import EXAMPLES, FIGURE_1
+
+SCHEMA = '{"T": {"id": "int", "tmp": "int"}, "H": {"id": "int", "hum": "int"}}'
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in this process: its exit status, standard output and standard error."""
+
+    def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["cerify", *arguments])
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(stdin.encode())))
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert isinstance(exit_.value.code, int)
+        assert "Traceback" not in err
+        return exit_.value.code, out, err
+
+    return run
+
+
+@pytest.fixture
+def figure_1(tmp_path: Path) -> str:
+    """The stream of tods21, Figure 1, as a CSV file."""
+    rows = "".join(f"{e.type},{e.get('id')},{e.get('tmp') or ''},{e.get('hum') or ''}\n" for e in FIGURE_1)
+    (tmp_path / "figure-1.csv").write_text("type,id,tmp,hum\n" + rows)
+    return str(tmp_path / "figure-1.csv")
+
+
+@pytest.mark.parametrize("evaluator", ["automaton", "denotational"])
+@pytest.mark.parametrize("name", ["phi1", "phi1'", "phi2", "phi3", "phi3'"])
+def test_the_papers_examples_from_a_file(name: str, evaluator: str, figure_1: str, run: Run) -> None:
+    """tods21, section 3: one line for each match."""
+    query, expected = EXAMPLES[name]
+    status, out, _ = run("match", query, figure_1, "--json", "--evaluator", evaluator, "--schema", SCHEMA)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert all(line.keys() == {"at", "events"} for line in lines)
+    assert sorted((line["at"], line["events"]) for line in lines) == [
+        (at, list(events)) for at in expected for events in sorted(expected[at])
+    ]
+    assert status == 0
+
+
+def test_a_correlated_query_by_the_definition(figure_1: str, run: Run) -> None:
+    """phi5 compares events with each other: the automaton says what to do, the interpreter does it."""
+    query = EXAMPLES["phi5"][0]
+    status, out, err = run("match", query, figure_1, "--json")
+    assert (status, out) == (2, "")
+    assert "try --evaluator denotational\n" in err
+    assert err.endswith("^\n")
+    status, out, _ = run("match", query, figure_1, "--json", "--evaluator", "denotational")
+    assert status == 0
+    assert len(out.splitlines()) == 3
+
+
+def test_valuations_have_bindings(figure_1: str, run: Run) -> None:
+    query = "(T ; H) IN A FILTER A.id = 0"
+    _, out, _ = run("match", query, figure_1, "--json", "--valuations", "--limit", "1")
+    assert json.loads(out) == {"at": 2, "events": [1, 2], "bindings": {"A": [1, 2], "H": [2], "T": [1]}}
+
+
+def test_nothing_found_is_no(figure_1: str, run: Run) -> None:
+    assert run("match", "X", figure_1, "--json") == (1, "", "")
+    assert run("match", "X", figure_1) == (1, "no match in 9 events\n", "")
+
+
+def test_a_limit_does_not_wait_for_all_matches(tmp_path: Path, run: Run) -> None:
+    """Sixty events have more than 10^17 matches: enumerated before they are cut, they would never come."""
+    (tmp_path / "e.csv").write_text("type\n" + "A\n" * 60)
+    status, out, _ = run("match", "A+", str(tmp_path / "e.csv"), "--json", "--limit", "2000")
+    assert (status, len(out.splitlines())) == (0, 2000)
+    status, out, _ = run("match", "A+", str(tmp_path / "e.csv"))
+    assert status == 0
+    assert "the first 100 matches; there are more" in out
+    assert sum(line.split()[:1] != [] and line.split()[0].isdecimal() for line in out.splitlines()) == 100
+
+
+def test_standard_input_time_and_type_columns(run: Run) -> None:
+    text = "kind,at\nT,5\nH,3\n"
+    query = "(T ; H) FILTER T.time = 5 AND H.time = 3"
+    status, out, _ = run("match", query, "-", "--json", "--type", "kind", "--time", "at", stdin=text)
+    assert (status, json.loads(out)) == (0, {"at": 1, "events": [0, 1]})
+    status, _, err = run("match", query, "-", "--format", "jsonl", stdin=text)
+    assert status == 2
+    assert err.startswith("cerify: standard input, line 1: not JSON: ")
+
+
+def test_the_table_says_positions_events_and_how_many(figure_1: str, run: Run) -> None:
+    status, out, _ = run("match", EXAMPLES["phi1"][0], figure_1, "--valuations")
+    lines = [line.split() for line in out.splitlines() if line.strip()]
+    assert status == 0
+    assert lines[0] == ["at", "events", "bindings"]
+    assert lines[2] == ["2", "1", "2", "H:", "2"]
+    assert lines[3] == ["T:", "1"]
+    assert lines[-1] == ["3", "matches", "in", "9", "events"]
+
+
+def test_on_a_terminal_the_events_are_shown(figure_1: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as rich understands it: standard output is a terminal
+    _, out, _ = run("match", "T FILTER T.tmp = 45", figure_1)
+    assert "T id=0 tmp=45" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["T ; (H", "{}"], "cerify: the formula ends too early; expected"),
+        (["T", "gone.csv"], "cerify: no file gone.csv\n"),
+        (["T", "{}", "--schema", '{"T": {"id": "int"}}'], "cerify: {}, line 2, field 'type': unknown event type 'H'"),
+        (["T", "{}", "--schema", "gone.json"], "cerify: no file gone.json\n"),
+        (
+            ["T", "{}", "--time", "when"],
+            "cerify: {}: no column 'when' for the time; the columns are type, id, tmp, hum",
+        ),
+        (["T FILTER T.hum = 1", "{}", "--schema", SCHEMA], "cerify: T has no attribute 'hum'; it has id, tmp\n"),
+        (
+            ["T ; H FILTER T.id = H.id", "{}"],
+            "cerify: an automaton looks at one event at a time, so it cannot carry a filter across events; "
+            "try --evaluator denotational\n",
+        ),
+    ],
+)
+def test_what_is_wrong_gets_one_message(arguments: list[str], message: str, figure_1: str, run: Run) -> None:
+    status, out, err = run("match", *(a.replace("{}", figure_1) if a == "{}" else a for a in arguments))
+    assert (status, out) == (2, "")
+    assert err.startswith(message.replace("{}", figure_1))
+
+
+@pytest.mark.parametrize(
+    "option", [["--language", "sase"], ["--evaluator", "x"], ["--limit", "0"], ["--format", "xls"]]
+)
+def test_an_option_that_does_not_exist_is_a_usage_error(option: list[str], figure_1: str, run: Run) -> None:
+    status, out, err = run("match", "T", figure_1, *option)
+    assert (status, out) == (2, "")
+    assert f"Invalid value for '{option[0]}'" in err
+
+
+def test_the_installed_program_reports_a_bad_row(tmp_path: Path) -> None:
+    """As a process of its own, with a real standard input."""
+    process = subprocess.run(
+        [sys.executable, "-c", "from cerify.cli import main; main()", "match", "T", "-", "--schema", SCHEMA],
+        input="type,id\nT,1\nT,x\n", capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == "cerify: standard input, line 3, field 'id': 'x' is not an integer\n"
+
+
+def test_check_prints_the_pinned_json(run: Run) -> None:
+    assert run("check", "T ; H", "--json", "--schema", SCHEMA) == (
+        0,
+        '{"language": "cel", "fragment": {"unary": true}, "satisfiable": null, "problems": []}\n',
+        "",
+    )
+    status, out, _ = run("check", "(T ; H) FILTER T.hum = H.id", "--json", "--schema", SCHEMA)
+    assert status == 1
+    assert json.loads(out) == {
+        "language": "cel",
+        "fragment": {"unary": False},
+        "satisfiable": None,
+        "problems": [
+            {"rule": "attribute", "message": "T has no attribute 'hum'; it has id, tmp", "span": [15, 27]},
+        ],
+    }
+
+
+def test_check_underlines_every_problem(run: Run) -> None:
+    status, out, _ = run("check", "T FILTER T.hum = 3 AND X.y = 3", "--schema", SCHEMA)
+    assert status == 1
+    assert out == (
+        "CEL, unary\n"
+        "\nattribute: T has no attribute 'hum'; it has id, tmp\n"
+        "T FILTER T.hum = 3 AND X.y = 3\n"
+        "         ^^^^^^^^^\n"
+        "\nunbound: nothing here binds X; bound are T\n"
+        "T FILTER T.hum = 3 AND X.y = 3\n"
+        "                       ^^^^^^^\n"
+    )
+
+
+def test_check_underlines_what_does_not_parse(run: Run) -> None:
+    """A text that is no formula is an input error, not a formula with a problem."""
+    status, out, err = run("check", "T ;; H", "--json")
+    assert (status, out) == (2, "")
+    assert err.startswith("cerify: ';' is not expected here")
+    assert err.endswith("\nT ;; H\n   ^\n")

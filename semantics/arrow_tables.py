@@ -1,0 +1,148 @@
+"""From an Arrow table of any origin to the table of a stream, each column of one of our value types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import ARROW, TIME, TYPE, Schema, ValueType
+from cerify.semantics.text_columns import Place, first, first_failure, shown, values_of_text
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST, LATEST = (
+    (limit.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1) for limit in (datetime.min, datetime.max)
+)
+NAMES: Mapping[pa.DataType, ValueType] = {arrow: value_type for value_type, arrow in ARROW.items()}
+
+
+def stream_table(
+    table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, place: Place
+) -> pa.Table:
+    """The table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.
+
+    reserved maps the file's column for the event type, and for the time, to "type" and "time"; name is the file's,
+    place tells where a row of it stands.
+    """
+    table = _renamed(table, reserved, name)
+    columns = {column: _canonical(table[column], column, name, place) for column in table.column_names}
+    columns[TYPE] = _types(columns[TYPE], schema, place)
+    if TIME in columns and (schema is None or TIME not in schema.attributes):
+        columns[TIME] = _times(columns[TIME], place)
+    if schema is not None:
+        for column in columns.keys() - {TYPE}:
+            columns[column] = _fitted(columns[column], column, columns[TYPE], schema, place)
+    return pa.table({column: values for column, values in columns.items() if not pa.types.is_null(values.type)})
+
+
+def _renamed(table: pa.Table, reserved: Mapping[str, str], name: str) -> pa.Table:
+    names = table.column_names
+    for column, meant in reserved.items():
+        if column not in names:
+            purpose = {TYPE: "the event type", TIME: "the time"}[meant]
+            raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}")
+    names = [reserved.get(column, column) for column in names]
+    if doubled := next((column for column in names if names.count(column) > 1), None):
+        origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)
+        reason = f"; {origin!r} takes that name, so rename the other" if origin else "; give each its own name"
+        raise InputError(f"{name}: two columns are called {doubled!r}{reason}")
+    return table.rename_columns(names)
+
+
+def _canonical(column: pa.ChunkedArray, field: str, name: str, place: Place) -> pa.ChunkedArray:
+    """The column in the Arrow type of its value type; one of nulls stays as it is. Naive times are taken as UTC."""
+    is_ = pa.types
+    match column.type:
+        case t if is_.is_null(t):
+            return column
+        case t if is_.is_dictionary(t):
+            return _canonical(column.cast(t.value_type), field, name, place)
+        case t if is_.is_boolean(t):
+            value_type: ValueType = "bool"
+        case t if is_.is_integer(t):
+            value_type = "int"
+        case t if is_.is_floating(t):
+            value_type = "float"
+        case t if is_.is_string(t) or is_.is_large_string(t) or is_.is_string_view(t):
+            value_type = "string"
+        case t if is_.is_timestamp(t) or is_.is_date(t):
+            value_type = "timestamp"
+        case t:
+            raise InputError(
+                f"{name}, field {field!r}: a column of type {t}; an attribute is {', '.join(ARROW)}, so convert it "
+                "or leave it out"
+            )
+    column = _lossless(column, value_type, field, place)
+    if value_type == "timestamp":
+        ticks = column.cast(pa.int64())
+        beyond = pc.or_(pc.less(ticks, EARLIEST), pc.greater(ticks, LATEST))
+        if (row := first(beyond)) is not None:
+            raise InputError(f"{place(row)}, field {field!r}: a time outside the years 1 to 9999")
+    return column
+
+
+def _types(types: pa.ChunkedArray, schema: Schema | None, place: Place) -> pa.ChunkedArray:
+    if pa.types.is_null(types.type):
+        types = types.cast(ARROW["string"])
+    if types.type != ARROW["string"]:
+        raise InputError(f"{place(0)}, field {TYPE!r}: the event type is a string, not {NAMES[types.type]}")
+    if (row := first(pc.fill_null(pc.equal(types, ""), True))) is not None:
+        raise InputError(f"{place(row)}, field {TYPE!r}: empty; every event has a type")
+    if schema is not None:
+        unknown = pc.invert(pc.is_in(types, pa.array(list(schema.types), ARROW["string"])))
+        if (row := first(unknown)) is not None:
+            raise InputError(
+                f"{place(row)}, field {TYPE!r}: unknown event type {shown(types[row].as_py())}; "
+                f"the schema has {', '.join(schema.types)}"
+            )
+    return types
+
+
+def _times(times: pa.ChunkedArray, place: Place) -> pa.ChunkedArray:
+    """Integer seconds, or timestamps; what text is meant to be, its first cell says."""
+    if times.type == ARROW["string"]:
+        cell = next((cell.as_py() for cell in times if cell.is_valid), "")
+        return values_of_text(times, "int" if cell.lstrip("-").isdecimal() else "timestamp", TIME, place)
+    if times.type in (ARROW["bool"], ARROW["float"]) and (row := first(times.is_valid())) is not None:
+        raise InputError(
+            f"{place(row)}, field {TIME!r}: {NAMES[times.type]}; a time is in whole seconds or ISO 8601, "
+            "such as 2013-01-31T14:05:00Z"
+        )
+    return times
+
+
+def _fitted(
+    column: pa.ChunkedArray, field: str, types: pa.ChunkedArray, schema: Schema, place: Place
+) -> pa.ChunkedArray:
+    """The column in the type that the schema gives it, after a check that only events that have it hold a value."""
+    owners = [type_ for type_, attributes in schema.types.items() if field in attributes or field == TIME]
+    foreign = pc.and_(column.is_valid(), pc.invert(pc.is_in(types, pa.array(owners, ARROW["string"]))))
+    if (row := first(foreign)) is not None:
+        type_ = types[row].as_py()
+        known = ", ".join(schema.types[type_]) or "none in the schema"
+        raise InputError(f"{place(row)}, field {field!r}: unknown attribute; {type_} has {known}")
+    declared = schema.attributes.get(field)
+    if declared is None or column.type == ARROW[declared]:
+        return column
+    if pa.types.is_null(column.type) or {NAMES[column.type], declared} == {"int", "float"}:
+        return _lossless(column, declared, field, place)
+    row = first(column.is_valid())
+    if row is None:
+        return pa.chunked_array([pa.nulls(len(column), ARROW[declared])])
+    raise InputError(f"{place(row)}, field {field!r}: {NAMES[column.type]}, where the schema has {declared}")
+
+
+def _lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: Place) -> pa.ChunkedArray:
+    def convert(values: pa.ChunkedArray) -> pa.ChunkedArray:
+        return values.cast(ARROW[value_type])
+
+    try:
+        return convert(column)
+    except pa.ArrowInvalid:
+        row = first_failure(column, convert)
+        value = column.slice(row, 1).cast(pa.string())[0].as_py()
+        exactly = "microseconds in 64 bits" if value_type == "timestamp" else f"64-bit {value_type}"
+        raise InputError(f"{place(row)}, field {field!r}: {value} cannot be kept exactly as {exactly}") from None

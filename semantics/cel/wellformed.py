@@ -1,0 +1,139 @@
+"""What can be said of a CEL formula before any event is seen: whether it is unary, and what of it makes no sense.
+
+Evaluation gives every formula a meaning: to compare an absent attribute, or values of different kinds, is false.
+With a schema such a comparison is a type error, found here from the event types that each variable can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias, assert_never
+
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.errors import IllFormed, Span
+from cerify.semantics.events import TIME, Schema
+from cerify.semantics.predicate_types import Problem, kind_problems, number_problems
+from cerify.semantics.predicates import Attribute, mentions
+
+Types: TypeAlias = Mapping[str, frozenset[str]]
+"""The event types of the events that each variable may hold; a variable that holds none is left out."""
+
+
+def is_unary(phi: cel.Formula) -> bool:
+    """Whether every filter is the second-order extension of a tuple predicate (tods21, Definition 4.1).
+
+    A window and a partition stand for filters that compare events with each other (section 4).
+    """
+    return not any(
+        isinstance(node, cel.Within | cel.PartitionBy)
+        or (isinstance(node, cel.Filter) and not all(isinstance(a, cel.Every) for a in cel.atoms(node.condition)))
+        for node in cel.subformulas(phi)
+    )
+
+
+def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
+    """All that is wrong with the formula; its type errors only if there is a schema."""
+    found: list[Problem] = []
+    _types(phi, schema, found)
+    return found
+
+
+def type_errors(phi: cel.Formula, schema: Schema) -> list[Problem]:
+    """The type errors of the formula under the schema; a variable that nothing binds is none."""
+    return [problem for problem in problems(phi, schema) if problem.rule != "unbound"]
+
+
+def require_typed(phi: cel.Formula, schema: Schema) -> None:
+    """Raises IllFormed for the first type error."""
+    for problem in type_errors(phi, schema):
+        raise IllFormed(problem.message, problem.span)
+
+
+def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Types:
+    """The event types that the valuations of phi may bind, clause by clause as in Figure 3; adds the problems found."""
+    match phi:
+        case cel.Event(R):
+            if schema is not None and R not in schema.types:
+                known = ", ".join(schema.types) or "none"
+                found.append(Problem("event_type", f"unknown event type {R}; the schema has {known}", phi.span))
+            return {R: frozenset({R})}
+        case cel.In(psi, A):
+            types = _types(psi, schema, found)
+            return {**types, A: _all(types)} if types else {}
+        case cel.Filter(psi, condition):
+            types = _types(psi, schema, found)
+            for atom in cel.atoms(condition):
+                found.extend(_in_atom(atom, types, schema))
+            return types
+        case cel.Project(L, psi):
+            types = _types(psi, schema, found)
+            found.extend(_unbound(L, types, phi.span))
+            return {A: held for A, held in types.items() if A in L}
+        case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All():
+            left, right = _types(phi.left, schema, found), _types(phi.right, schema, found)
+            return {A: left.get(A, frozenset()) | right.get(A, frozenset()) for A in left.keys() | right.keys()}
+        case cel.And(left_, right_):  # the two sides have to bind the same events
+            left, right = _types(left_, schema, found), _types(right_, schema, found)
+            return {A: left[A] & right[A] for A in left.keys() & right.keys() if left[A] & right[A]}
+        case cel.Unless(left_, right_):
+            left, _ = _types(left_, schema, found), _types(right_, schema, found)
+            return left
+        case cel.Within(psi, window):
+            types = _types(psi, schema, found)
+            if isinstance(window, cel.AttributeWindow):
+                held = Attribute(window.attribute)
+                found.extend(_lacking("the window", held, _all(types), schema, phi.span))
+                found.extend(number_problems(held, schema, phi.span))
+            return types
+        case cel.PartitionBy(psi, attribute):
+            types = _types(psi, schema, found)
+            found.extend(_lacking("the partition", Attribute(attribute), _all(types), schema, phi.span))
+            return types
+        case (
+            cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.Start(psi)
+            | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
+        ):  # fmt: skip
+            return _types(psi, schema, found)
+        case _:
+            assert_never(phi)
+
+
+def _all(types: Types) -> frozenset[str]:
+    return frozenset[str]().union(*types.values())
+
+
+def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iterator[Problem]:
+    bound = ", ".join(sorted(types)) or "no variable"
+    for A in sorted(variables - types.keys()):
+        yield Problem("unbound", f"nothing here binds {A}; bound are {bound}", span)
+
+
+def _in_atom(atom: cel.Atom, types: Types, schema: Schema | None) -> Iterator[Problem]:
+    match atom:
+        case cel.Every(A, predicate):
+            yield from _unbound(frozenset({A}), types, atom.span)
+            mentioned = [(A, attribute) for attribute in mentions(predicate)]
+        case cel.Correlated(predicate):
+            mentioned = [(a.variable or "", a) for a in mentions(predicate)]
+            yield from _unbound(frozenset(A for A, _ in mentioned), types, atom.span)
+        case cel.Named(_, variables):
+            yield from _unbound(frozenset(variables), types, atom.span)
+            return
+        case _:
+            assert_never(atom)
+    for A, attribute in dict.fromkeys(mentioned):
+        yield from _lacking(A, attribute, types.get(A, frozenset()), schema, atom.span)
+    yield from kind_problems(predicate, schema, atom.span)
+
+
+def _lacking(
+    holder: str, attribute: Attribute, held: frozenset[str], schema: Schema | None, span: Span | None
+) -> Iterator[Problem]:
+    """The event types among those held that lack the attribute; every event may have a time."""
+    if schema is None or attribute.name == TIME:
+        return
+    for R in sorted(held & schema.types.keys()):
+        if attribute.name not in schema.types[R]:
+            known = ", ".join(schema.types[R]) or "none"
+            held_by = "" if holder == R else f", which {holder} may hold,"
+            yield Problem("attribute", f"{R}{held_by} has no attribute {attribute.name!r}; it has {known}", span)

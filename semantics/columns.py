@@ -1,0 +1,196 @@
+"""Tuple predicates on whole Arrow columns: what predicates.py defines on one event, for every row of a table at once.
+
+Arrow's arithmetic is of fixed width, and its comparison of an integer with a float rounds the integer. Wherever that
+could differ from the exact rules of predicates.py, the one test concerned is evaluated row by row instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, assert_never
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cerify.semantics.events import ARROW, TYPE, Stream, Value, value_type_of
+from cerify.semantics.predicates import (
+    Anything,
+    Arithmetic,
+    Attribute,
+    Both,
+    Comparator,
+    Comparison,
+    Constant,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Operator,
+    Predicate,
+    Term,
+    holds,
+    mentions,
+    whole,
+)
+
+Column: TypeAlias = pa.ChunkedArray | pa.Scalar
+"""One value for each row, or the same for all; null where there is none."""
+
+EXACT = 2**53  # floats carry every integer up to here
+ABSENT = pa.scalar(None, pa.null())
+KINDS: Mapping[pa.DataType, str] = {
+    ARROW["int"]: "number",
+    ARROW["float"]: "number",
+    ARROW["string"]: "string",
+    ARROW["bool"]: "bool",
+    ARROW["timestamp"]: "timestamp",
+}
+COMPARE: Mapping[Comparator, Callable[[Column, Column], Column]] = {
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+    "=": pc.equal,
+    "!=": pc.not_equal,
+}
+INTEGER: Mapping[Operator, Callable[[Column, Column], Column]] = {
+    "+": pc.add_checked,
+    "-": pc.subtract_checked,
+    "*": pc.multiply_checked,
+}
+FLOAT: Mapping[Operator, Callable[[Column, Column], Column]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+
+
+class _Inexact(Exception):
+    """Arrow's answer to this test might not be the exact one."""
+
+
+def mask(predicate: Predicate, table: pa.Table) -> pa.BooleanArray:
+    """Whether the predicate holds, one Boolean for each row and never null; row by row it is predicates.holds."""
+    result = _mask(predicate, table)
+    if isinstance(result, pa.Scalar):
+        return pa.repeat(result, table.num_rows)
+    return result.combine_chunks()
+
+
+def _mask(predicate: Predicate, table: pa.Table) -> Column:
+    match predicate:
+        case Anything():
+            return pa.scalar(True)
+        case OfType(name):
+            return pc.equal(table[TYPE].cast(pa.string()), name)
+        case Not(inner):
+            return pc.invert(_mask(inner, table))
+        case Both(left, right):
+            return pc.and_(_mask(left, table), _mask(right, table))
+        case Either(left, right):
+            return pc.or_(_mask(left, table), _mask(right, table))
+        case Comparison() | OneOf() | InRange() | Like():
+            try:
+                return _test(predicate, table)
+            except _Inexact:
+                return _row_by_row(predicate, table)
+        case _:
+            assert_never(predicate)
+
+
+def _test(predicate: Comparison | OneOf | InRange | Like, table: pa.Table) -> Column:
+    match predicate:
+        case Comparison(comparator, left, right):
+            return _compare(comparator, _evaluate(left, table), _evaluate(right, table))
+        case OneOf(term, values):
+            column, found = _evaluate(term, table), pa.scalar(False)
+            for value in values:
+                found = pc.or_(found, _compare("=", column, _scalar(value)))
+            return found
+        case InRange(term, low, high):
+            column = _evaluate(term, table)
+            return pc.and_(_compare("<=", _scalar(low), column), _compare("<=", column, _scalar(high)))
+        case Like(term, pattern):
+            column = _evaluate(term, table)
+            if KINDS.get(column.type) != "string":
+                return pa.scalar(False)
+            return _false_if_null(pc.match_substring_regex(column, whole(pattern)))
+        case _:
+            assert_never(predicate)
+
+
+def _row_by_row(predicate: Predicate, table: pa.Table) -> pa.ChunkedArray:
+    names = {attribute.name for attribute in mentions(predicate)} & set(table.column_names)
+    events = Stream.from_table(table.select([TYPE, *sorted(names - {TYPE})]))
+    return pa.chunked_array([pa.array([holds(predicate, event) for event in events], pa.bool_())])
+
+
+def _evaluate(term: Term, table: pa.Table) -> Column:
+    match term:
+        case Attribute(name):
+            if name == TYPE or name not in table.column_names:  # the event's type is no attribute of it
+                return ABSENT
+            column = table[name]
+            if column.type not in KINDS and not pa.types.is_null(column.type):
+                raise _Inexact
+            return column
+        case Constant(value):
+            return _scalar(value)
+        case Arithmetic(symbol, left, right):
+            return _arithmetic(symbol, _evaluate(left, table), _evaluate(right, table))
+        case _:
+            assert_never(term)
+
+
+def _scalar(value: Value) -> pa.Scalar:
+    try:
+        return pa.scalar(value, ARROW[value_type_of(value)])
+    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):  # beyond 64 bits, or no Unicode text
+        raise _Inexact from None
+
+
+def _arithmetic(symbol: Operator, left: Column, right: Column) -> Column:
+    if KINDS.get(left.type) != "number" or KINDS.get(right.type) != "number":
+        return ABSENT
+    integers = left.type == right.type == ARROW["int"]
+    if symbol == "/":
+        if integers and not (_exact_as_floats(left) and _exact_as_floats(right)):
+            raise _Inexact  # the quotient of two rounded integers is rounded twice
+        divisor = _as_floats(right)
+        nothing = pa.scalar(None, ARROW["float"])
+        return pc.divide(_as_floats(left), pc.if_else(pc.equal(divisor, 0.0), nothing, divisor))
+    if not integers:
+        return FLOAT[symbol](_as_floats(left), _as_floats(right))
+    try:
+        return INTEGER[symbol](left, right)
+    except pa.ArrowInvalid:  # beyond 64 bits
+        raise _Inexact from None
+
+
+def _compare(comparator: Comparator, left: Column, right: Column) -> Column:
+    kind = KINDS.get(left.type)
+    if kind is None or kind != KINDS.get(right.type) or (kind == "bool" and comparator not in ("=", "!=")):
+        return pa.scalar(False)
+    if left.type != right.type:  # an integer and a float
+        if not (_exact_as_floats(left) and _exact_as_floats(right)):
+            raise _Inexact
+        left, right = _as_floats(left), _as_floats(right)
+    return _false_if_null(COMPARE[comparator](left, right))
+
+
+def _exact_as_floats(column: Column) -> bool:
+    """Whether every number of the column is one that a float carries."""
+    if column.type == ARROW["float"]:
+        return True
+    if isinstance(column, pa.Scalar):
+        value = column.as_py()
+        return value is None or -EXACT <= value <= EXACT
+    extremes = pc.min_max(column).as_py()
+    return extremes["min"] is None or (extremes["min"] >= -EXACT and extremes["max"] <= EXACT)
+
+
+def _as_floats(column: Column) -> Column:
+    """The column in binary64; an integer beyond 2^53 is rounded to the nearest, as Python rounds it."""
+    return pc.cast(column, ARROW["float"], safe=False)
+
+
+def _false_if_null(column: Column) -> Column:
+    return pc.fill_null(column, False)

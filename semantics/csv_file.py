@@ -1,0 +1,110 @@
+"""CSV files as Arrow tables, with the line of each row for messages.
+
+A header line names the columns. An empty cell, quoted or not, is an absent value: CSV cannot tell an empty string from
+none. Columns whose value type is known are read as text and converted; the others get the type that Arrow infers from
+all their cells.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.csv
+
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import ValueType
+from cerify.semantics.text_columns import values_of_text
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file by its name in messages, and how to open it from its beginning, as often as needed."""
+
+    name: str
+    open: Callable[[], BinaryIO]
+
+
+def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:
+    """The table of a CSV file, given the value types of some of its columns, or of others too. Raises InputError."""
+    texts = dict.fromkeys(known, pa.string())
+    table = _parsed(source, texts)
+    if times := [f.name for f in table.schema if pa.types.is_time(f.type)]:  # to Arrow, not to us, 12:30 is a value
+        table = _parsed(source, texts | dict.fromkeys(times, pa.string()))
+    if any(pa.types.is_binary(field.type) for field in table.schema):  # inferred for text that is not UTF-8
+        raise InputError(_not_utf8(source))
+    for i, name in enumerate(table.column_names):
+        if name in known:
+            column = values_of_text(table.column(i), known[name], name, lambda row: line_of(source, row))
+            table = table.set_column(i, name, column)
+    return table
+
+
+def line_of(source: Source, row: int) -> str:
+    """The file and line of a row, counted from 0 after the header; the first line of a file is 1."""
+    try:
+        line, _ = next(islice(_records(source), row + 1, None))
+    except (csv.Error, StopIteration):
+        return f"{source.name}, row {row} after the header"
+    return f"{source.name}, line {line}"
+
+
+def _parsed(source: Source, column_types: Mapping[str, pa.DataType]) -> pa.Table:
+    with source.open() as file:
+        try:
+            table = pyarrow.csv.read_csv(
+                file,
+                parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    null_values=[""], strings_can_be_null=True, column_types=column_types
+                ),
+            )
+            names = table.column_names
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            raise InputError(_explained(source, str(error))) from None
+    if doubled := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"{source.name}, line 1: two columns are called {doubled!r}; give each its own name")
+    return table
+
+
+def _records(source: Source) -> Iterator[tuple[int, list[str]]]:
+    """The records as Arrow counts them, that is without empty lines, each with the line that it starts on."""
+    with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text:
+        reader, line = csv.reader(text), 1
+        for record in reader:
+            if record:
+                yield line, record
+            line = reader.line_num + 1
+
+
+def _explained(source: Source, reason: str) -> str:
+    """Why Arrow could not read the file, with the line: a second pass, slow and only on this path."""
+    try:
+        header: list[str] | None = None
+        for line, record in _records(source):
+            header = header or record
+            if len(record) != len(header):
+                return (
+                    f"{source.name}, line {line}: {len(record)} fields, where the header has {len(header)} "
+                    f"({', '.join(header)})"
+                )
+        if header is None:
+            return f"{source.name}: empty; a CSV file starts with a line of column names"
+    except csv.Error:
+        pass
+    return _not_utf8(source) if "UTF" in reason.upper() else f"{source.name}: not a CSV file: {reason}"
+
+
+def _not_utf8(source: Source) -> str:
+    with source.open() as file:
+        for line, data in enumerate(file, 1):
+            try:
+                data.decode()
+            except UnicodeDecodeError as error:
+                return f"{source.name}, line {line}: byte {data[error.start]:#04x} is not text in UTF-8"
+    return f"{source.name}: not text in UTF-8"

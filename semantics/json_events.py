@@ -1,0 +1,190 @@
+"""Events, streams and schemas as JSON: the form they have in the engine protocol, in suites and in JSON Lines files.
+
+An event is {"type": "T", attribute: value, ...}. The key "time" is reserved: integer seconds, which stay an integer, or
+ISO 8601, which becomes a timestamp. A null is an absent attribute. With a schema every value has to fit it (an integer
+fits a float; a timestamp is ISO 8601 text); without one JSON's own types are taken.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NoReturn
+
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import (
+    TIME,
+    TYPE,
+    Event,
+    Schema,
+    Stream,
+    Value,
+    ValueType,
+    parse_time,
+    show_time,
+    value_type_of,
+)
+
+INT64 = range(-(2**63), 2**63)
+
+
+def parse_json(text: str | bytes, where: str) -> Any:
+    """The value that the JSON text writes; only finite numbers, only text that UTF-8 can carry. Raises InputError."""
+    try:
+        value = json.loads(text, parse_constant=_not_json)
+        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # the only way to half of a surrogate pair
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: not JSON: {error.msg} at character {error.pos}") from None
+    except UnicodeError:
+        raise InputError(f"{where}: not text in UTF-8") from None
+    except RecursionError:
+        raise InputError(f"{where}: JSON nested too deeply") from None
+    except ValueError as error:
+        raise InputError(f"{where}: not JSON: {error}") from None
+    return value
+
+
+def event_of_json(obj: object, schema: Schema | None, where: str) -> Event:
+    """The event that the parsed JSON stands for; where says which one it is, for the InputError if it is none."""
+    if not isinstance(obj, dict):
+        raise InputError(f"{where}: an event is a JSON object, not {_kind(obj)}")
+    if not isinstance(type_ := obj.get(TYPE), str) or not type_:
+        raise InputError(f"{where}: an event has the key {TYPE!r} with its event type, a string")
+    if schema is None:
+        types: Mapping[str, ValueType] = {}
+    elif (known := schema.types.get(type_)) is not None:
+        types = known
+    else:
+        raise InputError(f"{where}: unknown event type {type_!r}; the schema has {', '.join(schema.types)}")
+    attributes: dict[str, Value] = {}
+    for name, value in obj.items():
+        if name == TYPE or value is None:
+            continue
+        if (value_type := types.get(name)) is not None:
+            attributes[name] = _typed(value, value_type, where, name)
+        elif schema is None or name == TIME:
+            attributes[name] = _untyped(value, where, name)
+        else:
+            raise InputError(
+                f"{where}, field {name!r}: unknown attribute; {type_} has {', '.join(types) or 'none in the schema'}"
+            )
+    return Event(type_, attributes)
+
+
+def stream_of_json(events: Iterable[object], schema: Schema | None, where: str) -> Stream:
+    """The stream of the parsed events; without a schema they have to agree on the type of each attribute."""
+    stream = Stream(
+        [event_of_json(obj, schema, f"{where}, event {i}") for i, obj in enumerate(events)],
+        schema,
+    )
+    seen: dict[str, tuple[int, ValueType]] = {}
+    for i, event in enumerate(stream):
+        for name, value in event.attributes.items():
+            value_type = value_type_of(value)
+            first, known = seen.setdefault(name, (i, value_type))
+            if value_type != known and {value_type, known} != {"int", "float"}:
+                raise InputError(
+                    f"{where}, event {i}, field {name!r}: {value_type}, but {known} in event {first}; "
+                    "an attribute has one type throughout a stream"
+                )
+    return stream
+
+
+def json_of_event(event: Event) -> dict[str, Any]:
+    """The JSON form of an event. Raises InputError for a number that JSON cannot write."""
+    return {TYPE: event.type} | {name: _json_of_value(value, name) for name, value in event.attributes.items()}
+
+
+def schema_of_json(obj: object) -> Schema:
+    """The schema that the parsed JSON stands for: {event type: {attribute: value type}}. Raises InputError, IllFormed."""
+    if not isinstance(obj, dict):
+        raise InputError(f"a schema is a JSON object from event types to their attributes, not {_kind(obj)}")
+    for type_, attributes in obj.items():
+        if not isinstance(attributes, dict) or not all(isinstance(kind, str) for kind in attributes.values()):
+            raise InputError(f"schema, event type {type_!r}: give an object from attribute names to value types")
+    return Schema(obj)
+
+
+def json_of_schema(schema: Schema) -> dict[str, dict[str, str]]:
+    """The JSON form of a schema."""
+    return {type_: dict(attributes) for type_, attributes in schema.types.items()}
+
+
+def _typed(value: object, value_type: ValueType, where: str, name: str) -> Value:
+    match value_type, value:
+        case ("bool", bool()) | ("string", str()):
+            return value
+        case "int", int() if not isinstance(value, bool):
+            return _int64(value, where, name)
+        case "float", int() | float() if not isinstance(value, bool):
+            return float(_untyped(value, where, name))  # type: ignore[arg-type]
+        case "timestamp", str():
+            return _timestamp(value, where, name)
+        case _:
+            raise InputError(f"{where}, field {name!r}: {_kind(value)}, where the schema has {value_type}")
+
+
+def _untyped(value: object, where: str, name: str) -> Value:
+    match value:
+        case bool():
+            return value
+        case int():
+            return _int64(value, where, name)
+        case float():
+            if not math.isfinite(value):
+                raise InputError(f"{where}, field {name!r}: too large for a 64-bit float")
+            return value
+        case str():
+            return _timestamp(value, where, name) if name == TIME else value
+        case _:
+            raise InputError(
+                f"{where}, field {name!r}: {_kind(value)}; an attribute is a number, a string or a Boolean"
+            )
+
+
+def _int64(value: int, where: str, name: str) -> int:
+    if value not in INT64:
+        raise InputError(f"{where}, field {name!r}: {value} does not fit in 64 bits")
+    return value
+
+
+def _timestamp(text: str, where: str, name: str) -> datetime:
+    try:
+        return parse_time(text)
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"{where}, field {name!r}: {text!r} is not an ISO 8601 time, such as 2013-01-31T14:05:00Z"
+        ) from None
+
+
+def _json_of_value(value: Value, name: str) -> bool | int | float | str:
+    match value:
+        case datetime():
+            return show_time(value)
+        case float() if not math.isfinite(value):
+            raise InputError(f"field {name!r}: {value} cannot be written in JSON")
+        case _:
+            return value
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a Boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")

@@ -1,0 +1,129 @@
+"""Type errors of one tuple predicate under a schema: comparisons and arithmetic that no event could make true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from cerify.semantics.errors import Span
+from cerify.semantics.events import Schema, Value
+from cerify.semantics.predicates import (
+    Anything,
+    Arithmetic,
+    Attribute,
+    Both,
+    Comparison,
+    Constant,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Predicate,
+    Term,
+    kind,
+    show_term,
+)
+
+Rule = Literal["unbound", "event_type", "attribute", "kind", "arithmetic", "order", "like"]
+"""What is wrong.
+
+unbound     no event can be bound to the variable where it is used
+event_type  the schema has no such event type
+attribute   an event type that the variable can hold lacks the attribute
+kind        values of different kinds are compared
+arithmetic  what has to be a number is none
+order       Booleans have no order
+like        what has to be a string is none
+"""
+
+KINDS = {"int": "number", "float": "number", "string": "string", "bool": "bool", "timestamp": "timestamp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A rule that a query breaks, a sentence about it, and the place in the text where it is known."""
+
+    rule: Rule
+    message: str
+    span: Span | None
+
+
+def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
+    """The uses of values of the wrong kind in a predicate; without a schema nothing is known of them, and none found.
+
+    An attribute has one type throughout a schema, so that it does not matter which events the predicate is about.
+    """
+    if schema is None:
+        return
+    match predicate:
+        case Comparison(comparator, left, right):
+            yield from _compared(left, right, comparator, schema, span)
+        case OneOf(term, values):
+            yield from _compared_with(term, values, "=", schema, span)
+        case InRange(term, low, high):
+            yield from _compared_with(term, (low, high), "in range", schema, span)
+        case Like(term, _):
+            yield from _operands(term, schema, span)
+            if (known := _kind(term, schema)) not in (None, "string"):
+                yield Problem("like", f"{show_term(term)} is a {known}; only a string can be like a pattern", span)
+        case Not(inner):
+            yield from kind_problems(inner, schema, span)
+        case Both(left_, right_) | Either(left_, right_):
+            yield from kind_problems(left_, schema, span)
+            yield from kind_problems(right_, schema, span)
+        case Anything() | OfType():
+            return
+        case _:
+            assert_never(predicate)
+
+
+def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
+    """The problem of a term that has to be a number and is known not to be one."""
+    if schema is not None and (known := _kind(term, schema)) not in (None, "number"):
+        yield Problem("arithmetic", f"{show_term(term)} is a {known}, where a number is needed", span)
+
+
+def _compared_with(
+    term: Term, values: tuple[Value, ...], comparator: str, schema: Schema, span: Span | None
+) -> Iterator[Problem]:
+    """Of the values that do not fit the first is enough: they are compared with the same term."""
+    for value in values:
+        if found := list(_compared(term, Constant(value), comparator, schema, span)):
+            yield from found
+            return
+
+
+def _compared(left: Term, right: Term, comparator: str, schema: Schema, span: Span | None) -> Iterator[Problem]:
+    for term in (left, right):
+        yield from _operands(term, schema, span)
+    one, other = _kind(left, schema), _kind(right, schema)
+    if one is not None and other is not None and one != other:
+        message = f"{show_term(left)} is a {one} and {show_term(right)} a {other}, so they cannot be compared"
+        yield Problem("kind", message, span)
+    elif "bool" in (one, other) and comparator not in ("=", "!="):
+        term = left if one == "bool" else right
+        yield Problem("order", f"{show_term(term)} is a bool, which knows = and != but not {comparator}", span)
+
+
+def _operands(term: Term, schema: Schema, span: Span | None) -> Iterator[Problem]:
+    """The problems of the operands of a term's arithmetic."""
+    if isinstance(term, Arithmetic):
+        for operand in (term.left, term.right):
+            yield from _operands(operand, schema, span)
+            yield from number_problems(operand, schema, span)
+
+
+def _kind(term: Term, schema: Schema) -> str | None:
+    """The kind of the term's value; None where the schema does not say."""
+    match term:
+        case Attribute(name):
+            return KINDS[schema.attributes[name]] if name in schema.attributes else None
+        case Constant(value):
+            return kind(value)
+        case Arithmetic():
+            return "number"
+        case _:
+            assert_never(term)

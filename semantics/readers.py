@@ -1,0 +1,207 @@
+"""Streams of events from files: CSV, JSON Lines, Parquet and Arrow IPC, by path or from standard input.
+
+A null, and in CSV an empty cell, is an absent attribute. Rows keep their order: a row's place is its position, whatever
+its time says. A message about a row of CSV or JSON Lines names its line, from 1; one of Parquet or Arrow IPC its
+position, from 0.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, get_args
+
+import pyarrow as pa
+
+from cerify.semantics.arrow_tables import stream_table
+from cerify.semantics.csv_file import Source, line_of, read_csv
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream, ValueType, value_type_of
+from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
+
+Format = Literal["csv", "jsonl", "parquet", "arrow"]
+
+STDIN = "-"
+SUFFIXES: Mapping[str, Format] = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin
+
+
+def read(
+    source: str | Path,
+    *,
+    format: Format | None = None,
+    schema: Schema | None = None,
+    type_column: str = TYPE,
+    time_column: str | None = None,
+) -> Stream:
+    """The stream of the events in a file, or in standard input if the source is "-". Raises InputError.
+
+    The format is known by the file's suffix and otherwise by its first bytes, unless it is given. With a schema every
+    value has to fit it. type_column and time_column are the fields that hold an event's type and its time, which become
+    "type" and "time"; a time is in whole seconds, or ISO 8601 or a timestamp.
+    """
+    if format is not None and format not in get_args(Format):
+        raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
+    opened = _source(str(source))
+    reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
+    match format or SUFFIXES.get(Path(source).suffix.lower()) or _sniffed(opened):
+        case "csv":
+            known: dict[str, ValueType] = {type_column: "string"}
+            for name, value_type in schema.attributes.items() if schema is not None else ():
+                known[time_column if time_column is not None and name == TIME else name] = value_type
+            table = stream_table(
+                read_csv(opened, known), schema, reserved, opened.name, lambda row: line_of(opened, row)
+            )
+        case "jsonl":
+            return _json_lines(opened, schema, reserved)
+        case "parquet":
+            table = _positioned(_read_parquet(opened), schema, reserved, opened.name)
+        case "arrow":
+            table = _positioned(_read_ipc(opened), schema, reserved, opened.name)
+    return Stream.from_table(table, schema)
+
+
+def read_schema(text: str) -> Schema:
+    """The schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed."""
+    if text.lstrip().startswith("{"):
+        return schema_of_json(parse_json(text, "schema"))
+    source = _source(text)
+    with source.open() as file:
+        return schema_of_json(parse_json(file.read(), source.name))
+
+
+def _source(path: str) -> Source:
+    if path == STDIN:
+        data = sys.stdin.buffer.read()
+        return Source("standard input", lambda: io.BytesIO(data))
+    try:
+        if Path(path).is_file():
+            Path(path).open("rb").close()
+            return Source(path, lambda: Path(path).open("rb"))
+        data = Path(path).read_bytes()  # a pipe, which can be read only once
+    except FileNotFoundError:
+        raise InputError(f"no file {path}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    return Source(path, lambda: io.BytesIO(data))
+
+
+def _sniffed(source: Source) -> Format:
+    with source.open() as file:
+        start = file.read(4096)
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith((IPC_FILE, IPC_STREAM)):
+        return "arrow"
+    return "jsonl" if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else "csv"
+
+
+def _positioned(table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str) -> pa.Table:
+    return stream_table(table, schema, reserved, name, lambda row: f"{name}, position {row}")
+
+
+def _read_parquet(source: Source) -> pa.Table:
+    import pyarrow.parquet as pq  # a fifth of a second, which only those who read Parquet need to wait
+
+    with source.open() as file:
+        try:
+            return _validated(pq.ParquetFile(file).read())
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{source.name}: not a Parquet file that can be read: {error}") from None
+
+
+def _read_ipc(source: Source) -> pa.Table:
+    with source.open() as file:
+        is_file = file.read(len(IPC_FILE)) == IPC_FILE
+        file.seek(0)
+        try:
+            return _validated((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all())
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{source.name}: not an Arrow IPC file that can be read: {error}") from None
+
+
+def _validated(table: pa.Table) -> pa.Table:
+    table.validate(full=True)  # offsets and UTF-8 are the file's word until somebody has looked
+    return table
+
+
+# --- JSON Lines -------------------------------------------------------------------------------------------------------
+
+
+def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, str]) -> Stream:
+    events: list[Event] = []
+    columns = _Columns()
+    with source.open() as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            where = f"{source.name}, line {number}"
+            events.append(event_of_json(_reserving(parse_json(line, where), reserved, where), schema, where))
+            columns.see(events[-1], number, where)
+    if not columns.lines:
+        raise InputError(f"{source.name}: no events; JSON Lines has an event in each line")
+    for field, meant in reserved.items():
+        if meant == TIME and TIME not in columns.types:
+            raise InputError(f"{source.name}: no event has the field {field!r} for the time")
+    columns.check_exact(source.name)
+    # through the table, so that a number is a float in the events as well where it is one in the column
+    return Stream.from_table(Stream(events, schema).table, schema)
+
+
+def _reserving(obj: object, reserved: Mapping[str, str], where: str) -> object:
+    """The object with the fields of type and time under their reserved names."""
+    if not isinstance(obj, dict):
+        return obj
+    for name, meant in reserved.items():
+        if meant == TYPE and name not in obj:
+            raise InputError(f"{where}: no field {name!r} for the event type")
+        if name != meant and name in obj and meant in obj and meant not in reserved:
+            raise InputError(f"{where}: two fields are called {meant!r}; {name!r} takes that name, so rename the other")
+    return {reserved.get(name, name): value for name, value in obj.items()}
+
+
+class _Columns:
+    """The value type of each attribute as the lines show it, to refuse the first event that departs from it."""
+
+    def __init__(self) -> None:
+        self.types: dict[str, ValueType] = {}
+        self.lines = 0
+        self._first: dict[str, int] = {}  # the line that first has the attribute
+        self._large: dict[str, tuple[int, int]] = {}  # the first integer that no float carries, and its line
+
+    def see(self, event: Event, line: int, where: str) -> None:
+        """Take note of an event. Raises InputError."""
+        self.lines += 1
+        for name, value in event.attributes.items():
+            new = value_type_of(value)
+            if name == TIME and new not in ("int", "timestamp"):
+                raise InputError(f"{where}, field {name!r}: {new}; a time is in whole seconds or ISO 8601")
+            seen, first = self.types.setdefault(name, new), self._first.setdefault(name, line)
+            if new == "int" and float(value) != value:  # type: ignore[arg-type]
+                self._large.setdefault(name, (value, line))  # type: ignore[arg-type]
+            if new == seen:
+                continue
+            if {seen, new} != {"int", "float"}:
+                raise InputError(
+                    f"{where}, field {name!r}: {new}, but {seen} in line {first}; an attribute has one type "
+                    "throughout a stream"
+                )
+            self.types[name] = "float"
+
+    def check_exact(self, file: str) -> None:
+        """Raises InputError for an integer that would be rounded because its attribute has floats as well."""
+        for name, (value, line) in self._large.items():
+            if self.types[name] == "float":
+                raise InputError(f"{file}, line {line}, field {name!r}: {value} cannot be kept exactly as 64-bit float")

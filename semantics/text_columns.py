@@ -1,0 +1,99 @@
+"""Columns of text to columns of values, with the place of the first cell that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NoReturn, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import ARROW, ValueType, parse_time
+from cerify.semantics.predicates import whole
+
+Place: TypeAlias = Callable[[int], str]
+"""Where a row, counted from 0, stands in its file, for a message."""
+
+PATTERNS: Mapping[ValueType, tuple[str, str]] = {
+    "int": ("-?[0-9]+", "an integer"),
+    "float": (r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", "a number"),
+    "bool": ("(?i)true|false", "true or false"),
+}
+ZONE = r"(?i)\d\d(z|[+-]\d\d(:?\d\d)?)\z"
+DATE = r"\A\d\d\d\d-\d\d-\d\d\z"
+
+
+def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Place) -> pa.ChunkedArray:
+    """The column of the values that the cells write, null where a cell is. Raises InputError for the first bad cell."""
+    match value_type:
+        case "string":
+            return text
+        case "timestamp":
+            return _timestamps(text, field, place)
+        case _:
+            pattern, expected = PATTERNS[value_type]
+            wrong = pc.invert(pc.match_substring_regex(text, whole(pattern)))
+            if (row := first(wrong)) is not None:
+                _refuse(text, row, f"is not {expected}", field, place)
+            return _numbers(text, value_type, field, place)
+
+
+def first(flags: pa.ChunkedArray) -> int | None:
+    """The first row whose flag is true, if there is one."""
+    row: int = pc.index(flags, True).as_py()
+    return row if row >= 0 else None
+
+
+def first_failure(column: pa.ChunkedArray, convert: Callable[[pa.ChunkedArray], object]) -> int:
+    """The first row that makes the conversion of the column fail with ArrowInvalid; one of them does."""
+    good, bad = 0, len(column)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            convert(column.slice(good, middle - good))
+            good = middle
+        except pa.ArrowInvalid:
+            bad = middle
+    return good
+
+
+def shown(text: str) -> str:
+    """The text in quotes for a message, cut where it is long."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _numbers(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Place) -> pa.ChunkedArray:
+    def convert(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+        return cells.cast(ARROW[value_type])
+
+    try:
+        values = convert(text)
+    except pa.ArrowInvalid:
+        _refuse(text, first_failure(text, convert), "does not fit in 64 bits", field, place)
+    if value_type == "float":
+        too_large = pc.and_(pc.is_inf(values), pc.match_substring_regex(text, "[0-9]"))
+        if (row := first(too_large)) is not None:
+            _refuse(text, row, "is too large for a 64-bit float", field, place)
+    return values
+
+
+def _timestamps(text: pa.ChunkedArray, field: str, place: Place) -> pa.ChunkedArray:
+    """Arrow reads the usual forms at once; whatever it does not know goes through parse_time, the definition."""
+    offset = pc.if_else(pc.match_substring_regex(text, ZONE), "", "Z")
+    rest = pc.if_else(pc.match_substring_regex(text, DATE), "T00:00:00Z", offset)
+    try:
+        return pc.binary_join_element_wise(text, rest, "").cast(ARROW["timestamp"])
+    except pa.ArrowInvalid:
+        pass
+    times = []
+    for row, cell in enumerate(text.to_pylist()):
+        try:
+            times.append(None if cell is None else parse_time(cell))
+        except (ValueError, OverflowError):
+            _refuse(text, row, "is not an ISO 8601 time, such as 2013-01-31T14:05:00Z", field, place)
+    return pa.chunked_array([pa.array(times, ARROW["timestamp"])])
+
+
+def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: Place) -> NoReturn:
+    raise InputError(f"{place(row)}, field {field!r}: {shown(text[row].as_py())} {problem}")

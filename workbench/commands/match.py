@@ -1,0 +1,149 @@
+"""cerify match: the matches of a query over a file of events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Literal, get_args
+
+import click
+
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.errors import Unsupported, errors_in
+from cerify.semantics.events import TYPE, Event, Match, Stream, show_time
+from cerify.semantics.readers import Format, read, read_schema
+
+TABLE_ROWS = 100
+
+
+@click.command()
+@click.argument("query")
+@click.argument("file")
+@click.option("--language", type=click.Choice(["cel"]), default="cel", show_default=True, help="The query's language.")
+@click.option(
+    "--evaluator",
+    type=click.Choice(["automaton", "denotational"]),
+    default="automaton",
+    show_default=True,
+    help="By automaton, or by the definition: slow, but not only for unary formulas.",
+)
+@click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
+@click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
+@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Stop after N matches.  [default: {TABLE_ROWS} in the table, none with --json]",
+)
+@click.option("--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says.")
+@click.option("--valuations", is_flag=True, help="Tell which variable is bound to which positions.")
+@click.option("--json", "as_json", is_flag=True, help="Print one match per line, as JSON.")
+def command(
+    query: str,
+    file: str,
+    language: str,
+    evaluator: str,
+    schema_text: str | None,
+    time_column: str | None,
+    type_column: str,
+    limit: int | None,
+    format_: Format | None,
+    valuations: bool,
+    as_json: bool,
+) -> int:
+    """Print the matches of QUERY over the events in FILE.
+
+    FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count from 0.
+
+    Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
+    """
+    phi = parse(query)
+    schema = None if schema_text is None else read_schema(schema_text)
+    with errors_in(query):
+        if schema is not None:
+            require_typed(phi, schema)
+        S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
+        found = _matches(phi, S, evaluator, valuations)
+        if as_json:
+            return _print_json(islice(found, limit))
+        return _print_table(found, S, limit or TABLE_ROWS, valuations)
+
+
+def _matches(phi: Formula, S: Stream, evaluator: str, valuations: bool) -> Iterator[Match]:
+    """The matches in the order of their positions; the automaton finds each only when it is asked for."""
+    output: Literal["matches", "valuations"] = "valuations" if valuations else "matches"
+    if evaluator == "denotational":
+        from cerify.evaluators import EVALUATORS
+
+        yield from EVALUATORS["denotational"](phi, S, output, Budget())
+        return
+    from cerify.automata.cea.compile import compile_cel
+    from cerify.automata.evaluate.streaming import evaluate
+
+    try:
+        automaton = compile_cel(phi)
+    except Unsupported as error:
+        raise Unsupported(f"{error.message}; try --evaluator denotational", error.span) from None
+    yield from evaluate(automaton, S, output)
+
+
+def _print_json(matches: Iterator[Match]) -> int:
+    status = 1
+    for match in matches:
+        line: dict[str, Any] = {"at": match.at, "events": list(match.events)}
+        if match.bindings is not None:
+            line["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
+        click.echo(json.dumps(line, ensure_ascii=False))
+        status = 0
+    return status
+
+
+def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool) -> int:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    matches = list(islice(found, limit + 1))
+    console = Console(highlight=False)
+    if not matches:
+        console.print(f"no match in {len(S)} events")
+        return 1
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
+    table.add_column("at", justify="right")
+    table.add_column("events", overflow="fold")
+    if valuations:
+        table.add_column("bindings", overflow="fold")
+    if console.is_terminal:
+        table.add_column("rows", overflow="fold")
+    for match in sorted(matches[:limit]):
+        cells = [str(match.at), _positions(match.events)]
+        if valuations:
+            cells.append("\n".join(f"{variable}: {_positions(places)}" for variable, places in match.bindings or ()))
+        if console.is_terminal:
+            cells.append("\n".join(f"{p}  {_row(S.part(p, 1)[0])}" for p in match.events))
+        table.add_row(*map(Text, cells))
+    # into a pipe lines are as long as they need to be
+    console.print(table, width=None if console.is_terminal else 1000)
+    if len(matches) > limit:
+        console.print(f"the first {limit} matches; there are more: --limit N shows N of them, --json all")
+    else:
+        console.print(f"{len(matches)} match{'' if len(matches) == 1 else 'es'} in {len(S)} events")
+    return 0
+
+
+def _positions(positions: tuple[int, ...]) -> str:
+    return " ".join(map(str, positions))
+
+
+def _row(event: Event) -> str:
+    shown = (
+        f"{name}={value if isinstance(value, int | float | str) else show_time(value)}"
+        for name, value in event.attributes.items()
+    )
+    return " ".join([event.type, *shown])
