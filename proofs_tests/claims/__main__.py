@@ -9,20 +9,21 @@ from rich.console import Console
 from rich.table import Table
 
 from proofs_tests.claims import tods21_core  # noqa: F401  (enters its claims)
-from proofs_tests.claims.ledger import LEDGER, entry
+from proofs_tests.claims.ledger import LEDGER, Effort, entry
 
 
 @click.command()
 @click.argument("ids", nargs=-1)
+@click.option("--budget", "effort", type=click.Choice(["quick", "full"]), default="full", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One object per entry.")
-def main(ids: tuple[str, ...], as_json: bool) -> None:
+def main(ids: tuple[str, ...], effort: Effort, as_json: bool) -> None:
     """Check claims of the papers. Without IDs, all of them; an ID may be a prefix, such as tods21.thm6.2."""
     chosen = [claim for id_, claim in LEDGER.items() if not ids or id_.startswith(ids)]
     if not chosen:
         raise click.UsageError(f"no entry begins with {' or '.join(ids)}; there are {', '.join(LEDGER)}")
     table = Table("claim", "status", "evidence", "bound", "seconds")
     for claim in chosen:
-        found = entry(claim)
+        found = entry(claim, effort)
         if as_json:
             click.echo(json.dumps(found, ensure_ascii=False))
         table.add_row(found["id"], found["status"], found["evidence"], found["bound"], str(found["seconds"]))

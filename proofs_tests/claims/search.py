@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, starmap
 from typing import Any
 
 from cerify.semantics.cel import syntax as cel
@@ -17,6 +17,7 @@ from cerify.semantics.predicates import Attribute, Comparison, Constant
 Output = Callable[[cel.Formula, Stream], list[frozenset[Valuation]]]
 
 EVENTS = (Event("A", {"x": 0}), Event("A", {"x": 1}), Event("B", {"x": 0}))
+ONE_EVENT = (Event("A", {"x": 0}),)
 POSITIVE = Comparison(">", Attribute("x"), Constant(0))
 
 UNARY: dict[str, Callable[[cel.Formula], cel.Formula]] = {
@@ -24,11 +25,20 @@ UNARY: dict[str, Callable[[cel.Formula], cel.Formula]] = {
     "filter": lambda phi: cel.Filter(phi, cel.Every("A", POSITIVE)),
     "plus": cel.Plus,
     "cplus": cel.ContiguousPlus,
+    "project": lambda phi: cel.Project(frozenset({"A"}), phi),
+    "start": cel.Start,
+    "strict": cel.Strict,
+    "nxt": cel.Next,
+    "last": cel.Last,
+    "max": cel.Max,
 }
 BINARY: dict[str, Callable[[cel.Formula, cel.Formula], cel.Formula]] = {
     "seq": cel.Seq,
     "cseq": cel.ContiguousSeq,
     "or": cel.Or,
+    "and": cel.And,
+    "all": cel.All,
+    "unless": cel.Unless,
 }
 
 
@@ -53,23 +63,47 @@ class Difference:
         }
 
 
-def formulas(size: int, operators: Iterable[str]) -> Iterator[cel.Formula]:
-    """All formulas of exactly the size in nodes over A, B and the operators."""
-    operators = list(operators)
-    if size == 1:
-        yield from (cel.Event("A"), cel.Event("B"))
-    for name in operators:
-        if name in UNARY and size > 1:
-            yield from (UNARY[name](phi) for phi in formulas(size - 1, operators))
-        if name in BINARY:
+@dataclass(frozen=True)
+class Space:
+    """All formulas to a size over some operators and types, and all streams to a length over some events."""
+
+    operators: tuple[str, ...]
+    nodes: int
+    events: int
+    alphabet: tuple[Event, ...] = EVENTS
+
+    def describe(self) -> str:
+        """What the space covers, in words and numbers."""
+        types = ", ".join(dict.fromkeys(event.type for event in self.alphabet))
+        return (
+            f"all formulas to {self.nodes} nodes over {types} with {', '.join(self.operators)} below, "
+            f"all streams to {self.events} events over {len(self.alphabet)} tuples"
+        )
+
+    def formulas(self, size: int) -> Iterator[cel.Formula]:
+        """All formulas of exactly the size in nodes."""
+        if size == 1:
+            yield from map(cel.Event, dict.fromkeys(event.type for event in self.alphabet))
+        for name in self.operators:
+            yield from self.rooted(name, size)
+
+    def rooted(self, root: str, size: int) -> Iterator[cel.Formula]:
+        """All formulas of exactly the size with the operator root on top and those of the space below it."""
+        if root in UNARY and size > 1:
+            yield from map(UNARY[root], self.formulas(size - 1))
+        if root in BINARY:
             for left in range(1, size - 1):
-                for phi, psi in product(formulas(left, operators), formulas(size - 1 - left, operators)):
-                    yield BINARY[name](phi, psi)
+                yield from starmap(BINARY[root], product(self.formulas(left), self.formulas(size - 1 - left)))
 
+    def streams(self, length: int) -> Iterator[Stream]:
+        """All streams of the length."""
+        return map(Stream, product(self.alphabet, repeat=length))
 
-def streams(length: int) -> Iterator[Stream]:
-    """All streams of the length over three events that tell types and values apart."""
-    return (Stream(events) for events in product(EVENTS, repeat=length))
+    def cases(self, root: str) -> Iterator[tuple[cel.Formula, Stream]]:
+        """All formulas with the operator root on top, with all streams; the sum of their sizes grows."""
+        for total in range(2, self.nodes + self.events + 1):
+            for size in range(max(1, total - self.events), min(self.nodes, total - 1) + 1):
+                yield from product(self.rooted(root, size), self.streams(total - size))
 
 
 def meaning(phi: cel.Formula, S: Stream) -> list[frozenset[Valuation]]:
@@ -88,16 +122,3 @@ def first_difference(candidate: Output, cases: Iterable[tuple[cel.Formula, Strea
             if expected[n] != got[n]:
                 return Difference(phi, S, n, expected[n], got[n]), looked_at
     return None, looked_at
-
-
-def small_cases(
-    operator: str, operators: Iterable[str], nodes: int, events: int
-) -> Iterator[tuple[cel.Formula, Stream]]:
-    """All formulas to a size with the operator at the root, with all streams to a length, smallest sums first."""
-    kind = type((UNARY | BINARY)[operator](*[cel.Event("A")] * (1 if operator in UNARY else 2)))  # type: ignore[operator]
-    operators = list(operators)
-    for total in range(2, nodes + events + 1):
-        for size in range(max(1, total - events), min(nodes, total - 1) + 1):
-            for phi in formulas(size, operators):
-                if isinstance(phi, kind):
-                    yield from ((phi, S) for S in streams(total - size))

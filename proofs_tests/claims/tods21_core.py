@@ -1,39 +1,28 @@
-"""Claims of tods21 about the core of CEL: the running examples, the construction of Theorem 6.2, evaluation."""
+"""Claims of tods21 about the running examples, I/O-determinization and evaluation."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 
-from cerify.automata.cea import run
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import io_determinize, single_variable
-from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate.streaming import evaluate, matches
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import complex_events, sup
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Stream, Valuation
 from cerify.semantics.predicates import holds
-from proofs_tests.claims.ledger import Finding, claim
-from proofs_tests.claims.printed.tods21_thm6_2 import construct, lifted, numbered
-from proofs_tests.claims.search import BINARY, UNARY, first_difference, formulas, meaning, small_cases, streams
+from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.search import meaning
+from proofs_tests.claims.tods21_constructions import WIDE, outputs
 from proofs_tests.support import EXAMPLES, FIGURE_1
-
-CORE = (*UNARY, *BINARY)
-NODES, EVENTS = 5, 4
-
-
-def outputs(A: CEA, S: Stream) -> list[frozenset[Valuation]]:
-    """The valuations of an automaton at each position, by its runs."""
-    return [run.valuations(A, S, n) for n in range(len(S))]
 
 
 def _example(name: str) -> None:
     query, printed = EXAMPLES[name]
 
     @claim(f"tods21.ex3:{name}", f"{query} on Figure 1", "example")
-    def check() -> Finding:
+    def check(effort: Effort) -> Finding:
         got = {n: {tuple(sorted(C)) for C in complex_events(parse(query), FIGURE_1, n)} for n in range(len(FIGURE_1))}
         holds_ = {n: events for n, events in got.items() if events} == printed
         return Finding("holds" if holds_ else "refuted", "exhaustive", "all 9 positions of Figure 1")
@@ -43,56 +32,21 @@ for _name in EXAMPLES:
     _example(_name)
 
 
-def _cases(operator: str) -> Iterable[tuple[cel.Formula, Stream]]:
-    return small_cases(operator, CORE, NODES, EVENTS)
-
-
-CORRECTIONS = {
-    "cplus": "add (q, P, L, q) for every marking transition (q', P, L, q'') with q' initial and q'' final: "
-    "a round of one event leads from the state between two rounds back to it"
-}
-
-
-def as_printed(phi: cel.Formula) -> CEA:
-    """The automaton of the printed case for phi's operator on correct automata of its operands.
-
-    This is the induction step of the proof: an error in one case is not counted against the others.
-    """
-    return numbered(construct(phi, lambda psi: lifted(compile_cel(psi))))
-
-
-def _construction(operator: str) -> None:
-    @claim(f"tods21.thm6.2:{operator}", f"the automaton of the case {operator}", "construction")
-    def check() -> Finding:
-        bound = f"all formulas of the core to {NODES} nodes with {operator} at the root, all streams to {EVENTS} events"
-        printed, looked_at = first_difference(lambda phi, S: outputs(as_printed(phi), S), _cases(operator))
-        if printed is None:
-            return Finding("holds", "exhaustive", f"{bound}: {looked_at} cases")
-        corrected, looked_at = first_difference(lambda phi, S: outputs(compile_cel(phi), S), _cases(operator))
-        status = "holds-corrected" if corrected is None and operator in CORRECTIONS else "refuted"
-        return Finding(
-            status, "exhaustive", f"{bound}: {looked_at} cases", printed.as_json(), CORRECTIONS.get(operator)
-        )
-
-
-for _operator in CORE:
-    _construction(_operator)
-
-
-def _sample(nodes: int, formulas_: int, seed: int) -> list[cel.Formula]:
-    """A few formulas of each size, drawn from all of them."""
+def _sample(effort: Effort, formulas_: int, seed: int) -> list[cel.Formula]:
+    """A few formulas of each size to 5 nodes, drawn from all of them."""
+    formulas_ //= 5 if effort == "quick" else 1
     draw = random.Random(seed)
-    pools = [list(formulas(size, CORE)) for size in range(1, nodes + 1)]
+    pools = [list(WIDE.formulas(size)) for size in range(1, 6)]
     return [phi for pool in pools for phi in (pool if len(pool) <= formulas_ else draw.sample(pool, formulas_))]
 
 
 @claim("tods21.prop5.5", "CEA are closed under I/O-determinization", "proposition")
-def _() -> Finding:
-    sample, cases = _sample(5, 60, seed=1), 0
+def _(effort: Effort) -> Finding:
+    sample, cases = _sample(effort, 60, seed=1), 0
     for phi in sample:
         A = compile_cel(phi)
         B = io_determinize(A)
-        for S in streams(3):
+        for S in WIDE.streams(3):
             cases += 1
             one_run = all(
                 len(taken) == len(set(taken))
@@ -108,11 +62,11 @@ def _() -> Finding:
 
 
 @claim("tods21.prop9.2", "Every CEA has a single-variable one with the same complex events", "proposition")
-def _() -> Finding:
-    sample, cases = _sample(5, 60, seed=2), 0
+def _(effort: Effort) -> Finding:
+    sample, cases = _sample(effort, 60, seed=2), 0
     for phi in sample:
         A, B = compile_cel(phi), single_variable(compile_cel(phi))
-        for S in streams(3):
+        for S in WIDE.streams(3):
             cases += 1
             same = all(
                 {sup(m) for m in a} == {sup(m) for m in b} for a, b in zip(outputs(A, S), outputs(B, S), strict=True)
@@ -134,10 +88,10 @@ def _evaluated(phi: cel.Formula, S: Stream) -> list[frozenset[Valuation]]:
 
 def _evaluation(id_: str, title: str, seed: int) -> None:
     @claim(id_, title, "algorithm")
-    def check() -> Finding:
-        sample, cases = _sample(5, 100, seed), 0
+    def check(effort: Effort) -> Finding:
+        sample, cases = _sample(effort, 100, seed), 0
         for phi in sample:
-            for S in streams(4):
+            for S in WIDE.streams(4):
                 cases += 1
                 expected = [frozenset(frozenset(("•", p) for p in sup(mu)) for mu in mus) for mus in meaning(phi, S)]
                 if _evaluated(phi, S) != expected:
@@ -150,7 +104,7 @@ _evaluation("tods21.alg2", "Evaluate outputs the complex events at each position
 
 
 @claim("tods21.fig8", "U ; ((V+ ; W) OR W) on U V V W", "figure")
-def _() -> Finding:
+def _(effort: Effort) -> Finding:
     from proofs_tests.support import stream
 
     got = {m.events for m in matches(parse("U ; ((V+ ; W) OR W)"), stream("U V V W"))}

@@ -1,4 +1,4 @@
-"""tods21, proof of Theorem 6.2, the cases of the core, letter for letter.
+"""tods21, proof of Theorem 6.2, letter for letter.
 
 An automaton is the paper's tuple (Q, Delta, I, F); a transition is (p, P, L, q). States are arbitrary values, so that
 "a fresh state" and "disjoint sets of states" are had by tagging.
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
+from cerify.automata.algebra.event_types import types
+from cerify.automata.cea.io_determinize import io_determinize
 from cerify.automata.cea.model import CEA, Transition
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicates import Anything, Both, OfType, Predicate
@@ -74,8 +76,71 @@ def construct(phi: cel.Formula, given: Callable[[cel.Formula], Automaton]) -> Au
             Q1, D1, I1, F1 = given(psi1)
             Q2, D2, I2, F2 = given(psi2)
             return Automaton(Q1 | Q2, D1 | D2, I1 | I2, F1 | F2)
+        case cel.Project(L, psi):
+            Q, D, I, F = given(psi)
+            return Automaton(Q, frozenset((p, P, L & L_, q) for p, P, L_, q in D), I, F)
+        case cel.Start(psi):
+            Q, D, I, F = given(psi)
+            q = next(_fresh)
+            leaving = frozenset((q, P, L, p) for q_, P, L, p in D if L != EMPTY and q_ in I)
+            return Automaton(Q | {q}, D | leaving, frozenset({q}), F)
+        case cel.And(psi1, psi2):
+            Q1, D1, I1, F1 = given(psi1)
+            Q2, D2, I2, F2 = given(psi2)
+            both = frozenset(
+                ((q1, q2), Both(P1, P2), L, (p1, p2)) for q1, P1, L, p1 in D1 for q2, P2, L2, p2 in D2 if L == L2
+            )
+            return Automaton(times(Q1, Q2), both, times(I1, I2), times(F1, F2))
+        case cel.All(psi1, psi2):
+            Q1, D1, I1, F1 = without_incoming_and_outgoing(given(psi1))
+            Q2, D2, I2, F2 = without_incoming_and_outgoing(given(psi2))
+            lockstep = frozenset(
+                ((q1, q2), Both(P1, P2), L1 | L2, (p1, p2)) for q1, P1, L1, p1 in D1 for q2, P2, L2, p2 in D2
+            )
+            second_alone = frozenset(((q1, q2), P2, L2, (q1, p2)) for q1 in I1 | F1 for q2, P2, L2, p2 in D2)
+            first_alone = frozenset(((q1, q2), P1, L1, (p1, q2)) for q2 in I2 | F2 for q1, P1, L1, p1 in D1)
+            return Automaton(times(Q1, Q2), lockstep | second_alone | first_alone, times(I1, I2), times(F1, F2))
+        case cel.Unless(psi1, psi2):
+            Q1, D1, I1, F1 = given(psi1)
+            QE, DE, IE, FE = lifted(io_determinize_complete(numbered(given(cel.Project(EMPTY, psi2)))))
+            both = frozenset(
+                ((q1, q2), Both(P1, P2), L, (p1, p2)) for q1, P1, L, p1 in D1 for q2, P2, L2, p2 in DE if L2 == EMPTY
+            )
+            return Automaton(times(Q1, QE), both, times(I1, IE), times(F1, QE - FE))
         case _:
-            raise NotImplementedError(f"the case of {type(phi).__name__} is not transcribed")
+            raise NotImplementedError(f"the proof has no case for {type(phi).__name__}")
+
+
+def times(Q1: frozenset[State], Q2: frozenset[State]) -> frozenset[State]:
+    """Q1 x Q2."""
+    return frozenset((q1, q2) for q1 in Q1 for q2 in Q2)
+
+
+def without_incoming_and_outgoing(A: Automaton) -> Automaton:
+    """The assumption of the case ALL, by the copies that the text describes: initial states first, then final ones."""
+    Q, D, I, F = A
+    copy = {q: next(_fresh) for q in I}
+    D = frozenset((p, P, L, copy.get(q, q)) for p, P, L, q in D)
+    D |= frozenset((copy[p], P, L, q) for p, P, L, q in D if p in copy)
+    F |= frozenset(copy[q] for q in F if q in copy)
+    Q |= frozenset(copy.values())
+    end = {q: next(_fresh) for q in F}
+    D |= frozenset((p, P, L, end[q]) for p, P, L, q in D if q in end)
+    return Automaton(Q | frozenset(end.values()), D, I, frozenset(end.values()))
+
+
+def io_determinize_complete(A: CEA) -> CEA:
+    """Proposition 5.5 with its state for the empty set, which the complement in the case UNLESS needs."""
+    B = io_determinize(A)
+    sink, skip = B.states, EMPTY
+    missing = tuple(
+        Transition(q, P, skip, sink)
+        for q in range(B.states)
+        for _, P in types(A.predicates)
+        if not any(t.source == q and t.predicate == P for t in B.transitions)
+    )
+    loop = (Transition(sink, TRUE, skip, sink),)
+    return CEA(B.states + 1, B.transitions + missing + loop, B.initial, B.final)
 
 
 def lifted(A: CEA) -> Automaton:
