@@ -25,6 +25,9 @@ protocol  what it wrote is not an answer of the protocol
 not_run   it was not asked, because the restarts were used up
 """
 
+FAILURES: frozenset[Outcome] = frozenset({"failed", "error", "crashed", "timeout", "memory", "protocol", "not_run"})
+"""The outcomes that make a run fail: all but passed and skipped."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -84,3 +87,8 @@ class Report:
     def totals(self) -> Counter[Outcome]:
         """How many cases had each outcome; the sum is the size of the suite, skipped cases included."""
         return Counter(result.outcome for result in self.results)
+
+    @property
+    def conforms(self) -> bool:
+        """Whether nothing failed. Skips do not make a run fail, but they stay in the denominator."""
+        return FAILURES.isdisjoint(self.totals)

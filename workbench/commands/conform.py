@@ -1,0 +1,179 @@
+"""`cerify conform`: put an engine under test with the conformance suite."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from cerify import protocol
+from cerify.conformance.cases import load
+from cerify.conformance.engines import NAMES, command_of
+from cerify.conformance.model import FAILURES, Divergence, Report, Result
+from cerify.conformance.process import Limits
+from cerify.conformance.run import conform
+from cerify.conformance.words import sentence, shown
+
+
+@click.command("conform", context_settings={"ignore_unknown_options": False})
+@click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
+@click.option("--suite", help="A built-in suite by name, or a file of cases; all built-in suites by default.")
+@click.option("--feature", "features", multiple=True, help="Only the cases of this feature; may be given again.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary and one object per case, a line each.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page for people to this file.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file.")
+@click.option(
+    "--time-limit", type=click.FloatRange(min=0.01), default=10.0, show_default=True, help="Seconds per case."
+)
+@click.option("--memory", type=click.IntRange(min=16), default=2048, show_default=True, help="Cap in MiB.")
+@click.argument("command_line", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
+def command(
+    engine: str | None,
+    suite: str | None,
+    features: tuple[str, ...],
+    as_json: bool,
+    html: Path | None,
+    junit: Path | None,
+    time_limit: float,
+    memory: int,
+    command_line: tuple[str, ...],
+) -> int:
+    """Put an engine under test: run the suite, compare with the semantics, shrink what differs.
+
+    COMMAND starts the engine, which speaks the protocol on standard input and output. Exit status: 0 if nothing failed
+    (skips do not fail), 1 if something did, 2 if the engine cannot be started.
+    """
+    if (engine is None) == (not command_line):
+        raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
+    for path in (html, junit):
+        if path is not None and not path.parent.is_dir():
+            raise click.UsageError(f"the folder {path.parent} for the report does not exist")
+    cases = load(suite)
+    if features:
+        if unknown := set(features) - {case.feature for case in cases}:
+            raise click.UsageError(f"the suite has no feature {', '.join(sorted(unknown))}")
+        cases = [case for case in cases if case.feature in features]
+    limits = Limits(run_seconds=time_limit, memory=memory * 2**20)
+    console = Console(stderr=True)
+    with _bar(console) as bar:
+        task = bar.add_task("starting", total=None)
+        argv = command_of(engine) if engine is not None else command_line
+        report = conform(
+            argv,
+            cases,
+            suite or "all built-in suites",
+            limits,
+            lambda what, done, total: bar.update(task, description=what, completed=done, total=total),
+        )
+    if html is not None:
+        from cerify.conformance.html import render
+
+        html.write_text(render(report), encoding="utf-8")
+    if junit is not None:
+        from cerify.conformance.junit import junit as as_xml
+
+        junit.write_text(as_xml(report), encoding="utf-8")
+    if as_json:
+        _print_json(report)
+    else:
+        _print(report)
+        if html is not None:
+            click.echo(f"report: {html}")
+    return 0 if report.conforms else 1
+
+
+def _bar(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """The run in one object: the totals, with the number of cases as their denominator, and the divergences."""
+    return {
+        "engine": {"name": report.engine, "version": report.version},
+        "suite": report.suite,
+        "cases": len(report.results),
+        "totals": {outcome: report.totals[outcome] for outcome in ("passed", "skipped", *sorted(FAILURES))},
+        "restarts": report.restarts,
+        "seconds": round(report.seconds, 3),
+        "divergences": [{"feature": d.feature, "cases": list(d.cases)} | _case(d.result) for d in report.divergences],
+    }
+
+
+def _case(result: Result) -> dict[str, Any]:
+    case = result.case
+    got = None if result.matches is None else [protocol.json_of_match(match) for match in result.matches]
+    return {
+        "query": case.query,
+        "schema": case.schema,
+        "events": list(case.events),
+        "output": case.output,
+        "outcome": result.outcome,
+        "expected": [protocol.json_of_match(match) for match in case.matches],
+        "got": got,
+        "detail": sentence(result),
+    }
+
+
+def _print_json(report: Report) -> None:
+    click.echo(protocol.line({"summary": summary(report)}))
+    for result in report.results:
+        case = {"id": result.case.id, "feature": result.case.feature, "clause": result.case.clause}
+        click.echo(protocol.line(case | _case(result) | {"seconds": round(result.seconds, 4)}))
+
+
+def _print(report: Report) -> None:
+    console = Console()
+    features: dict[str, list[Result]] = {}
+    for result in report.results:
+        features.setdefault(result.case.feature, []).append(result)
+    table = Table("feature", *("cases", "passed", "skipped", "failed", "no answer"), title=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for feature, results in features.items():
+        table.add_row(feature, *_counts(results))
+    table.add_section()
+    table.add_row("all", *_counts(report.results))
+    console.print(f"{escape(report.engine)} {escape(report.version)}, {escape(report.suite)}", style="bold")
+    console.print(table)
+    for divergence in report.divergences:
+        _print_divergence(console, divergence)
+    failures = sum(report.totals[outcome] for outcome in FAILURES)
+    rest = failures - sum(len(d.cases) for d in report.divergences)
+    if rest > 0:
+        console.print(f"{rest} more failed and were not shrunk; --json lists every case.")
+    passed, total = report.totals["passed"], len(report.results)
+    verdict = "conforms on all it claims" if report.conforms else f"departs from the semantics in {failures} cases"
+    console.print(
+        f"{passed} of {total} passed, {report.totals['skipped']} skipped, {report.restarts} restarts, "
+        f"{report.seconds:.1f} s: the engine {verdict}."
+    )
+
+
+def _counts(results: list[Result] | Any) -> tuple[str, ...]:
+    outcomes = [result.outcome for result in results]
+    counted = [outcomes.count(outcome) for outcome in ("passed", "skipped", "failed")]
+    return (str(len(outcomes)), *map(str, counted), str(len(outcomes) - sum(counted)))
+
+
+def _print_divergence(console: Console, divergence: Divergence) -> None:
+    result = divergence.result
+    case = result.case
+    console.print()
+    console.print(f"{divergence.feature}: {sentence(result)}", style="bold", markup=False)
+    console.print(f"  query     {case.query}", markup=False, highlight=False)
+    for position, event in enumerate(case.events):
+        label = "  stream   " if position == 0 else "           "
+        rest = {key: value for key, value in event.items() if key != "type"}
+        shown_event = f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip()
+        console.print(f"{label} {position}: {shown_event}", markup=False, highlight=False)
+    console.print(f"  expected  {shown(case.matches, 20) or 'nothing'}", markup=False, highlight=False)
+    if result.matches is not None:
+        console.print(f"  got       {shown(result.matches, 20) or 'nothing'}", markup=False, highlight=False)
+    console.print(f"  from      {', '.join(divergence.cases)}", markup=False, highlight=False)

@@ -1,0 +1,78 @@
+"""`cerify engine`: one of the built-in evaluators behind the engine protocol."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+import cerify
+from cerify import protocol
+from cerify.evaluators import EVALUATORS
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
+from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
+
+LANGUAGES = ("cel",)
+
+
+@click.command("engine")
+@click.option("--evaluator", type=click.Choice(sorted(EVALUATORS)), default="automaton", show_default=True)
+def command(evaluator: str) -> None:
+    """Serve a built-in evaluator over the engine protocol, on standard input and output.
+
+    A query that uses what the evaluator does not carry is answered with "skipped", since the engine does not claim the
+    feature; every other failure is answered with an error. A line that is no message gets an error without an id.
+    """
+    for text in sys.stdin.buffer:
+        if text.strip():
+            answer = answered(text, evaluator)
+            if answer is None:
+                return
+            sys.stdout.write(protocol.line(answer) + "\n")
+            sys.stdout.flush()
+
+
+def answered(text: bytes, evaluator: str) -> dict[str, Any] | None:
+    """The answer to one line; None to stop."""
+    id_ = None
+    try:
+        message = parse_json(text, "the message")
+        command_ = message.get("cmd") if isinstance(message, dict) else None
+        match command_:
+            case "start":
+                protocol.read(text, "start")
+                info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, LANGUAGES)
+                return protocol.json_of_info(info)
+            case "stop":
+                return None
+            case "run":
+                id_ = message.get("id") if isinstance(message.get("id"), str) else None
+                return {"id": id_} | run(protocol.read(text, "run"), evaluator)
+            case _:
+                raise InputError(f"a message is an object whose cmd is start, run or stop, not {command_!r}")
+    except CerifyError as error:
+        return {"id": id_, "error": protocol.json_of_error(error)}
+    except Exception as error:  # an engine must survive its own faults, and say that they are its own
+        return {"id": id_, "error": {"code": "internal", "message": f"{type(error).__name__}: {error}"}}
+
+
+def run(message: dict[str, Any], evaluator: str) -> dict[str, Any]:
+    """The answer to a run message, without its id."""
+    if message["language"] not in LANGUAGES:
+        return {"skipped": f"the language {message['language']} is not served"}
+    query, output = message["query"], message.get("output", "matches")
+    with errors_in(query):
+        try:
+            phi = parse(query)
+            schema = schema_of_json(message["schema"]) if message.get("schema") is not None else None
+            if schema is not None:
+                require_typed(phi, schema)
+            S = stream_of_json(message["events"], schema, "events")
+            found = EVALUATORS[evaluator](phi, S, output, Budget())
+        except Unsupported as error:
+            return {"skipped": error.message}
+    return {"matches": [protocol.json_of_match(match) for match in found]}

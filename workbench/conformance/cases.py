@@ -1,0 +1,104 @@
+"""The conformance suite: cases as data, a JSON object per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from cerify import protocol
+from cerify.conformance.model import Case
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
+
+SUITES = Path(__file__).parent / "suite"
+FIELDS = {
+    "id": str,
+    "feature": str,
+    "clause": str,
+    "language": str,
+    "query": str,
+    "events": list,
+    "output": str,
+    "matches": list,
+}
+
+
+def load(name: str | None) -> list[Case]:
+    """The cases of a built-in suite by name (all of them if None), or of a file by its path. Raises InputError."""
+    built_in = {path.stem: path for path in sorted(SUITES.glob("*.jsonl"))}
+    if name is None:
+        paths = list(built_in.values())
+    elif name in built_in:
+        paths = [built_in[name]]
+    elif Path(name).is_file():
+        paths = [Path(name)]
+    else:
+        raise InputError(f"no suite {name!r}: neither a file nor one of {', '.join(built_in)}")
+    cases = [case for path in paths for case in _read(path)]
+    seen: set[str] = set()
+    for case in cases:
+        if case.id in seen:
+            raise InputError(f"the id {case.id!r} stands for two cases")
+        seen.add(case.id)
+    if not cases:
+        raise InputError(f"the suite {name!r} has no cases")
+    return cases
+
+
+def _read(path: Path) -> Iterator[Case]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    for number, text in enumerate(lines, start=1):
+        if text.strip():
+            yield case_of_line(text, f"{path.name}, line {number}")
+
+
+def case_of_line(text: str, where: str) -> Case:
+    """The case that a line of a suite writes. Raises InputError naming the place and the field."""
+    obj = parse_json(text, where)
+    if not isinstance(obj, dict):
+        raise InputError(f"{where}: a case is a JSON object")
+    for field, kind in FIELDS.items():
+        if not isinstance(obj.get(field), kind):
+            raise InputError(f"{where}: the field {field!r} is missing, or no {kind.__name__}")
+    message = {key: obj[key] for key in ("id", "language", "query", "schema", "events", "output") if key in obj}
+    protocol.read(protocol.line({"cmd": "run", **message}), "run", where)
+    answer = protocol.line({"id": obj["id"], "matches": obj["matches"]})
+    try:
+        matches = protocol.matches_of_json(protocol.read(answer, "answer", where)["matches"], obj["output"])
+        schema = schema_of_json(obj["schema"]) if obj.get("schema") is not None else None
+        stream_of_json(obj["events"], schema, where)
+    except InputError:
+        raise
+    except CerifyError as error:
+        raise InputError(f"{where}: {error.message}") from None
+    return Case(
+        id=obj["id"],
+        feature=obj["feature"],
+        clause=obj["clause"],
+        language=obj["language"],
+        query=obj["query"],
+        schema=obj.get("schema"),
+        events=obj["events"],
+        output=obj["output"],
+        matches=sorted(matches),
+    )
+
+
+def line_of_case(case: Case) -> str:
+    """The case as a line of a suite."""
+    return protocol.line(
+        {
+            "id": case.id,
+            "feature": case.feature,
+            "clause": case.clause,
+            "language": case.language,
+            "query": case.query,
+            "schema": case.schema,
+            "events": list(case.events),
+            "output": case.output,
+            "matches": [protocol.json_of_match(match) for match in case.matches],
+        }
+    )

@@ -1,0 +1,113 @@
+"""An engine under test: asks it case after case, and replaces its process when that dies, hangs or talks nonsense."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from cerify import protocol
+from cerify.conformance.model import Case, Outcome, Result
+from cerify.conformance.process import EngineFailure, EngineProcess, Limits, excerpt
+from cerify.semantics.errors import InputError
+
+STOP_SECONDS = 2.0
+
+
+class Engine:
+    """An engine that is asked cases; use it as a context, so that no process is left behind.
+
+    The first start has to succeed (InputError otherwise). Later ones count as restarts, of which limits.restarts are
+    allowed; after that a case is not run.
+    """
+
+    def __init__(self, argv: Sequence[str], limits: Limits = Limits()) -> None:
+        self.argv = argv
+        self.limits = limits
+        self.restarts = 0
+        self._process: EngineProcess | None = None
+        try:
+            self.info = self._start()
+        except EngineFailure as error:
+            self.close()
+            raise InputError(f"the engine did not start: {' '.join(argv)}: {error.detail}") from None
+
+    def run(self, case: Case) -> Result:
+        """What becomes of a case."""
+        started = time.perf_counter()
+
+        def result(outcome: Outcome, detail: str = "", found: protocol.Matches | None = None) -> Result:
+            seconds = time.perf_counter() - started
+            return Result(case, outcome, found.matches if found else None, detail, seconds)
+
+        if case.language not in self.info.languages:
+            return result("skipped", f"the engine does not speak {case.language}")
+        try:
+            if self._process is None:
+                if self.restarts >= self.limits.restarts:
+                    return result("not_run", f"the engine was restarted {self.restarts} times, which is the limit")
+                self.restarts += 1
+                self._start()
+            answer = self._ask(case)
+        except EngineFailure as error:
+            self.close()
+            return result(error.cause, error.detail)
+        match answer:
+            case protocol.Skipped(why, link):
+                return result("skipped", f"{why} ({link})" if link else why)
+            case protocol.Failed(code, message):
+                return result("error", f"{code}: {message}")
+            case protocol.Matches():
+                return result("passed" if set(answer.matches) == set(case.matches) else "failed", found=answer)
+
+    def close(self) -> None:
+        """End the engine's process, at once."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def stop(self) -> None:
+        """Ask the engine to stop, and end it if it does not."""
+        if self._process is not None:
+            self._process.tell(protocol.line({"cmd": "stop"}))
+            self._process.wait(STOP_SECONDS)
+        self.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _start(self) -> protocol.EngineInfo:
+        self._process = EngineProcess(self.argv, self.limits)
+        message = protocol.line({"cmd": "start", "protocol": protocol.PROTOCOL})
+        text = self._process.ask(message, self.limits.start_seconds)
+        try:
+            return protocol.info_of_json(protocol.read(text, "started", "the answer to start"))
+        except InputError as error:
+            raise EngineFailure("protocol", f"{error.message}; it wrote: {excerpt(text)}") from None
+
+    def _ask(self, case: Case) -> protocol.Answer:
+        assert self._process is not None
+        text = self._process.ask(protocol.line(message_of(case)), self.limits.run_seconds)
+        try:
+            obj = protocol.read(text, "answer", "the answer")
+            if obj["id"] != case.id:
+                raise InputError(f"the answer has the id {obj['id']!r}, where {case.id!r} was asked")
+            return protocol.answer_of_json(obj, case.output, len(case.events))
+        except InputError as error:
+            raise EngineFailure("protocol", f"{error.message}; it wrote: {excerpt(text)}") from None
+
+
+def message_of(case: Case) -> dict[str, Any]:
+    """The run message of a case."""
+    return {
+        "cmd": "run",
+        "id": case.id,
+        "language": case.language,
+        "query": case.query,
+        **({} if case.schema is None else {"schema": case.schema}),
+        "events": list(case.events),
+        "output": case.output,
+    }

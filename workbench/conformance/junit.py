@@ -1,0 +1,45 @@
+"""A conformance run as JUnit XML, which build servers read."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+from cerify.conformance.model import Report, Result
+from cerify.conformance.words import sentence
+
+NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(report: Report) -> str:
+    """The XML: a test suite, with a test case for each case; a wrong answer is a failure, no answer an error."""
+    totals = report.totals
+    root = ET.Element(
+        "testsuite",
+        name=_text(f"{report.engine} {report.version}: {report.suite}"),
+        tests=str(len(report.results)),
+        failures=str(totals["failed"]),
+        skipped=str(totals["skipped"]),
+        errors=str(len(report.results) - totals["passed"] - totals["failed"] - totals["skipped"]),
+        time=f"{report.seconds:.3f}",
+    )
+    for result in report.results:
+        _case(root, result)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(root: ET.Element, result: Result) -> None:
+    case = result.case
+    name = f"{case.id}: {case.query}"
+    element = ET.SubElement(
+        root, "testcase", classname=_text(case.feature), name=_text(name), time=f"{result.seconds:.3f}"
+    )
+    if result.outcome == "passed":
+        return
+    tag = {"failed": "failure", "skipped": "skipped"}.get(result.outcome, "error")
+    ET.SubElement(element, tag, type=result.outcome, message=_text(sentence(result)))
+
+
+def _text(text: str) -> str:
+    return NOT_XML.sub("�", text)

@@ -1,0 +1,184 @@
+"""An engine's process: lines in and out, with limits on time, memory and output, and nothing left running after it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, Literal
+
+import psutil
+
+from cerify.semantics.errors import InputError
+
+LONGEST_LINE = 64 * 2**20  # bytes; an answer of ten million positions has fewer
+WAITING_LINES = 100  # lines read ahead; a flood then waits in the pipe
+KEPT_STDERR = 4096  # characters
+POLL = 0.05  # seconds between two looks at the process's memory
+
+Cause = Literal["crashed", "timeout", "memory", "protocol"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an engine may use: seconds for its start and for each answer, bytes of resident memory, restarts."""
+
+    start_seconds: float = 60.0
+    run_seconds: float = 10.0
+    memory: int = 2 * 2**30
+    restarts: int = 10
+
+
+class EngineFailure(Exception):
+    """The engine did not answer; after this its process has to be replaced."""
+
+    def __init__(self, cause: Cause, detail: str) -> None:
+        super().__init__(detail)
+        self.cause = cause
+        self.detail = detail
+
+
+class EngineProcess:
+    """A started process, spoken to line by line. Close it, or use it as a context."""
+
+    def __init__(self, argv: Sequence[str], limits: Limits) -> None:
+        self.limits = limits
+        try:
+            self._process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InputError(f"the engine cannot be started: {argv[0]}: {error.strerror or error}") from None
+        self._lines: queue.Queue[bytes | EngineFailure | None] = queue.Queue(WAITING_LINES)
+        self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._stderr: deque[str] = deque(maxlen=KEPT_STDERR)
+        self._closed = False
+        for work in (self._read, self._write, self._drain):
+            threading.Thread(target=work, daemon=True).start()
+
+    def ask(self, text: str, seconds: float) -> bytes:
+        """The next line after this one was sent. Raises EngineFailure."""
+        if not self._lines.empty():
+            early = self._lines.get_nowait()
+            if isinstance(early, bytes):
+                raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(early)}")
+            self._fail(early)
+        self._to_write.put(text.encode() + b"\n")
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, min(POLL, deadline - time.monotonic())))
+            except queue.Empty:
+                self._check_memory()
+                if time.monotonic() >= deadline:
+                    raise EngineFailure("timeout", f"no answer within {seconds:g} s{self.last_words()}") from None
+                continue
+            if isinstance(line, bytes):
+                return line
+            self._fail(line)
+
+    def tell(self, text: str) -> None:
+        """Send a line that is not answered."""
+        self._to_write.put(text.encode() + b"\n")
+
+    def wait(self, seconds: float) -> int | None:
+        """The exit status, None if the process goes on for longer than the seconds."""
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def last_words(self) -> str:
+        """The end of what the process wrote on standard error, as part of a message."""
+        words = "".join(self._stderr).strip()
+        return f"; its standard error ends in: {words[-500:]}" if words else ""
+
+    def close(self) -> None:
+        """End the process and all that it has started."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(psutil.Error):
+            for child in psutil.Process(self._process.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    child.kill()
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait()
+        self._to_write.put(None)
+        with contextlib.suppress(queue.Empty):  # a reader that waits to hand on a line finds room, and then the end
+            while True:
+                self._lines.get_nowait()
+
+    def __enter__(self) -> EngineProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _fail(self, end: EngineFailure | None) -> None:
+        if end is not None:
+            raise end
+        status = self.wait(1.0)
+        how = f"by signal {-status}" if status is not None and status < 0 else f"with status {status}"
+        raise EngineFailure("crashed", f"the process ended {how} before it answered{self.last_words()}")
+
+    def _check_memory(self) -> None:
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(self._process.pid)
+            used = sum(p.memory_info().rss for p in (process, *process.children(recursive=True)))
+            if used > self.limits.memory:
+                cap = self.limits.memory / 2**20
+                raise EngineFailure("memory", f"used {used / 2**20:.0f} MiB of memory; the cap is {cap:.0f} MiB")
+
+    def _read(self) -> None:
+        out = self._pipe(self._process.stdout)
+        while True:
+            line = out.readline(LONGEST_LINE)
+            if not line:
+                break
+            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                self._lines.put(EngineFailure("protocol", f"wrote a line of more than {LONGEST_LINE} bytes"))
+                break
+            if line.strip():
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def _write(self) -> None:
+        into = self._pipe(self._process.stdin)
+        while (text := self._to_write.get()) is not None:
+            try:
+                into.write(text)
+                into.flush()
+            except (OSError, ValueError):
+                return  # the process is gone, which its output will tell
+        with contextlib.suppress(OSError):
+            into.close()
+
+    def _drain(self) -> None:
+        for chunk in iter(lambda: self._pipe(self._process.stderr).read1(4096), b""):  # type: ignore[attr-defined]
+            self._stderr.extend(chunk.decode(errors="replace"))
+
+    @staticmethod
+    def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+        assert stream is not None
+        return stream
+
+
+def excerpt(text: bytes) -> str:
+    """The beginning of a line, for a message."""
+    shown = text.decode(errors="replace").strip()
+    return shown if len(shown) <= 200 else shown[:200] + "…"

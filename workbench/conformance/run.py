@@ -1,0 +1,112 @@
+"""A conformance run: every case asked, the failures grouped by feature, and some of each group shrunk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from cerify.conformance.harness import Engine
+from cerify.conformance.model import FAILURES, Case, Divergence, Report, Result
+from cerify.conformance.process import Limits
+from cerify.equivalence.shrink import shrink
+from cerify.evaluators import denotational
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.wellformed import type_errors
+from cerify.semantics.events import Stream
+from cerify.semantics.json_events import json_of_event, json_of_schema, schema_of_json, stream_of_json
+
+SHRUNK_PER_FEATURE = 3  # failures of a feature that are shrunk, the smallest first
+TRIES = 400  # questions to the engine for each
+SLOW_TRIES = 30  # the same where each question costs the time limit or a restart
+SHRINK_BUDGET = Budget(valuations=200_000)
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+def conform(
+    argv: Sequence[str],
+    cases: Sequence[Case],
+    suite: str = "built-in",
+    limits: Limits = Limits(),
+    progress: Progress = lambda what, done, total: None,
+) -> Report:
+    """Put the engine that the command starts under test. Raises InputError if it does not start."""
+    started = time.perf_counter()
+    results = []
+    with Engine(argv, limits) as engine:
+        for done, case in enumerate(cases):
+            progress("running", done, len(cases))
+            results.append(engine.run(case))
+        progress("running", len(cases), len(cases))
+        info, restarts = engine.info, engine.restarts
+    divergences = list(shrunk(argv, results, limits, progress))
+    seconds = time.perf_counter() - started
+    return Report(info.name, info.version, suite, results, divergences, restarts, seconds)
+
+
+def shrunk(
+    argv: Sequence[str], results: Sequence[Result], limits: Limits, progress: Progress = lambda what, done, total: None
+) -> Iterator[Divergence]:
+    """The divergences behind the failures, one for each small case, in the order of features.
+
+    The engine is started anew, so that restarts while shrinking are not counted against the run.
+    """
+    chosen = list(representatives(results))
+    found: dict[tuple[str, str], Divergence] = {}
+    for done, result in enumerate(chosen):
+        progress("shrinking", done, len(chosen))
+        small = smallest(argv, result, limits)
+        key = (small.case.query, repr(small.case.events))
+        known = found.get(key)
+        ids = (*(known.cases if known else ()), result.case.id)
+        found[key] = replace(known, cases=ids) if known else Divergence(result.case.feature, small, ids)
+    progress("shrinking", len(chosen), len(chosen))
+    yield from found.values()
+
+
+def representatives(results: Sequence[Result]) -> Iterator[Result]:
+    """The failures to shrink: of each feature the smallest few, each kind of outcome at least once."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        if result.outcome in FAILURES and result.outcome != "not_run":
+            groups.setdefault(result.case.feature, []).append(result)
+    for group in groups.values():
+        group.sort(key=lambda r: (len(r.case.query), len(r.case.events), r.case.id))
+        first_of_kind = {r.outcome: r for r in reversed(group)}
+        chosen = {r.case.id: r for r in (*first_of_kind.values(), *group[:SHRUNK_PER_FEATURE])}
+        yield from chosen.values()
+
+
+def smallest(argv: Sequence[str], result: Result, limits: Limits) -> Result:
+    """What the engine does on the smallest case found on which it fails in the same way."""
+    case = result.case
+    if case.language != "cel":
+        return result
+    schema = schema_of_json(case.schema) if case.schema is not None else None
+    phi, S = parse(case.query), stream_of_json(case.events, schema, case.id)
+    quick = result.outcome in ("failed", "error")
+    with Engine(argv, replace(limits, restarts=SLOW_TRIES)) as engine:
+
+        def fails(phi: Formula, S: Stream) -> bool:
+            if S.schema is not None and type_errors(phi, S.schema):
+                return False
+            return engine.run(as_case(phi, S, case)).outcome == result.outcome
+
+        phi, S = shrink(phi, S, fails, TRIES if quick else SLOW_TRIES)
+        return engine.run(as_case(phi, S, case))
+
+
+def as_case(phi: Formula, S: Stream, origin: Case) -> Case:
+    """A formula and a stream as a case with the matches of the denotational semantics. Raises BudgetExceeded."""
+    return replace(
+        origin,
+        query=show(phi),
+        schema=None if S.schema is None else json_of_schema(S.schema),
+        events=[json_of_event(event) for event in S],
+        matches=denotational(phi, S, origin.output, SHRINK_BUDGET),
+    )

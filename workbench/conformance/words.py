@@ -1,0 +1,56 @@
+"""What became of a case, in words, for every form of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import assert_never
+
+from cerify.conformance.model import Result
+from cerify.semantics.events import Match
+
+
+def sentence(result: Result) -> str:
+    """One sentence that says what the engine did with a case."""
+    match result.outcome:
+        case "passed":
+            return "the matches are the expected ones"
+        case "failed":
+            return difference(set(result.case.matches), set(result.matches or ()))
+        case "skipped":
+            return f"skipped: {result.detail}"
+        case "error":
+            return f"answered with an error: {result.detail}"
+        case "crashed" | "timeout" | "memory" | "protocol" | "not_run":
+            return result.detail
+        case _:
+            assert_never(result.outcome)
+
+
+def difference(expected: set[Match], got: set[Match]) -> str:
+    """What is missing and what is too much, in words."""
+    missing, extra = sorted(expected - got), sorted(got - expected)
+    moved = [m for m in missing if any(m.events == e.events and m.bindings == e.bindings for e in extra)]
+    parts = []
+    if missing:
+        parts.append(f"missing {shown(missing)}")
+    if extra:
+        parts.append(f"not expected {shown(extra)}")
+    if moved:
+        parts.append("the same events are reported at another position")
+    return "; ".join(parts)
+
+
+def shown(matches: Collection[Match], most: int = 6) -> str:
+    """Some matches as text: the events of each, the position at which it is reported, the bindings if they count."""
+    texts = [shown_match(match) for match in list(matches)[:most]]
+    rest = len(matches) - most
+    return ", ".join(texts) + (f" and {rest} more" if rest > 0 else "")
+
+
+def shown_match(match: Match) -> str:
+    """A match as text, such as {0, 2} at 2."""
+    text = f"{{{', '.join(map(str, match.events))}}} at {match.at}"
+    if match.bindings is None:
+        return text
+    bound = ", ".join(f"{A}: {', '.join(map(str, positions))}" for A, positions in match.bindings)
+    return f"{text} ({bound})"

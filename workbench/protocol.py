@@ -1,0 +1,148 @@
+"""The engine protocol, version 1: its messages, checked against their JSON Schemas, and what they stand for.
+
+One JSON object per line in each direction; the schemas are in the folder schemas/, a file for each message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from cerify.semantics.errors import CerifyError, InputError, Span
+from cerify.semantics.events import Match
+from cerify.semantics.json_events import parse_json
+
+PROTOCOL = 1
+
+Json: TypeAlias = dict[str, Any]
+Message = Literal["start", "started", "run", "answer", "stop"]
+
+
+@dataclass(frozen=True)
+class EngineInfo:
+    """What an engine says of itself when it is started."""
+
+    name: str
+    version: str
+    languages: Sequence[str]
+    features: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The engine's matches, sorted."""
+
+    matches: Sequence[Match]
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """The engine does not claim the feature."""
+
+    why: str
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The engine could not answer."""
+
+    code: str
+    message: str
+    span: Span | None = None
+
+
+Answer: TypeAlias = Matches | Skipped | Failed
+
+
+def line(message: Mapping[str, Any]) -> str:
+    """The message as one line of text, without the newline."""
+    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def read(text: str | bytes, message: Message, where: str = "the message") -> Json:
+    """The message that a line holds, checked against its schema. Raises InputError."""
+    obj = parse_json(text, where)
+    problem = best_match(_validator(message).iter_errors(obj))
+    if problem is not None:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.absolute_path)
+        raise InputError(f"{where}{': at ' + place.lstrip('.') if place else ''}: {problem.message}")
+    result: Json = obj
+    return result
+
+
+@cache
+def _validator(message: Message) -> Draft202012Validator:
+    path = Path(__file__).parent / "schemas" / f"{message}.json"
+    return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+
+
+def info_of_json(obj: Json) -> EngineInfo:
+    """The answer to start."""
+    engine = obj["engine"]
+    return EngineInfo(engine["name"], engine["version"], obj["languages"], obj.get("features", ()))
+
+
+def json_of_info(info: EngineInfo) -> Json:
+    """The answer to start, for an engine that is ours."""
+    return {
+        "protocol": PROTOCOL,
+        "engine": {"name": info.name, "version": info.version},
+        "languages": list(info.languages),
+        "features": list(info.features),
+    }
+
+
+def answer_of_json(obj: Json, output: str, events: int) -> Answer:
+    """The answer to run over so many events. Raises InputError for a match that is there twice or out of bounds."""
+    if "skipped" in obj:
+        return Skipped(obj["skipped"], obj.get("link", ""))
+    if "error" in obj:
+        error = obj["error"]
+        return Failed(error["code"], error["message"], Span(*error["span"]) if error.get("span") else None)
+    matches = matches_of_json(obj["matches"], output)
+    twice = [match for match, times in Counter(matches).items() if times > 1]
+    if twice:
+        raise InputError(f"the answer is a set, but it has the match {json_of_match(min(twice))} more than once")
+    for match in matches:
+        if max((match.at, *match.events)) >= events:
+            raise InputError(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
+    return Matches(sorted(matches))
+
+
+def matches_of_json(objs: Iterable[Json], output: str) -> list[Match]:
+    """Matches in the form of the protocol; bindings count only where the output is valuations."""
+    return [
+        Match(obj["at"], tuple(sorted(obj["events"])), _bindings(obj) if output == "valuations" else None)
+        for obj in objs
+    ]
+
+
+def _bindings(obj: Json) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple(sorted((v, tuple(sorted(positions))) for v, positions in obj.get("bindings", {}).items() if positions))
+
+
+def json_of_match(match: Match) -> Json:
+    """A match in the form of the protocol."""
+    obj: Json = {"at": match.at, "events": list(match.events)}
+    if match.bindings is not None:
+        obj["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
+    return obj
+
+
+def json_of_error(error: CerifyError) -> Json:
+    """One of our errors in the form of the protocol."""
+    known = {"parse", "ill_formed", "unsupported", "budget", "internal"}
+    return {
+        "code": error.code if error.code in known else "ill_formed",
+        "message": error.message,
+        "span": [error.span.start, error.span.end] if error.span else None,
+    }
