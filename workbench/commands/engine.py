@@ -9,7 +9,7 @@ import click
 
 import cerify
 from cerify import protocol
-from cerify.evaluators import EVALUATORS
+from cerify.evaluators import EVALUATORS, Evaluator
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import require_typed
@@ -22,21 +22,27 @@ LANGUAGES = ("cel",)
 @click.command("engine")
 @click.option("--evaluator", type=click.Choice(sorted(EVALUATORS)), default="automaton", show_default=True)
 def command(evaluator: str) -> None:
-    """Serve a built-in evaluator over the engine protocol, on standard input and output.
+    """Serve a built-in evaluator over the engine protocol, on standard input and output."""
+    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, LANGUAGES)
+    serve(info, EVALUATORS[evaluator])
+
+
+def serve(info: protocol.EngineInfo, evaluate: Evaluator) -> None:
+    """Answer the messages on standard input until one says stop, or it ends.
 
     A query that uses what the evaluator does not carry is answered with "skipped", since the engine does not claim the
     feature; every other failure is answered with an error. A line that is no message gets an error without an id.
     """
     for text in sys.stdin.buffer:
         if text.strip():
-            answer = answered(text, evaluator)
+            answer = answered(text, info, evaluate)
             if answer is None:
                 return
             sys.stdout.write(protocol.line(answer) + "\n")
             sys.stdout.flush()
 
 
-def answered(text: bytes, evaluator: str) -> dict[str, Any] | None:
+def answered(text: bytes, info: protocol.EngineInfo, evaluate: Evaluator) -> dict[str, Any] | None:
     """The answer to one line; None to stop."""
     id_ = None
     try:
@@ -45,13 +51,12 @@ def answered(text: bytes, evaluator: str) -> dict[str, Any] | None:
         match command_:
             case "start":
                 protocol.read(text, "start")
-                info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, LANGUAGES)
                 return protocol.json_of_info(info)
             case "stop":
                 return None
             case "run":
                 id_ = message.get("id") if isinstance(message.get("id"), str) else None
-                return {"id": id_} | run(protocol.read(text, "run"), evaluator)
+                return {"id": id_} | run(protocol.read(text, "run"), evaluate)
             case _:
                 raise InputError(f"a message is an object whose cmd is start, run or stop, not {command_!r}")
     except CerifyError as error:
@@ -60,11 +65,11 @@ def answered(text: bytes, evaluator: str) -> dict[str, Any] | None:
         return {"id": id_, "error": {"code": "internal", "message": f"{type(error).__name__}: {error}"}}
 
 
-def run(message: dict[str, Any], evaluator: str) -> dict[str, Any]:
+def run(message: dict[str, Any], evaluate: Evaluator) -> dict[str, Any]:
     """The answer to a run message, without its id."""
     if message["language"] not in LANGUAGES:
         return {"skipped": f"the language {message['language']} is not served"}
-    query, output = message["query"], message.get("output", "matches")
+    query = message["query"]
     with errors_in(query):
         try:
             phi = parse(query)
@@ -72,7 +77,7 @@ def run(message: dict[str, Any], evaluator: str) -> dict[str, Any]:
             if schema is not None:
                 require_typed(phi, schema)
             S = stream_of_json(message["events"], schema, "events")
-            found = EVALUATORS[evaluator](phi, S, output, Budget())
+            found = evaluate(phi, S, message.get("output", "matches"), Budget())
         except Unsupported as error:
             return {"skipped": error.message}
     return {"matches": [protocol.json_of_match(match) for match in found]}

@@ -58,13 +58,16 @@ def shrunk(
     """
     chosen = list(representatives(results))
     found: dict[tuple[str, str], Divergence] = {}
-    for done, result in enumerate(chosen):
-        progress("shrinking", done, len(chosen))
-        small = smallest(argv, result, limits)
-        key = (small.case.query, repr(small.case.events))
-        known = found.get(key)
-        ids = (*(known.cases if known else ()), result.case.id)
-        found[key] = replace(known, cases=ids) if known else Divergence(result.case.feature, small, ids)
+    if not chosen:
+        return
+    with Engine(argv, replace(limits, restarts=SLOW_TRIES * len(chosen))) as engine:
+        for done, result in enumerate(chosen):
+            progress("shrinking", done, len(chosen))
+            small = smallest(engine, result)
+            key = (small.case.query, repr(small.case.events))
+            known = found.get(key)
+            ids = (*(known.cases if known else ()), result.case.id)
+            found[key] = replace(known, cases=ids) if known else Divergence(result.case.feature, small, ids)
     progress("shrinking", len(chosen), len(chosen))
     yield from found.values()
 
@@ -82,7 +85,7 @@ def representatives(results: Sequence[Result]) -> Iterator[Result]:
         yield from chosen.values()
 
 
-def smallest(argv: Sequence[str], result: Result, limits: Limits) -> Result:
+def smallest(engine: Engine, result: Result) -> Result:
     """What the engine does on the smallest case found on which it fails in the same way."""
     case = result.case
     if case.language != "cel":
@@ -90,15 +93,14 @@ def smallest(argv: Sequence[str], result: Result, limits: Limits) -> Result:
     schema = schema_of_json(case.schema) if case.schema is not None else None
     phi, S = parse(case.query), stream_of_json(case.events, schema, case.id)
     quick = result.outcome in ("failed", "error")
-    with Engine(argv, replace(limits, restarts=SLOW_TRIES)) as engine:
 
-        def fails(phi: Formula, S: Stream) -> bool:
-            if S.schema is not None and type_errors(phi, S.schema):
-                return False
-            return engine.run(as_case(phi, S, case)).outcome == result.outcome
+    def fails(phi: Formula, S: Stream) -> bool:
+        if S.schema is not None and type_errors(phi, S.schema):
+            return False
+        return engine.run(as_case(phi, S, case)).outcome == result.outcome
 
-        phi, S = shrink(phi, S, fails, TRIES if quick else SLOW_TRIES)
-        return engine.run(as_case(phi, S, case))
+    phi, S = shrink(phi, S, fails, TRIES if quick else SLOW_TRIES)
+    return engine.run(as_case(phi, S, case))
 
 
 def as_case(phi: Formula, S: Stream, origin: Case) -> Case:

@@ -1,0 +1,83 @@
+"""An engine that answers its first case and then misbehaves, in the way named on its command line."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+STARTED = {"protocol": 1, "engine": {"name": "rude", "version": "0"}, "languages": ["cel"]}
+
+
+def say(obj: object) -> None:
+    print(json.dumps(obj), flush=True)
+
+
+def misbehave(how: str, id_: str) -> None:
+    """What the engine does in place of answering."""
+    match how:
+        case "dies":
+            print("out of luck", file=sys.stderr, flush=True)
+            os._exit(7)
+        case "hangs":
+            time.sleep(600)
+        case "hangs with a child":
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            time.sleep(600)
+        case "floods a line":
+            while True:
+                sys.stdout.write("x" * 2**20)
+        case "floods lines":
+            while True:
+                say({"id": "flood", "matches": []})
+        case "talks too much":
+            say({"id": id_, "matches": []})
+            say({"id": id_, "matches": []})
+        case "nonsense":
+            print("%$&!", flush=True)
+        case "another schema":
+            say({"id": id_, "matches": [{"at": "two", "events": [0]}]})
+        case "another id":
+            say({"id": "somebody else", "matches": []})
+        case "a repetition":
+            say({"id": id_, "matches": [{"at": 0, "events": [0]}, {"at": 0, "events": [0]}]})
+        case "out of bounds":
+            say({"id": id_, "matches": [{"at": 99, "events": [0]}]})
+        case "not text":
+            sys.stdout.buffer.write(b"\xff\xfe\n")
+            sys.stdout.flush()
+        case "eats memory":
+            hoard = [bytearray(2**24)]
+            while len(hoard) < 64:
+                hoard.append(bytearray(b"x" * 2**24))
+                time.sleep(0.01)
+            time.sleep(600)
+        case "skips":
+            say({"id": id_, "skipped": "not today", "link": "https://example.org/why"})
+        case "fails":
+            say({"id": id_, "error": {"code": "internal", "message": "oops", "span": None}})
+
+
+def main() -> None:
+    """Answer one case well, and misbehave on the second of each process."""
+    how, answered = sys.argv[1], 0
+    if how == "never starts":
+        time.sleep(600)
+    if how == "starts with nonsense":
+        print("hello", flush=True)
+    if how == "dies at once":
+        sys.exit("no licence")
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["cmd"] == "start":
+            say(STARTED)
+        elif message["cmd"] == "stop":
+            return
+        elif answered == 0:
+            answered += 1
+            say({"id": message["id"], "matches": [{"at": 0, "events": [0]}]})
+        else:
+            misbehave(how, message["id"])
+
+
+main()

@@ -1,0 +1,128 @@
+"""`cerify conform` and `cerify engine` as a person runs them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+CERIFY = [sys.executable, "-m", "cerify.cli"]
+RUDE = Path(__file__).parent / "engines" / "rude.py"
+BROKEN = Path(__file__).parent / "engines" / "broken.py"
+
+
+def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*CERIFY, *arguments], input=stdin, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("engine", ["automaton", "denotational"])
+def test_our_engines_conform_on_all_they_claim(engine: str) -> None:
+    ran = run("conform", "--engine", engine, "--json")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    first, *rest = map(json.loads, ran.stdout.splitlines())
+    totals = first["summary"]["totals"]
+    assert sum(totals.values()) == first["summary"]["cases"] == len(rest) >= 300
+    assert totals["passed"] + totals["skipped"] == len(rest)
+    assert totals["skipped"] == sum(case["outcome"] == "skipped" for case in rest)
+    if engine == "denotational":
+        assert totals["skipped"] == 0
+    for case in rest:
+        assert case["outcome"] != "skipped" or "across events" in case["detail"]
+
+
+def test_a_broken_engine_gets_a_report_in_every_form(tmp_path: Path) -> None:
+    html, junit = tmp_path / "report.html", tmp_path / "report.xml"
+    engine = [sys.executable, str(BROKEN), "cseq: off by one"]
+    ran = run("conform", "--feature", "cseq", "--html", str(html), "--junit", str(junit), "--", *engine)
+    assert ran.returncode == 1
+    assert "departs from the semantics" in ran.stdout
+    assert "A : A" in ran.stdout
+    assert "A : A" in html.read_text(encoding="utf-8")
+    suite = ET.parse(junit).getroot()
+    assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure")) > 0
+    assert int(suite.attrib["tests"]) == len(suite.findall("testcase"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "after --, or a built-in engine with --engine"),
+        (["--engine", "nobody"], "no engine 'nobody'; there are automaton"),
+        (["--engine", "automaton", "--suite", "none"], "no suite 'none'"),
+        (["--engine", "automaton", "--feature", "none"], "no feature none"),
+        (
+            ["--engine", "automaton", "--html", "/no/such/folder/x.html"],
+            "/no/such/folder for the report does not",
+        ),
+        (["--", "no-such-engine-anywhere"], "cannot be started: no-such-engine-anywhere"),
+        (["--", sys.executable, str(RUDE), "dies at once"], "no licence"),
+    ],
+)
+def test_what_is_wrong_gets_one_message_and_status_2(arguments: list[str], says: str) -> None:
+    ran = run("conform", *arguments)
+    assert ran.returncode == 2
+    assert says in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("not json", "line 2: not JSON"),
+        ('{"id": "x"}', "line 2: the field 'feature' is missing"),
+        (
+            '{"id": "x", "feature": "f", "clause": "c", "language": "cel", "query": "A", "output": "matches", '
+            '"schema": {"A": {"x": "int"}}, "events": [{"type": "A", "x": "one"}], "matches": []}',
+            "line 2, event 0, field 'x'",
+        ),
+        (
+            '{"id": "good", "feature": "f", "clause": "c", "language": "cel", "query": "A", "events": [], '
+            '"output": "matches", "matches": []}',
+            "'good' stands for two cases",
+        ),
+    ],
+)
+def test_a_bad_line_of_a_suite_is_named(line: str, says: str, tmp_path: Path) -> None:
+    good = (
+        '{"id": "good", "feature": "f", "clause": "c", "language": "cel", "query": "A", "events": [], '
+        '"output": "matches", "matches": []}'
+    )
+    suite = tmp_path / "mine.jsonl"
+    suite.write_text(f"{good}\n{line}\n", encoding="utf-8")
+    ran = run("conform", "--engine", "automaton", "--suite", str(suite))
+    assert ran.returncode == 2
+    assert says in ran.stderr
+
+
+def test_the_engine_command_survives_every_line_and_stops_when_told() -> None:
+    lines = [
+        '{"cmd": "start", "protocol": 1}',
+        "nonsense",
+        "[]",
+        '{"cmd": "dance"}',
+        '{"cmd": "run", "id": "1"}',
+        '{"cmd": "run", "id": "2", "language": "cel", "query": "A ; B :", "events": []}',
+        '{"cmd": "run", "id": "3", "language": "sase", "query": "x", "events": []}',
+        '{"cmd": "run", "id": "4", "language": "cel", "query": "A ; B FILTER A.x = B.x", "events": []}',
+        '{"cmd": "run", "id": "5", "language": "cel", "query": "A FILTER A.x = \'1\'", "schema": {"A": {"x": "int"}}, '
+        '"events": [{"type": "A", "x": 1}]}',
+        '{"cmd": "run", "id": "6", "language": "cel", "query": "A+ IN X", "events": [{"type": "A"}], '
+        '"output": "valuations"}',
+        '{"cmd": "stop"}',
+        '{"cmd": "run", "id": "7", "language": "cel", "query": "A", "events": []}',
+    ]
+    ran = run("engine", stdin="\n".join(lines) + "\n")
+    assert ran.returncode == 0
+    answers = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert answers[0]["engine"]["name"] == "cerify-automaton"
+    assert [a.get("id") for a in answers[1:]] == [None, None, None, "1", "2", "3", "4", "5", "6"]
+    assert [a["error"]["code"] if "error" in a else "skipped" in a for a in answers[5:9]] == [
+        "parse",
+        True,
+        True,
+        "ill_formed",
+    ]
+    assert answers[5]["error"]["span"] == [7, 7]
+    assert answers[9]["matches"] == [{"at": 0, "events": [0], "bindings": {"A": [0], "X": [0]}}]

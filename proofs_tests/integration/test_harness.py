@@ -1,0 +1,99 @@
+"""The harness against engines that die, hang, flood and talk nonsense: a clear result each, and nothing left running."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cerify.conformance.harness import Engine
+from cerify.conformance.model import Case
+from cerify.conformance.process import LONGEST_LINE, Limits
+from cerify.conformance.run import conform
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Match
+
+RUDE = Path(__file__).parent / "engines" / "rude.py"
+LIMITS = Limits(start_seconds=10, run_seconds=1.0, memory=300 * 2**20, restarts=3)
+
+
+def case(id_: str) -> Case:
+    return Case(id_, "event", "none", "cel", "A", None, [{"type": "A"}], "matches", [Match(0, (0,))])
+
+
+def rude(how: str) -> list[str]:
+    return [sys.executable, str(RUDE), how]
+
+
+def children() -> set[int]:
+    return {p.pid for p in psutil.Process(os.getpid()).children(recursive=True)}
+
+
+@pytest.mark.parametrize(
+    ("how", "outcome", "says"),
+    [
+        ("dies", "crashed", "ended with status 7 before it answered; its standard error ends in: out of luck"),
+        ("hangs", "timeout", "no answer within 1 s"),
+        ("hangs with a child", "timeout", "no answer within 1 s"),
+        ("floods a line", "protocol", f"a line of more than {LONGEST_LINE} bytes"),
+        ("floods lines", "protocol", "the id 'flood', where 'second' was asked"),
+        ("nonsense", "protocol", "not JSON"),
+        ("another schema", "protocol", "at matches[0].at: 'two' is not of type 'integer'"),
+        ("another id", "protocol", "the id 'somebody else', where 'second' was asked"),
+        ("a repetition", "protocol", "more than once"),
+        ("out of bounds", "protocol", "beyond the 1 events sent"),
+        ("not text", "protocol", "not text in UTF-8"),
+        ("eats memory", "memory", "the cap is 300 MiB"),
+        ("skips", "skipped", "not today (https://example.org/why)"),
+        ("fails", "error", "internal: oops"),
+    ],
+)
+def test_each_rudeness_has_one_clear_result(how: str, outcome: str, says: str) -> None:
+    before = children()
+    limits = Limits(10, 20.0, LIMITS.memory, 3) if how in ("floods a line", "eats memory") else LIMITS
+    with Engine(rude(how), limits) as engine:
+        first, second = engine.run(case("first")), engine.run(case("second"))
+    assert first.outcome == "passed"
+    assert (second.outcome, says in second.detail) == (outcome, True), second.detail
+    assert second.outcome != "passed"
+    time.sleep(0.05)
+    assert children() <= before, "a process was left running"
+
+
+def test_a_second_answer_is_noticed_with_the_next_question() -> None:
+    with Engine(rude("talks too much"), LIMITS) as engine:
+        engine.run(case("first"))
+        engine.run(case("second"))
+        time.sleep(0.2)
+        third = engine.run(case("third"))
+    assert third.outcome == "protocol"
+    assert "nobody asked for" in third.detail
+
+
+def test_an_engine_is_restarted_so_often_and_no_more() -> None:
+    """Each process answers one case and dies on the next: every other case passes until the restarts are used up."""
+    cases = [case(str(i)) for i in range(12)]
+    report = conform(rude("dies"), cases, limits=LIMITS)
+    assert report.restarts == 3
+    assert report.totals == {"passed": 4, "crashed": 4, "not_run": 4}
+    assert not report.conforms
+    assert len(report.results) == 12
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["no-such-engine-anywhere"], "cannot be started: no-such-engine-anywhere: No such file"),
+        ([str(RUDE)], "cannot be started"),
+        (rude("dies at once"), "did not start.*no licence"),
+        (rude("starts with nonsense"), "did not start.*not JSON.*it wrote: hello"),
+        (rude("never starts"), "did not start.*no answer within 1 s"),
+    ],
+)
+def test_an_engine_that_does_not_start_is_an_error_of_input(argv: list[str], says: str) -> None:
+    before = children()
+    with pytest.raises(InputError, match=rf"(?s){says}"):
+        Engine(argv, Limits(start_seconds=1.0))
+    assert children() <= before
