@@ -152,7 +152,8 @@ def _print(report: Report) -> None:
     verdict = "conforms on all it claims" if report.conforms else f"departs from the semantics in {failures} cases"
     console.print(
         f"{passed} of {total} passed, {report.totals['skipped']} skipped, {report.restarts} restarts, "
-        f"{report.seconds:.1f} s: the engine {verdict}."
+        f"{report.seconds:.1f} s: the engine {verdict}.",
+        soft_wrap=True,
     )
 
 
@@ -166,14 +167,14 @@ def _print_divergence(console: Console, divergence: Divergence) -> None:
     result = divergence.result
     case = result.case
     console.print()
-    console.print(f"{divergence.feature}: {sentence(result)}", style="bold", markup=False)
-    console.print(f"  query     {case.query}", markup=False, highlight=False)
+    console.print(f"{divergence.feature}: {sentence(result)}", style="bold", markup=False, soft_wrap=True)
+    console.print(f"  query     {case.query}", markup=False, highlight=False, soft_wrap=True)
     for position, event in enumerate(case.events):
         label = "  stream   " if position == 0 else "           "
         rest = {key: value for key, value in event.items() if key != "type"}
         shown_event = f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip()
-        console.print(f"{label} {position}: {shown_event}", markup=False, highlight=False)
-    console.print(f"  expected  {shown(case.matches, 20) or 'nothing'}", markup=False, highlight=False)
+        console.print(f"{label} {position}: {shown_event}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"  expected  {shown(case.matches, 20) or 'nothing'}", markup=False, highlight=False, soft_wrap=True)
     if result.matches is not None:
-        console.print(f"  got       {shown(result.matches, 20) or 'nothing'}", markup=False, highlight=False)
-    console.print(f"  from      {', '.join(divergence.cases)}", markup=False, highlight=False)
+        console.print(f"  got       {shown(result.matches, 20) or 'nothing'}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"  from      {', '.join(divergence.cases)}", markup=False, highlight=False, soft_wrap=True)
