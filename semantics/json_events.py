@@ -34,7 +34,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
     """The value that the JSON text writes; only finite numbers, only text that UTF-8 can carry. Raises InputError."""
     try:
         value = json.loads(text, parse_constant=_not_json)
-        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # the only way to half of a surrogate pair
+        if "\\u" in (text if isinstance(text, str) else text.decode()):  # the only way to half of a surrogate pair
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: not JSON: {error.msg} at character {error.pos}") from None
@@ -99,7 +99,7 @@ def json_of_event(event: Event) -> dict[str, Any]:
 
 
 def schema_of_json(obj: object) -> Schema:
-    """The schema that the parsed JSON stands for: {event type: {attribute: value type}}. Raises InputError, IllFormed."""
+    """The schema that the JSON stands for: {event type: {attribute: value type}}. Raises InputError, IllFormed."""
     if not isinstance(obj, dict):
         raise InputError(f"a schema is a JSON object from event types to their attributes, not {_kind(obj)}")
     for type_, attributes in obj.items():
@@ -115,14 +115,16 @@ def json_of_schema(schema: Schema) -> dict[str, dict[str, str]]:
 
 def _typed(value: object, value_type: ValueType, where: str, name: str) -> Value:
     match value_type, value:
-        case ("bool", bool()) | ("string", str()):
-            return value
-        case "int", int() if not isinstance(value, bool):
-            return _int64(value, where, name)
-        case "float", int() | float() if not isinstance(value, bool):
-            return float(_untyped(value, where, name))  # type: ignore[arg-type]
-        case "timestamp", str():
-            return _timestamp(value, where, name)
+        case "bool", bool() as truth:
+            return truth
+        case "string", str() as text:
+            return text
+        case "int", int() as number if not isinstance(number, bool):
+            return _int64(number, where, name)
+        case "float", (int() | float()) as number if not isinstance(number, bool):
+            return float(_untyped(number, where, name))  # type: ignore[arg-type]
+        case "timestamp", str() as text:
+            return _timestamp(text, where, name)
         case _:
             raise InputError(f"{where}, field {name!r}: {_kind(value)}, where the schema has {value_type}")
 
@@ -147,7 +149,7 @@ def _untyped(value: object, where: str, name: str) -> Value:
 
 def _int64(value: int, where: str, name: str) -> int:
     if value not in INT64:
-        raise InputError(f"{where}, field {name!r}: {value} does not fit in 64 bits")
+        raise InputError(f"{where}, field {name!r}: {str(value)[:40]} does not fit in 64 bits")
     return value
 
 

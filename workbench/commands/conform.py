@@ -176,5 +176,7 @@ def _print_divergence(console: Console, divergence: Divergence) -> None:
         console.print(f"{label} {position}: {shown_event}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"  expected  {shown(case.matches, 20) or 'nothing'}", markup=False, highlight=False, soft_wrap=True)
     if result.matches is not None:
-        console.print(f"  got       {shown(result.matches, 20) or 'nothing'}", markup=False, highlight=False, soft_wrap=True)
+        console.print(
+            f"  got       {shown(result.matches, 20) or 'nothing'}", markup=False, highlight=False, soft_wrap=True
+        )
     console.print(f"  from      {', '.join(divergence.cases)}", markup=False, highlight=False, soft_wrap=True)

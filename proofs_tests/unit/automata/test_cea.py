@@ -113,7 +113,9 @@ def test_trim_leaves_out_what_no_accepting_run_uses() -> None:
     assert trim(nothing).states == 0
 
 
-@pytest.mark.parametrize("query", ["A ; B FILTER A.x = B.x", "A FILTER near(A)", "A WITHIN 3 EVENTS", "A PARTITION BY [x]"])
+@pytest.mark.parametrize(
+    "query", ["A ; B FILTER A.x = B.x", "A FILTER near(A)", "A WITHIN 3 EVENTS", "A PARTITION BY [x]"]
+)
 def test_what_it_does_not_carry_it_says_with_the_place(query: str) -> None:
     with pytest.raises(Unsupported) as caught:
         compile_cel(parse(query))

@@ -1,0 +1,214 @@
+"""Formulas taken apart and put together again: the same formula with other operands, names, attributes or constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar, assert_never
+
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Condition, Formula, children
+from cerify.semantics.events import Value
+from cerify.semantics.predicates import (
+    Anything,
+    Arithmetic,
+    Attribute,
+    Both,
+    Comparison,
+    Constant,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Predicate,
+    Term,
+    mentions,
+)
+
+T = TypeVar("T")
+
+
+def same(x: T) -> T:
+    """What it is given."""
+    return x
+
+
+def with_children(phi: Formula, below: Sequence[Formula]) -> Formula:
+    """The formula with other formulas directly below it; it stands in no text, so it has no span."""
+    match phi:
+        case cel.Event(R):
+            return cel.Event(R)
+        case cel.In(_, A):
+            return cel.In(below[0], A)
+        case cel.Filter(_, condition):
+            return cel.Filter(below[0], condition)
+        case cel.Project(L, _):
+            return cel.Project(L, below[0])
+        case cel.Within(_, window):
+            return cel.Within(below[0], window)
+        case cel.PartitionBy(_, attribute):
+            return cel.PartitionBy(below[0], attribute)
+        case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Unless():
+            return type(phi)(below[0], below[1])
+        case (
+            cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
+        ):  # fmt: skip
+            return type(phi)(below[0])
+        case _:
+            assert_never(phi)
+
+
+def at_each_node(phi: Formula, local: Callable[[Formula], Iterator[Formula]]) -> Iterator[Formula]:
+    """The formula with one of its sub-formulas rewritten, in every way that local offers, outermost first."""
+    yield from local(phi)
+    below = children(phi)
+    for i, child in enumerate(below):
+        for other in at_each_node(child, local):
+            yield with_children(phi, (*below[:i], other, *below[i + 1 :]))
+
+
+def mapped(
+    phi: Formula,
+    name: Callable[[str], str] = same,
+    attribute: Callable[[str], str] = same,
+    value: Callable[[Value], Value] = same,
+) -> Formula:
+    """The formula with other names (of event types and variables alike), attributes and constants; without spans."""
+
+    def predicate(P: Predicate) -> Predicate:
+        return mapped_predicate(P, lambda a: Attribute(attribute(a.name), a.variable and name(a.variable)), value)
+
+    def condition(c: Condition) -> Condition:
+        match c:
+            case cel.Every(A, P):
+                return cel.Every(name(A), predicate(P))
+            case cel.Correlated(P):
+                return cel.Correlated(predicate(P))
+            case cel.Named(P_, variables):
+                return cel.Named(P_, tuple(map(name, variables)))
+            case cel.Conjunction(left, right) | cel.Disjunction(left, right):
+                return type(c)(condition(left), condition(right))
+            case _:
+                assert_never(c)
+
+    def formula(psi: Formula) -> Formula:
+        below = [formula(child) for child in children(psi)]
+        match psi:
+            case cel.Event(R):
+                return cel.Event(name(R))
+            case cel.In(_, A):
+                return cel.In(below[0], name(A))
+            case cel.Filter(_, c):
+                return cel.Filter(below[0], condition(c))
+            case cel.Project(L, _):
+                return cel.Project(frozenset(map(name, L)), below[0])
+            case cel.PartitionBy(_, a):
+                return cel.PartitionBy(below[0], attribute(a))
+            case cel.Within(_, cel.AttributeWindow(width, a)):
+                return cel.Within(below[0], cel.AttributeWindow(width, attribute(a)))
+            case _:
+                return with_children(psi, below)
+
+    return formula(phi)
+
+
+def mapped_predicate(
+    P: Predicate, attribute: Callable[[Attribute], Attribute] = same, value: Callable[[Value], Value] = same
+) -> Predicate:
+    """The predicate with other attributes and constants."""
+
+    def term(t: Term) -> Term:
+        match t:
+            case Attribute():
+                return attribute(t)
+            case Constant(v):
+                return Constant(value(v))
+            case Arithmetic(symbol, left, right):
+                return Arithmetic(symbol, term(left), term(right))
+            case _:
+                assert_never(t)
+
+    def predicate(Q: Predicate) -> Predicate:
+        match Q:
+            case Comparison(comparator, left, right):
+                return Comparison(comparator, term(left), term(right))
+            case OneOf(t, values):
+                return OneOf(term(t), tuple(map(value, values)))
+            case InRange(t, low, high):
+                return InRange(term(t), value(low), value(high))
+            case Like(t, pattern):
+                return Like(term(t), pattern)
+            case Not(inner):
+                return Not(predicate(inner))
+            case Both(left_, right_) | Either(left_, right_):
+                return type(Q)(predicate(left_), predicate(right_))
+            case Anything() | OfType():
+                return Q
+            case _:
+                assert_never(Q)
+
+    return predicate(P)
+
+
+def predicates(phi: Formula) -> Iterator[Predicate]:
+    """The predicates in the filters of a formula."""
+    for psi in cel.subformulas(phi):
+        if isinstance(psi, cel.Filter):
+            yield from (atom.predicate for atom in cel.atoms(psi.condition) if not isinstance(atom, cel.Named))
+
+
+def names(phi: Formula) -> Iterator[str]:
+    """The event types and variables in a formula, with repetitions, in a fixed order."""
+    for psi in cel.subformulas(phi):
+        match psi:
+            case cel.Event(R):
+                yield R
+            case cel.In(_, A):
+                yield A
+            case cel.Project(L, _):
+                yield from sorted(L)
+            case cel.Filter(_, condition):
+                for atom in cel.atoms(condition):
+                    yield from variables_of(atom)
+            case _:
+                pass
+
+
+def variables_of(atom: cel.Atom) -> tuple[str, ...]:
+    """The variables that an atom speaks of, with repetitions."""
+    match atom:
+        case cel.Every(A, _):
+            return (A,)
+        case cel.Correlated(P):
+            return tuple(a.variable for a in mentions(P) if a.variable is not None)
+        case cel.Named(_, variables):
+            return variables
+        case _:
+            assert_never(atom)
+
+
+def attribute_names(phi: Formula) -> Iterator[str]:
+    """The attributes that a formula asks for, with repetitions, in a fixed order."""
+    for P in predicates(phi):
+        yield from (a.name for a in mentions(P))
+    for psi in cel.subformulas(phi):
+        match psi:
+            case cel.PartitionBy(_, a) | cel.Within(_, cel.AttributeWindow(_, a)):
+                yield a
+            case cel.Within(_, cel.TimeWindow()):
+                yield "time"
+            case _:
+                pass
+
+
+def constants(phi: Formula) -> list[Value]:
+    """The constants in the filters of a formula, with repetitions, in the order in which `mapped` meets them."""
+    found: list[Value] = []
+
+    def note(value: Value) -> Value:
+        found.append(value)
+        return value
+
+    mapped(phi, value=note)
+    return found

@@ -1,0 +1,111 @@
+"""`cerify fuzz` from the outside: engines that are right, wrong, mute and dead."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CERIFY = [sys.executable, "-c", "from cerify.cli import main; main()"]
+
+ENGINE = """
+import json, os, sys
+from cerify import protocol
+from cerify.evaluators import denotational
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.json_events import schema_of_json, stream_of_json
+
+def matches(message):
+    phi = parse(message["query"])
+    S = stream_of_json(message["events"], schema_of_json(message["schema"]), "run")
+    return denotational(phi, S, message["output"], Budget())
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["cmd"] == "start":
+        engine = {"name": "planted", "version": "1"}
+        print(json.dumps({"protocol": 1, "engine": engine, "languages": ["cel"]}), flush=True)
+    elif message["cmd"] == "stop":
+        break
+    else:
+        found = matches(message)
+        FAULT
+        answer = {"id": message["id"], "matches": [protocol.json_of_match(m) for m in found]}
+        print(json.dumps(answer), flush=True)
+"""
+
+
+def fuzz(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*CERIFY, "fuzz", *arguments], capture_output=True, text=True, encoding="utf-8", timeout=120, check=False
+    )
+
+
+def planted(tmp_path: Path, fault: str) -> list[str]:
+    path = tmp_path / "engine.py"
+    path.write_text(ENGINE.replace("FAULT", fault), encoding="utf-8")
+    return ["--", sys.executable, str(path)]
+
+
+def test_a_right_engine_passes_and_the_denominators_are_told() -> None:
+    done = fuzz("--cases", "60", "--json", "--", *CERIFY, "engine", "--evaluator", "automaton")
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    summary = json.loads(line)["summary"]
+    assert summary["cases"] == summary["agreed"] == summary["planned"] == 60
+    assert summary["outcomes"]["matched"] + summary["outcomes"]["empty"] == 60
+    assert summary["cases_per_second"] > 0
+
+
+def test_a_wrong_engine_is_shown_by_a_small_query_and_stream(tmp_path: Path) -> None:
+    """The engine reports only matches of at most two events."""
+    done = fuzz(
+        "--cases", "300", "--stop-after", "2", *planted(tmp_path, "found = [m for m in found if len(m.events) < 3]")
+    )
+    assert done.returncode == 1, done.stderr
+    assert "missing {0, 1, 2} at 2" in done.stdout
+    assert "  stream    0: A" in done.stdout
+    assert " of 300 cases" in done.stdout
+
+
+def test_each_disagreement_is_an_object_that_can_be_replayed(tmp_path: Path) -> None:
+    done = fuzz("--cases", "200", "--stop-after", "2", "--json", *planted(tmp_path, "found = found[1:]"))
+    summary, *disagreements = map(json.loads, done.stdout.splitlines())
+    assert done.returncode == 1
+    assert summary["summary"]["outcomes"]["disagreed"] == len(disagreements) == 2
+    for d in disagreements:
+        assert (d["query"], d["events"]) == ("A", [{"type": "A"}])
+        assert d["expected"] == [{"at": 0, "events": [0]}]
+        assert d["got"] == []
+        assert len(d["found"]["events"]) >= 1
+
+
+def test_an_engine_that_dies_on_some_cases_is_restarted_and_reported(tmp_path: Path) -> None:
+    done = fuzz(
+        "--cases", "100", "--stop-after", "1", "--json",
+        *planted(tmp_path, "if len(message['events']) > 3: os._exit(7)"),
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    d = json.loads(done.stdout.splitlines()[1])
+    assert d["got"].startswith("crashed:")
+    assert len(d["events"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "give the engine's command"),
+        (("--evaluator", "automaton", "--", "true"), "give the engine's command"),
+        (("--processes", "2", "--", "true"), "--processes goes with --evaluator"),
+        (("--", "no-such-engine-anywhere"), "no-such-engine-anywhere"),
+        (("--", sys.executable, "-c", "pass"), "did not start"),
+        (("--cases", "0", "--evaluator", "automaton"), "--cases"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_message(arguments: tuple[str, ...], said: str) -> None:
+    done = fuzz(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

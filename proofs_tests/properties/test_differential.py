@@ -1,0 +1,113 @@
+"""The automaton against the denotation on random cases, and the campaign against faults that are known to be there."""
+
+from collections.abc import Collection
+from functools import partial
+
+import pytest
+
+from cerify import evaluators
+from cerify.equivalence.differential import Output, Plan, Summary, campaign
+from cerify.equivalence.generate import CORE, CORRELATED, EVERYTHING, FIGURE_3, TYPED
+from cerify.equivalence.rewrite import with_children
+from cerify.evaluators import denotational
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula, children, size
+from cerify.semantics.events import Match, Stream
+
+BOTH: tuple[Output, ...] = ("matches", "valuations")
+SMALL = Budget(valuations=100_000)
+
+oracle = partial(denotational, budget=SMALL)
+automaton = partial(evaluators.automaton, budget=Budget())
+
+
+def overlapping_lost(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
+    """The fault: of the matches reported at one position, only the first."""
+    found: dict[int, Match] = {}
+    for match in denotational(phi, S, output, SMALL):
+        found.setdefault(match.at, match)
+    return found.values()
+
+
+def two_rounds(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
+    """The fault: contiguous iteration ends after the second round."""
+
+    def wrong(psi: Formula) -> Formula:
+        psi = with_children(psi, [wrong(child) for child in children(psi)])
+        if isinstance(psi, cel.ContiguousPlus):
+            return cel.Or(psi.phi, cel.ContiguousSeq(psi.phi, psi.phi))
+        return psi
+
+    return denotational(wrong(phi), S, output, SMALL)
+
+
+def crashes(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
+    """The fault: an error that is no typed error, on streams of more than four events."""
+    if len(S) > 4:
+        raise KeyError("q7")
+    return denotational(phi, S, output, SMALL)
+
+
+def said(summary: Summary) -> list[tuple[int, str, str]]:
+    return [(d.index, show(d.phi), repr(d.stream.events)) for d in summary.disagreements]
+
+
+@pytest.mark.parametrize(("profile", "cases"), [(CORE, 2800), (TYPED, 800), (EVERYTHING, 100), (CORRELATED, 300)])
+def test_the_automaton_agrees_with_the_denotation(profile: object, cases: int) -> None:
+    """The two share syntax, events and predicates, and nothing else."""
+    summary = campaign(Plan(oracle, automaton, profile, cases, seed=11, outputs=BOTH))  # type: ignore[arg-type]
+    assert said(summary) == []
+    assert summary.cases == cases
+    if profile in (CORE, TYPED):
+        assert summary.outcomes["unsupported"] == 0
+        assert summary.outcomes["matched"] > 0.4 * cases
+
+
+@pytest.mark.parametrize(
+    ("fault", "query_nodes", "events"), [(overlapping_lost, 2, 2), (two_rounds, 2, 3), (crashes, 1, 5)]
+)
+def test_a_planted_fault_is_found_and_brought_down_to_its_core(fault: object, query_nodes: int, events: int) -> None:
+    summary = campaign(Plan(oracle, fault, FIGURE_3, 400, seed=2), stop_after=3)  # type: ignore[arg-type]
+    assert len(summary.disagreements) == 3
+    for d in summary.disagreements:
+        assert size(d.phi) <= query_nodes, show(d.phi)
+        assert len(d.stream) <= events
+        assert d.left != d.right
+
+
+def test_a_crash_is_a_wrong_answer_and_shrinks_to_a_crash() -> None:
+    summary = campaign(Plan(oracle, crashes, CORE, 200, seed=4), stop_after=1)
+    (d,) = summary.disagreements
+    assert d.right == "KeyError: 'q7'"
+    assert isinstance(d.left, frozenset)
+
+
+def test_the_campaign_stops_at_the_number_of_disagreements_asked_for_and_says_how_far_it_came() -> None:
+    summary = campaign(Plan(oracle, two_rounds, CORE, 4000, seed=2), stop_after=1)
+    assert len(summary.disagreements) == 1
+    assert summary.cases == summary.disagreements[0].index + 1
+    assert summary.agreed == summary.cases - 1
+
+
+def test_cases_that_cannot_be_compared_are_no_agreement() -> None:
+    starved = partial(denotational, budget=Budget(valuations=10))
+    summary = campaign(Plan(oracle, starved, CORE, 200, seed=1))
+    assert summary.outcomes["budget"] > 20
+    assert summary.agreed + summary.outcomes["budget"] == summary.cases == 200
+    summary = campaign(Plan(oracle, automaton, CORRELATED, 200, seed=1))
+    assert summary.outcomes["unsupported"] > 20
+
+
+def test_a_case_does_not_depend_on_what_was_asked_before() -> None:
+    plan, longer = Plan(oracle, automaton, CORE, 10, seed=9), Plan(automaton, oracle, CORE, 900, seed=9)
+    assert [repr(plan.case(i)[0]) for i in (3, 7)] == [repr(longer.case(i)[0]) for i in (3, 7)]
+
+
+def test_two_processes_find_what_one_finds() -> None:
+    plan = Plan(oracle, two_rounds, CORE, 1500, seed=6)
+    one, two = campaign(plan, 1, stop_after=4), campaign(plan, 2, stop_after=4)
+    assert said(one) == said(two)
+    assert said(one)
+    assert one.outcomes == two.outcomes

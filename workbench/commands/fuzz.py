@@ -1,0 +1,231 @@
+"""`cerify fuzz`: hold an engine, or a built-in evaluator, against the semantics on random cases."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from cerify import protocol
+from cerify.conformance.engine_evaluator import EngineEvaluator
+from cerify.conformance.engines import NAMES, command_of
+from cerify.conformance.harness import Engine
+from cerify.conformance.process import Limits
+from cerify.conformance.words import difference, shown
+from cerify.equivalence.differential import Answer, Disagreement, Evaluator, Outcome, Output, Plan, Summary, campaign
+from cerify.equivalence.generate import PROFILES
+from cerify.evaluators import automaton, denotational
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.show import show
+from cerify.semantics.errors import InternalError
+from cerify.semantics.json_events import json_of_event, json_of_schema
+
+BUILT_IN: Mapping[str, Evaluator] = {"automaton": partial(automaton, budget=Budget())}
+ORACLE = partial(denotational, budget=Budget(valuations=1_000_000))
+RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
+TRIES = 400  # questions to an engine for each disagreement
+
+OUTPUTS: Mapping[str, tuple[Output, ...]] = {
+    "matches": ("matches",),
+    "valuations": ("valuations",),
+    "both": ("matches", "valuations"),
+}
+
+
+@click.command("fuzz")
+@click.option("--evaluator", type=click.Choice(list(BUILT_IN)), help="A built-in evaluator.")
+@click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
+@click.option("--cases", type=click.IntRange(min=1), default=1000, show_default=True, help="How many cases.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same cases.")
+@click.option(
+    "--nodes", type=click.IntRange(min=1, max=60), default=12, show_default=True, help="Size of a formula, at most."
+)
+@click.option(
+    "--events", type=click.IntRange(min=1, max=100), default=10, show_default=True, help="Length of a stream, at most."
+)
+@click.option(
+    "--profile",
+    type=click.Choice(list(PROFILES)),
+    default="core",
+    show_default=True,
+    help="What the formulas are made of.",
+)
+@click.option(
+    "--output", type=click.Choice(list(OUTPUTS)), default="matches", show_default=True, help="What has to agree."
+)
+@click.option(
+    "--stop-after", type=click.IntRange(min=1), default=10, show_default=True, help="Disagreements to stop at."
+)
+@click.option("--processes", type=click.IntRange(min=1), help="For --evaluator.  [default: one for each core]")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.01),
+    default=10.0,
+    show_default=True,
+    help="Seconds an engine has for a case.",
+)
+@click.option("--memory", type=click.IntRange(min=16), default=2048, show_default=True, help="Cap of an engine in MiB.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the summary, and one object for each disagreement, a line each."
+)
+@click.argument("command_line", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+def command(
+    evaluator: str | None,
+    engine: str | None,
+    cases: int,
+    seed: int,
+    nodes: int,
+    events: int,
+    profile: str,
+    output: Literal["matches", "valuations", "both"],
+    stop_after: int,
+    processes: int | None,
+    time_limit: float,
+    memory: int,
+    as_json: bool,
+    command_line: tuple[str, ...],
+) -> int:
+    """Test an engine on random cases: compare with the semantics, shrink what differs.
+
+    COMMAND starts the engine, which speaks the protocol on standard input and output.
+
+    Exit status: 0 if all cases that could be compared agree, 1 if some do not or none could be, 2 on an error.
+    """
+    if (evaluator is not None) + (engine is not None) + bool(command_line) != 1:
+        raise click.UsageError("give the engine's command after --, or --engine NAME, or --evaluator NAME")
+    if processes is not None and evaluator is None:
+        raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
+    made_of, outputs = PROFILES[profile], OUTPUTS[output]
+    plan = Plan(ORACLE, ORACLE, made_of, cases, seed, nodes, events, outputs)
+    console = Console(stderr=True)
+    with _bar(console) as bar:
+        task = bar.add_task("starting", total=cases)
+
+        def progress(summary: Summary) -> None:
+            found = len(summary.disagreements)
+            bar.update(task, completed=summary.cases, description=f"{found} disagree" if found else "all agree")
+
+        if evaluator is not None:
+            name = evaluator
+            workers = processes or min(os.cpu_count() or 1, -(-cases // 500))
+            try:
+                summary = campaign(replace(plan, right=BUILT_IN[evaluator]), workers, stop_after, progress)
+            except BrokenProcessPool:
+                raise InternalError("a process of the campaign died; was there enough memory?") from None
+        else:
+            argv = command_of(engine) if engine is not None else command_line
+            limits = Limits(run_seconds=time_limit, memory=memory * 2**20, restarts=RESTARTS)
+            with Engine(argv, limits) as started:
+                name = f"{started.info.name} {started.info.version}"
+                right = EngineEvaluator(started)
+                summary = campaign(replace(plan, right=right, tries=TRIES), 1, stop_after, progress)
+    (_print_json if as_json else _print)(name, plan, profile, summary)
+    return 0 if summary.agreed and not summary.disagreements and summary.ended is None else 1
+
+
+def _bar(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+# --- for a program ----------------------------------------------------------------------------------------------------
+
+
+def _print_json(name: str, plan: Plan, profile: str, summary: Summary) -> None:
+    click.echo(protocol.line({"summary": _summary(name, plan, profile, summary)}))
+    for disagreement in summary.disagreements:
+        click.echo(protocol.line(_disagreement(disagreement)))
+
+
+def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str, Any]:
+    return {
+        "tested": name,
+        "profile": profile,
+        "seed": plan.seed,
+        "nodes": plan.nodes,
+        "events": plan.events,
+        "planned": summary.planned,
+        "cases": summary.cases,
+        "agreed": summary.agreed,
+        "outcomes": {kind: summary.outcomes[kind] for kind in KINDS},
+        "ended": summary.ended,
+        "seconds": round(summary.seconds, 3),
+        "cases_per_second": round(summary.per_second, 1),
+    }
+
+
+def _disagreement(d: Disagreement) -> dict[str, Any]:
+    return {
+        "case": d.index,
+        "output": d.output,
+        "query": show(d.phi),
+        "schema": None if d.stream.schema is None else json_of_schema(d.stream.schema),
+        "events": [json_of_event(event) for event in d.stream],
+        "expected": _answer(d.left),
+        "got": _answer(d.right),
+        "found": {"query": show(d.found[0]), "events": [json_of_event(event) for event in d.found[1]]},
+    }
+
+
+def _answer(said: Answer) -> Any:
+    return said if isinstance(said, str) else [protocol.json_of_match(match) for match in sorted(said)]
+
+
+# --- for a person -----------------------------------------------------------------------------------------------------
+
+KINDS: Mapping[Outcome, str] = {
+    "matched": "agree on some match",
+    "empty": "agree that there is none",
+    "unsupported": "not carried by the engine",
+    "budget": "over a budget",
+    "disagreed": "disagree",
+}
+
+
+def _print(name: str, plan: Plan, profile: str, summary: Summary) -> None:
+    console = Console(highlight=False, markup=False)
+    asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
+    console.print(f"{name} against the semantics: {asked} cases, {profile}, seed {plan.seed}", style="bold")
+    for kind, words in KINDS.items():
+        console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
+    for d, indices in _together(summary.disagreements):
+        _print_disagreement(console, d, indices)
+    if summary.disagreements:
+        console.print()
+    if summary.ended is not None:
+        console.print(f"ended early: {summary.ended}")
+    if not summary.agreed and not summary.disagreements:
+        console.print("no case could be compared")
+    console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
+
+
+def _together(disagreements: Sequence[Disagreement]) -> list[tuple[Disagreement, list[int]]]:
+    """Those that shrink to the same query and stream together, with the numbers of their cases."""
+    groups: dict[str, tuple[Disagreement, list[int]]] = {}
+    for d in disagreements:
+        groups.setdefault(repr((d.phi, d.stream.events, d.output)), (d, []))[1].append(d.index)
+    return list(groups.values())
+
+
+def _print_disagreement(console: Console, d: Disagreement, indices: Sequence[int]) -> None:
+    console.print()
+    if isinstance(d.left, frozenset) and isinstance(d.right, frozenset):
+        console.print(difference(set(d.left), set(d.right)), style="bold")
+    else:
+        console.print("no answer", style="bold")
+    console.print(f"  query     {show(d.phi)}")
+    for position, event in enumerate(map(json_of_event, d.stream)):
+        rest = {name: value for name, value in event.items() if name != "type"}
+        text = f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip()
+        console.print(f"  {'' if position else 'stream':9} {position}: {text}")
+    for label, said in (("expected", d.left), ("got", d.right)):
+        console.print(f"  {label:9} {said if isinstance(said, str) else shown(sorted(said), 20) or 'nothing'}")
+    console.print(f"  from      case {', '.join(map(str, indices))}")

@@ -1,0 +1,178 @@
+"""Mutants that read a clause of the semantics wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import product
+
+from cerify.conformance.mutants.model import Clause, Mutant
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import NONE, Meaning, at, bind, clause, satisfies, sup
+from cerify.semantics.cel.syntax import Condition, Formula
+from cerify.semantics.events import Event, Stream, Valuation
+from cerify.semantics.predicates import Predicate, holds, mentions, satisfied
+
+
+def spread(mu: Valuation) -> int:
+    """How many positions a valuation skips between its first and its last."""
+    C = sup(mu)
+    return max(C) - min(C) + 1 - len(C) if C else 0
+
+
+def _any_type(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    return {bind(phi.type, {j})} if isinstance(phi, cel.Event) else None
+
+
+def _again(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    if not isinstance(phi, cel.Event):
+        return None
+    return (bind(phi.type, {k}) for k in range(i, j + 1) if S[k].type == phi.type)
+
+
+def _off_by_one(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    if not isinstance(phi, cel.ContiguousSeq):
+        return None
+    pairs = ((mu1, mu2) for k in range(i, j) for mu1 in meaning(phi.left, i, k) for mu2 in meaning(phi.right, k + 1, j))
+    return (mu1 | mu2 for mu1, mu2 in pairs if mu1 and mu2 and min(sup(mu2)) - max(sup(mu1)) <= 2)
+
+
+def _left_first(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    return meaning(phi.left, i, j) or meaning(phi.right, i, j) if isinstance(phi, cel.Or) else None
+
+
+def _same_events(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    if not isinstance(phi, cel.And):
+        return None
+    found = {sup(mu) for mu in meaning(phi.right, i, j)}
+    return (mu for mu in meaning(phi.left, i, j) if sup(mu) in found)
+
+
+def _disjoint(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    if not isinstance(phi, cel.All):
+        return None
+    apart = cel.All(phi.left, phi.right)
+    lefts = [mu for k in range(i, j + 1) for mu in meaning(phi.left, i, k)]
+    rights = [mu for k in range(i, j + 1) for mu in meaning(phi.right, i, k)]
+    whole = frozenset(clause(apart, S, i, j, meaning))
+    return (mu1 | mu2 for mu1 in lefts for mu2 in rights if not sup(mu1) & sup(mu2) and mu1 | mu2 in whole)
+
+
+def _guarded(intervals: Callable[[int, int], Iterable[tuple[int, int]]]) -> Clause:
+    def wrong(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+        if not isinstance(phi, cel.Unless):
+            return None
+        return NONE if any(meaning(phi.right, a, b) for a, b in intervals(i, j)) else meaning(phi.left, i, j)
+
+    return wrong
+
+
+def _within_match(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    """UNLESS that looks only between the first and the last event of the match."""
+    if not isinstance(phi, cel.Unless):
+        return None
+    guard = phi.right
+
+    def spoilt(mu: Valuation) -> bool:
+        inside = range(min(sup(mu)), max(sup(mu)) + 1) if mu else range(0)
+        return any(meaning(guard, a, b) for a in inside for b in inside if a <= b)
+
+    return (mu for mu in meaning(phi.left, i, j) if not spoilt(mu))
+
+
+def _stream_start(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    return (mu for mu in meaning(phi.phi, i, j) if mu and min(sup(mu)) == 0) if isinstance(phi, cel.Start) else None
+
+
+def _last_event(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    if not isinstance(phi, cel.In):
+        return None
+    A = phi.variable
+    return (mu - at(mu, A) | bind(A, {max(sup(mu))} if mu else ()) for mu in meaning(phi.phi, i, j))
+
+
+def _nearly_strict(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    return (mu for mu in meaning(phi.phi, i, j) if spread(mu) <= 1) if isinstance(phi, cel.Strict) else None
+
+
+def _largest(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    if not isinstance(phi, cel.Max):
+        return None
+    mus = meaning(phi.phi, i, j)
+    most = max((len(sup(mu)) for mu in mus), default=0)
+    return (mu for mu in mus if len(sup(mu)) == most)
+
+
+def filtering(name: str, every: Callable[[list[bool]], bool]) -> Mutant:
+    """A mutant that takes a filter on the events of a variable for something other than: all satisfy it."""
+
+    def accepted(mu: Valuation, c: Condition, S: Stream) -> bool:
+        match c:
+            case cel.Every(A, P):
+                return every([holds(P, S[p]) for _, p in sorted(at(mu, A))])
+            case cel.Correlated(P):
+                ranges = [[S[p] for _, p in sorted(at(mu, m.variable))] for m in mentions(P)]
+                return every([_across(P, events) for events in product(*ranges)])
+            case cel.Conjunction(left, right):
+                return accepted(mu, left, S) and accepted(mu, right, S)
+            case cel.Disjunction(left, right):
+                return accepted(mu, left, S) or accepted(mu, right, S)
+            case _:
+                return satisfies(mu, c, S)
+
+    def wrong(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+        if not isinstance(phi, cel.Filter):
+            return None
+        return (mu for mu in meaning(phi.phi, i, j) if accepted(mu, phi.condition, S))
+
+    return Mutant(name, kind=cel.Filter, clause=wrong)
+
+
+def _across(P: Predicate, events: Iterable[Event]) -> bool:
+    remaining = iter(list(events))
+    return satisfied(P, lambda m: next(remaining).get(m.name))
+
+
+def _one_for_all_mentions(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    """Two mentions of a variable speak of the same event."""
+    if not (isinstance(phi, cel.Filter) and isinstance(c := phi.condition, cel.Correlated)):
+        return None
+    P, variables = c.predicate, sorted({m.variable or "" for m in mentions(c.predicate)})
+
+    def accepted(mu: Valuation) -> bool:
+        choices = product(*([p for _, p in at(mu, A)] for A in variables))
+        chosen = (dict(zip(variables, places, strict=True)) for places in choices)
+        return all(_across(P, [S[places[m.variable or ""]] for m in mentions(P)]) for places in chosen)
+
+    return (mu for mu in meaning(phi.phi, i, j) if accepted(mu))
+
+
+CLAUSES: tuple[Mutant, ...] = (
+    Mutant("event: of any type", kind=cel.Event, clause=_any_type),
+    Mutant("event: reported again later", kind=cel.Event, clause=_again),
+    Mutant("cseq: off by one", kind=cel.ContiguousSeq, clause=_off_by_one),
+    Mutant("or: the right only where the left fails", kind=cel.Or, clause=_left_first),
+    Mutant("and: the same events suffice", kind=cel.And, clause=_same_events),
+    Mutant("all: no event shared", kind=cel.All, clause=_disjoint),
+    Mutant("unless: the guard over the whole interval only", kind=cel.Unless, clause=_guarded(lambda i, j: [(i, j)])),
+    Mutant(
+        "unless: the guard at the end only",
+        kind=cel.Unless,
+        clause=_guarded(lambda i, j: [(a, j) for a in range(i, j + 1)]),
+    ),
+    Mutant(
+        "unless: the guard from the start only",
+        kind=cel.Unless,
+        clause=_guarded(lambda i, j: [(i, b) for b in range(i, j + 1)]),
+    ),
+    Mutant("unless: the guard inside the match only", kind=cel.Unless, clause=_within_match),
+    Mutant("start: at the start of the stream", kind=cel.Start, clause=_stream_start),
+    Mutant("in: binds the last event only", kind=cel.In, clause=_last_event),
+    Mutant("strict: off by one", kind=cel.Strict, clause=_nearly_strict),
+    Mutant("max: most events", kind=cel.Max, clause=_largest),
+    Mutant("filter: two mentions, one event", kind=cel.Filter, clause=_one_for_all_mentions),
+    filtering("filter: some event", lambda held: any(held) or not held),
+    filtering("filter: some event, and there is one", any),
+    filtering("filter: all, and there is one", lambda held: all(held) and bool(held)),
+    filtering("filter: the last event", lambda held: not held or held[-1]),
+    filtering("filter: the first event", lambda held: not held or held[0]),
+)

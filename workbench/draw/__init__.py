@@ -1,0 +1,1 @@
+"""Drawings of streams and matches, and the pages they stand on."""

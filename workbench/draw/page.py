@@ -1,0 +1,30 @@
+"""Self-contained HTML pages from templates: everything that is not the template's own is escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+ROOT = Path(__file__).parent.parent
+STYLES = ("draw/page.css", "draw/timeline.css")
+
+
+def page(template: str, **values: Any) -> str:
+    """The page of a template, named by its path in the package, which extends draw/page.html."""
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(ROOT), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style = "".join((ROOT / name).read_text(encoding="utf-8") for name in STYLES)
+    environment.globals["style"] = Markup(style)
+    environment.filters["thousands"] = lambda number: f"{number:,}"
+    environment.filters["plural"] = lambda number, word: f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+    return environment

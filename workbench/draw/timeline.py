@@ -1,0 +1,149 @@
+"""A stream drawn as a timeline, with complex events marked on it, as inline SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from typing import Literal
+
+Kind = Literal["common", "missing", "extra"]
+"""How a complex event is told apart: given by both sides, by the meaning only, or by the engine only."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """An event as drawn: its position, a title (its type), and a line for each thing worth reading about it."""
+
+    position: int
+    title: str
+    lines: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A complex event as drawn: a dot on each of its positions, a flag at the one where it is reported, a caption."""
+
+    kind: Kind
+    positions: Sequence[int]
+    at: int
+    caption: str
+
+
+# All lengths in CSS pixels. The text is monospaced, so that its width is known: at 12 px a character takes 7.3 at most.
+CHARACTER = 7.3
+LONGEST = 20  # characters of a card's line; a longer one is cut, and whole in the tooltip
+PADDING = 8
+BETWEEN = 10  # from card to card
+GAP = 46  # where positions are left out
+LINE = 16
+TOP = 22  # above the cards, for the positions
+ROW = 46
+MARGIN = 4
+
+
+def timeline(columns: Sequence[Column], rows: Sequence[Row] = ()) -> str:
+    """The SVG of a stream's events, left to right by position, and below them one row for each complex event.
+
+    Columns may leave positions out; the drawing says how many. A row's positions that have no column cannot be drawn,
+    and its caption says so. Colours and fonts are those of timeline.css, which the page has to carry.
+    """
+    texts = (text for column in columns for text in (column.title, *column.lines))
+    card = max(56, max((min(len(text), LONGEST) for text in texts), default=0) * CHARACTER + 2 * PADDING)
+    centre, width = _places(columns, card)
+    width = max(width, max((_width(_caption(row, centre)) for row in rows), default=0) + 2 * MARGIN)
+    height = TOP + (1 + max((len(column.lines) for column in columns), default=0)) * LINE + 2 * PADDING
+    bottom = height + len(rows) * ROW + (MARGIN if rows else 0)
+    parts = [
+        f'<svg class="timeline" role="img" aria-label="{escape(_description(columns, rows))}" '
+        f'width="{width:g}" height="{bottom:g}" viewBox="0 0 {width:g} {bottom:g}">',
+        f'<path class="axis" d="M0 {TOP + PADDING + LINE / 2:g}H{width:g}"/>',
+        *(_gap(a, b, centre) for a, b in pairwise(columns) if b.position > a.position + 1),
+        *(_card(column, centre[column.position], card, height, bottom) for column in columns),
+        *(_row(row, centre, height + i * ROW, width) for i, row in enumerate(rows)),
+        "</svg>",
+    ]
+    return "".join(parts)
+
+
+def _places(columns: Sequence[Column], card: float) -> tuple[dict[int, float], float]:
+    """The middle of each position's card, and the width of all."""
+    centre: dict[int, float] = {}
+    x, previous = float(MARGIN), None
+    for column in columns:
+        if previous is not None and column.position > previous + 1:
+            x += GAP
+        centre[column.position] = x + card / 2
+        x += card + BETWEEN
+        previous = column.position
+    return centre, x + MARGIN + 8
+
+
+def _card(column: Column, x: float, card: float, height: float, bottom: float) -> str:
+    left = x - card / 2
+    lines = (
+        f'<text class="value" x="{left + PADDING:g}" y="{TOP + PADDING + 12 + (i + 1) * LINE:g}">{_cut(line)}</text>'
+        for i, line in enumerate(column.lines)
+    )
+    whole = "\n".join((f"position {column.position}", column.title, *column.lines))
+    return (
+        f'<g><title>{escape(whole)}</title><path class="guide" d="M{x:g} {height:g}V{bottom:g}"/>'
+        f'<text class="position" x="{x:g}" y="14">{column.position}</text>'
+        f'<rect class="event" x="{left:g}" y="{TOP}" width="{card:g}" height="{height - TOP - PADDING / 2:g}" rx="5"/>'
+        f'<text class="type" x="{left + PADDING:g}" y="{TOP + PADDING + 12}">{_cut(column.title)}</text>'
+        f"{''.join(lines)}</g>"
+    )
+
+
+def _gap(a: Column, b: Column, centre: Mapping[int, float]) -> str:
+    x, left_out = (centre[a.position] + centre[b.position]) / 2, b.position - a.position - 1
+    return (
+        f"<g><title>{left_out} events left out</title>"
+        f'<text class="gap" x="{x:g}" y="{TOP + PADDING + 4}">{left_out}</text>'
+        f'<text class="gap" x="{x:g}" y="{TOP + PADDING + 24}">more</text></g>'
+    )
+
+
+def _row(row: Row, centre: Mapping[int, float], top: float, width: float) -> str:
+    y = top + 31
+    dots = [centre[p] for p in sorted(row.positions) if p in centre]
+    ends = dots + ([centre[row.at] + 15] if row.at in centre else [])
+    caption = _caption(row, centre)
+    x = max(MARGIN, min(min(ends, default=MARGIN) - 7, width - _width(caption) - MARGIN))
+    parts = [f'<g class="{row.kind}">', f'<text class="caption" x="{x:g}" y="{top + 14:g}">{escape(caption)}</text>']
+    if ends:
+        parts.append(f'<path class="join" d="M{min(ends):g} {y:g}H{max(ends):g}"/>')
+    if row.at in centre:
+        flag = centre[row.at] + 15
+        parts.append(f'<path class="flag" d="M{flag:g} {y + 8:g}V{y - 9:g}l9 4.5l-9 4.5"/>')
+    parts.extend(_dot(row.kind, x, y) for x in dots)
+    return "".join((*parts, "</g>"))
+
+
+def _dot(kind: Kind, x: float, y: float) -> str:
+    """A full circle, a ring or a diamond: the kinds differ in shape, not in colour alone."""
+    if kind == "extra":
+        return f'<path class="dot" d="M{x:g} {y - 8:g}l8 8l-8 8l-8 -8z"/>'
+    return f'<circle class="dot" cx="{x:g}" cy="{y:g}" r="6"/>'
+
+
+def _caption(row: Row, centre: Mapping[int, float]) -> str:
+    beyond = sorted({p for p in (*row.positions, row.at) if p not in centre})
+    if not beyond:
+        return row.caption
+    return f"{row.caption} (not on the stream: {', '.join(map(str, beyond))})"
+
+
+def _description(columns: Sequence[Column], rows: Sequence[Row]) -> str:
+    """The drawing in words, for those who do not see it."""
+    events = "; ".join(f"{c.position}: {' '.join((c.title, *c.lines))}" for c in columns)
+    return f"Stream of {len(columns)} events. {events}." + "".join(f" {row.caption}." for row in rows)
+
+
+def _cut(text: str) -> str:
+    return escape(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+
+
+def _width(text: str) -> float:
+    return len(text) * CHARACTER
