@@ -22,7 +22,7 @@ def command_of(name: str) -> Sequence[str]:
     if name in EVALUATORS:
         return [sys.executable, "-m", "cerify.cli", "engine", "--evaluator", name]
     if name in JAVA_ADAPTERS:
-        return ["java", "-jar", str(_built(name))]
+        return ["java", "-Xmx1g", "-XX:+UseSerialGC", "-jar", str(_built(name))]  # the heap within the memory cap
     raise InputError(f"no engine {name!r}; there are {', '.join(NAMES)}, and any command after --")
 
 

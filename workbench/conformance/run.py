@@ -19,7 +19,7 @@ from cerify.semantics.cel.wellformed import type_errors
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema, schema_of_json, stream_of_json
 
-SHRUNK_PER_FEATURE = 3  # failures of a feature that are shrunk, the smallest first
+SHRUNK_PER_FEATURE = 5  # failures of a feature that are shrunk, the smallest first
 TRIES = 400  # questions to the engine for each
 SLOW_TRIES = 30  # the same where each question costs the time limit or a restart
 SHRINK_BUDGET = Budget(valuations=200_000)

@@ -1,0 +1,69 @@
+package cerify.adapters.protocol;
+
+import java.util.SortedSet;
+import java.util.TreeSet;
+import org.json.JSONArray;
+import org.json.JSONObject;
+
+/** What an engine says to a run. */
+public sealed interface Answer {
+
+    /** The matches, as a set. */
+    record Matches(SortedSet<Match> matches) implements Answer {
+
+        /** The same set, without bindings if they were not asked for. */
+        Matches reported(boolean valuations) {
+            SortedSet<Match> reported = new TreeSet<>();
+            matches.forEach(match -> reported.add(match.reported(valuations)));
+            return new Matches(reported);
+        }
+    }
+
+    /** The engine does not claim this. */
+    record Skipped(String reason, String link) implements Answer {}
+
+    /** The run failed. */
+    record Failed(Problem problem) implements Answer {}
+
+    /** The answer of an engine to a run, whatever the engine throws. */
+    static Answer to(Run run, Engine engine) {
+        try {
+            if (!engine.languages().contains(run.language())) {
+                String known = String.join(", ", engine.languages());
+                throw new Problem(Problem.Code.UNSUPPORTED, run.language() + " is no language of this engine: " + known);
+            }
+            Answer answer = engine.answer(run);
+            return answer instanceof Matches found ? found.reported(run.valuations()) : answer;
+        } catch (Skip skip) {
+            return new Skipped(skip.getMessage(), skip.link());
+        } catch (Problem problem) {
+            return new Failed(problem);
+        } catch (OutOfMemoryError | StackOverflowError e) {
+            return new Failed(new Problem(Problem.Code.BUDGET, "the run needed more memory than there is: " + e));
+        } catch (RuntimeException e) {
+            return new Failed(new Problem(Problem.Code.INTERNAL, e.toString()));
+        }
+    }
+
+    /** The message of the answer to the run of this id. */
+    default JSONObject message(String id) {
+        JSONObject message = new JSONObject().put("id", id == null ? JSONObject.NULL : id);
+        if (this instanceof Matches found) {
+            JSONArray matches = new JSONArray();
+            for (Match match : found.matches()) {
+                JSONObject object = new JSONObject().put("at", match.at()).put("events", match.events());
+                matches.put(match.bindings() == null ? object : object.put("bindings", match.bindings()));
+            }
+            return message.put("matches", matches);
+        }
+        if (this instanceof Skipped skipped) {
+            return message.put("skipped", skipped.reason()).put("link", skipped.link());
+        }
+        Problem problem = ((Failed) this).problem();
+        JSONObject error = new JSONObject().put("code", problem.code().text()).put("message", problem.getMessage());
+        if (problem.span() != null) {
+            error.put("span", new JSONArray().put(problem.span().start()).put(problem.span().end()));
+        }
+        return message.put("error", error);
+    }
+}

@@ -1,0 +1,112 @@
+package cerify.adapters.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.json.JSONObject;
+import org.junit.jupiter.api.Test;
+
+class MessageLoopTest {
+
+    /** Reports its only event twice, skips the query "skip", and fails on the query "die". */
+    private static final class Stub implements Engine {
+
+        @Override
+        public String name() {
+            return "stub";
+        }
+
+        @Override
+        public String version() {
+            return "1";
+        }
+
+        @Override
+        public List<String> languages() {
+            return List.of("cel");
+        }
+
+        @Override
+        public List<String> features() {
+            return List.of();
+        }
+
+        @Override
+        public Answer answer(Run run) {
+            switch (run.query()) {
+                case "skip" -> throw new Skip("not claimed", "https://example.org");
+                case "die" -> throw new OutOfMemoryError("too large");
+                case "parse" -> throw new Problem(Problem.Code.PARSE, "no query", new Span(0, 5));
+                default -> {
+                    TreeSet<Integer> events = new TreeSet<>(List.of(0));
+                    TreeMap<String, java.util.SortedSet<Integer>> one = new TreeMap<>();
+                    one.put("A", events);
+                    TreeMap<String, java.util.SortedSet<Integer>> other = new TreeMap<>();
+                    other.put("B", events);
+                    return new Answer.Matches(
+                            new TreeSet<>(List.of(new Match(0, events, one), new Match(0, events, other))));
+                }
+            }
+        }
+    }
+
+    private static List<JSONObject> said(String... lines) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        byte[] input = String.join("\n", lines).getBytes(StandardCharsets.UTF_8);
+        new MessageLoop(new Stub()).run(new ByteArrayInputStream(input), new PrintStream(out, true, StandardCharsets.UTF_8));
+        return out.toString(StandardCharsets.UTF_8).lines().map(JSONObject::new).toList();
+    }
+
+    private static String run(String query, String output) {
+        return "{\"cmd\":\"run\",\"id\":\"1\",\"language\":\"cel\",\"query\":\"" + query
+                + "\",\"schema\":null,\"events\":[{\"type\":\"A\",\"x\":1}],\"output\":\"" + output + "\"}";
+    }
+
+    @Test
+    void matchesThatDifferInBindingsAloneAreOneMatch() throws IOException {
+        assertEquals(1, said(run("A", "matches")).get(0).getJSONArray("matches").length());
+        assertEquals(2, said(run("A", "valuations")).get(0).getJSONArray("matches").length());
+    }
+
+    @Test
+    void whateverAnEngineThrowsIsAnAnswer() throws IOException {
+        List<JSONObject> answers = said(run("skip", "matches"), run("die", "matches"), run("parse", "matches"));
+        assertEquals("not claimed", answers.get(0).getString("skipped"));
+        assertEquals("budget", answers.get(1).getJSONObject("error").getString("code"));
+        assertEquals("[0,5]", answers.get(2).getJSONObject("error").getJSONArray("span").toString());
+    }
+
+    @Test
+    void badLinesAreAnsweredAndTheConversationGoesOn() throws IOException {
+        List<JSONObject> answers = said(
+                "garbage",
+                "",
+                "[1]",
+                "{\"cmd\":\"dance\",\"id\":\"7\"}",
+                "{\"cmd\":\"run\",\"id\":\"8\"}",
+                "{\"cmd\":\"start\",\"protocol\":1}",
+                "{\"cmd\":\"stop\"}",
+                "{\"cmd\":\"start\",\"protocol\":1}");
+        assertEquals(5, answers.size());
+        assertTrue(answers.get(0).isNull("id"));
+        assertEquals("7", answers.get(2).getString("id"));
+        assertEquals("internal", answers.get(3).getJSONObject("error").getString("code"));
+        assertEquals("stub", answers.get(4).getJSONObject("engine").getString("name"));
+    }
+
+    @Test
+    void anUnknownLanguageOrProtocolIsAnError() throws IOException {
+        List<JSONObject> answers =
+                said(run("A", "matches").replace("cel", "sase"), "{\"cmd\":\"start\",\"protocol\":2}");
+        assertEquals("unsupported", answers.get(0).getJSONObject("error").getString("code"));
+        assertTrue(answers.get(1).has("error"));
+    }
+}
