@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 
 from cerify.semantics.errors import Span
 from cerify.semantics.events import Schema, Value
+from cerify.semantics.predicate_text import show_term
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -24,7 +25,6 @@ from cerify.semantics.predicates import (
     Predicate,
     Term,
     kind,
-    show_term,
 )
 
 Rule = Literal["unbound", "event_type", "attribute", "kind", "arithmetic", "order", "like"]

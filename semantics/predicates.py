@@ -1,4 +1,4 @@
-"""Tuple predicates: what can be asked of one event. Their tree, their value on one event, and their text.
+"""Tuple predicates: what can be asked of one event. Their tree, and their value on one event.
 
 A predicate is a decidable set of tuples (tods21, section 4, "CEA predicate"). Outside brackets the same tree is used
 for correlation: there an attribute names the variable whose events it ranges over. How a predicate is evaluated on
@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cerify.semantics.events import Event, Value, show_time
+from cerify.semantics.events import Event, Value
 
 Comparator = Literal["<", "<=", ">", ">=", "=", "!="]
 Operator = Literal["+", "-", "*", "/"]
@@ -301,65 +301,3 @@ def _attributes(term: Term) -> Iterator[Attribute]:
 
 def _is_number(value: Value | None) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def show_predicate(predicate: Predicate) -> str:
-    """The text of a predicate, which parses back to it (Anything and OfType stand for themselves)."""
-    return _show(predicate, 0)
-
-
-def _show(predicate: Predicate, level: int) -> str:
-    """The text, in parentheses if it binds less tightly than the level: 0 or, 1 and, 2 not."""
-    match predicate:
-        case Anything():
-            return "TRUE"
-        case OfType(name):
-            return f"type = {name}"
-        case Comparison(comparator, left, right):
-            return f"{show_term(left)} {comparator} {show_term(right)}"
-        case OneOf(term, values):
-            return f"{show_term(term)} in {{{', '.join(map(show_value, values))}}}"
-        case InRange(term, low, high):
-            return f"{show_term(term)} in range({show_value(low)}, {show_value(high)})"
-        case Like(term, pattern):
-            return f"{show_term(term)} like {show_value(pattern)}"
-        case Not(inner):
-            return f"not {_show(inner, 2)}"
-        case Both(left_, right_):
-            return _parenthesized(f"{_show(left_, 1)} and {_show(right_, 2)}", level > 1)
-        case Either(left_, right_):
-            return _parenthesized(f"{_show(left_, 0)} or {_show(right_, 1)}", level > 0)
-        case _:
-            assert_never(predicate)
-
-
-def show_term(term: Term, level: int = 0) -> str:
-    """The text of a term, in parentheses if it binds less tightly than the level: 0 sum, 1 product, 2 factor."""
-    match term:
-        case Attribute(name, variable):
-            return name if variable is None else f"{variable}.{name}"
-        case Constant(value):
-            return show_value(value)
-        case Arithmetic(("+" | "-") as symbol, left, right):
-            return _parenthesized(f"{show_term(left, 0)} {symbol} {show_term(right, 1)}", level > 0)
-        case Arithmetic(symbol, left, right):
-            return _parenthesized(f"{show_term(left, 1)} {symbol} {show_term(right, 2)}", level > 1)
-        case _:
-            assert_never(term)
-
-
-def show_value(value: Value) -> str:
-    """The text of a constant."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return repr(value)
-        case str():
-            return "'" + value.replace("'", "''") + "'"
-        case datetime():
-            return f"timestamp '{show_time(value)}'"
-
-
-def _parenthesized(text: str, needed: bool) -> str:
-    return f"({text})" if needed else text

@@ -1,10 +1,10 @@
 """The selection strategies as constructions on automata: tods21, Theorem 7.2, corrected.
 
 The printed constructions for NXT, LAST and MAX compare a run with those of the same valuation and with its winners. A
-run with the same support under other variables is neither, so that what it wins by later is lost. Here the comparison is
-made on supports alone, and a valuation is kept if its support is: the automaton runs beside a *judge*, which follows one
-support and knows the states of all runs with that support (ties), with better ones (winners) and, for LAST, with worse
-ones (losers). The judge is I/O-deterministic; the product with the automaton has the automaton's valuations.
+run with the same support under other variables is neither, so that what it wins by later is lost. Here supports alone
+are compared, and a valuation is kept if its support is: the automaton runs beside a *judge*, which follows one support
+and knows the states of all runs with that support (ties), with better ones (winners) and, for LAST, with worse ones
+(losers). The judge is I/O-deterministic; the product with the automaton has the automaton's valuations.
 """
 
 from __future__ import annotations

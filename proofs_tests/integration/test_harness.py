@@ -1,4 +1,4 @@
-"""The harness against engines that die, hang, flood and talk nonsense: a clear result each, and nothing left running."""
+"""The harness against engines that die, hang, flood and talk nonsense: one clear result, and nothing left running."""
 
 import os
 import sys

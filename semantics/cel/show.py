@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.predicates import Comparison, InRange, Like, OneOf, about, mentions, show_predicate
+from cerify.semantics.predicate_text import show_predicate
+from cerify.semantics.predicates import Comparison, InRange, Like, OneOf, about, mentions
 
 # How tightly an operator binds; a formula that binds less tightly than its place asks for goes in parentheses.
 FILTERED, COMBINED, SEQUENCED, POSTFIX = range(4)

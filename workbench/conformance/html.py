@@ -112,7 +112,7 @@ def columns_of(events: Sequence[Json]) -> list[Column]:
 
 
 def rows_of(result: Result) -> list[Row]:
-    """The matches of a result as a timeline draws them; those that are right come last. Without an answer, nothing is missing yet."""
+    """The matches of a result as a timeline draws them; those that are right come last."""
     expected, reported = set(result.case.matches), set(result.matches or ())
     keys = KEYS if result.matches is not None else KEYS | {"missing": "expected"}
     kinds: list[tuple[Kind, set[Match]]] = [
