@@ -6,6 +6,7 @@ Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input 
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 from typing import NoReturn
 
@@ -48,6 +49,7 @@ def cerify() -> None:
 
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no engine under test is left behind
     try:
         status = cerify.main(standalone_mode=False)
     except click.exceptions.Abort:

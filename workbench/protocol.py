@@ -21,6 +21,7 @@ from cerify.semantics.events import Match
 from cerify.semantics.json_events import parse_json
 
 PROTOCOL = 1
+FIRST_MATCHES = 100
 
 Json: TypeAlias = dict[str, Any]
 Message = Literal["start", "started", "run", "answer", "stop"]
@@ -69,9 +70,15 @@ def line(message: Mapping[str, Any]) -> str:
 
 
 def read(text: str | bytes, message: Message, where: str = "the message") -> Json:
-    """The message that a line holds, checked against its schema. Raises InputError."""
+    """The message that a line holds, checked against its schema. Raises InputError.
+
+    Of many matches only the first are held against the schema, for that takes long; `matches_of_json` checks them all.
+    """
     obj = parse_json(text, where)
-    problem = best_match(_validator(message).iter_errors(obj))
+    checked = obj
+    if isinstance(obj, dict) and isinstance(matches := obj.get("matches"), list):
+        checked = obj | {"matches": matches[:FIRST_MATCHES]}
+    problem = best_match(_validator(message).iter_errors(checked))
     if problem is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.absolute_path)
         raise InputError(f"{where}{': at ' + place.lstrip('.') if place else ''}: {problem.message}")
@@ -118,16 +125,27 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
     return Matches(sorted(matches))
 
 
-def matches_of_json(objs: Iterable[Json], output: str) -> list[Match]:
-    """Matches in the form of the protocol; bindings count only where the output is valuations."""
-    return [
-        Match(obj["at"], tuple(sorted(obj["events"])), _bindings(obj) if output == "valuations" else None)
-        for obj in objs
-    ]
+def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:
+    """Matches in the form of the protocol; bindings count only where the output is valuations. Raises InputError."""
+    return [_match(obj, f"matches[{i}]", output) for i, obj in enumerate(objs)]
 
 
-def _bindings(obj: Json) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    return tuple(sorted((v, tuple(sorted(positions))) for v, positions in obj.get("bindings", {}).items() if positions))
+def _match(obj: Any, where: str, output: str) -> Match:
+    if not isinstance(obj, dict) or type(at := obj.get("at")) is not int or at < 0:
+        raise InputError(f"{where}: a match is an object with a position 'at' and a list 'events'")
+    bindings = None
+    if output == "valuations":
+        if not isinstance(bound := obj.get("bindings"), dict):
+            raise InputError(f"{where}: with valuations a match has 'bindings', from variables to positions")
+        pairs = ((A, _positions(positions, f"{where}.bindings.{A}")) for A, positions in bound.items())
+        bindings = tuple(sorted((A, positions) for A, positions in pairs if positions))
+    return Match(at, _positions(obj.get("events"), f"{where}.events"), bindings)
+
+
+def _positions(obj: Any, where: str) -> tuple[int, ...]:
+    if not isinstance(obj, list) or not all(type(p) is int and p >= 0 for p in obj) or len(set(obj)) < len(obj):
+        raise InputError(f"{where}: a list of positions, each once, is expected")
+    return tuple(sorted(obj))
 
 
 def json_of_match(match: Match) -> Json:

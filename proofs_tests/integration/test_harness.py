@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -43,6 +44,9 @@ def children() -> set[int]:
         ("another schema", "protocol", "at matches[0].at: 'two' is not of type 'integer'"),
         ("another id", "protocol", "the id 'somebody else', where 'second' was asked"),
         ("a repetition", "protocol", "more than once"),
+        ("a position twice", "protocol", "matches[0].events: a list of positions, each once"),
+        ("dies but its child lives", "crashed", "ended with status 7 before it answered"),
+        ("unsupported", "skipped", "no such operator"),
         ("out of bounds", "protocol", "beyond the 1 events sent"),
         ("not text", "protocol", "not text in UTF-8"),
         ("eats memory", "memory", "the cap is 300 MiB"),
@@ -70,6 +74,33 @@ def test_a_second_answer_is_noticed_with_the_next_question() -> None:
         third = engine.run(case("third"))
     assert third.outcome == "protocol"
     assert "nobody asked for" in third.detail
+
+
+def test_memory_is_capped_for_an_engine_that_answers_at_once() -> None:
+    """It is looked at between answers too, and not only while one is waited for."""
+    with Engine(rude("grows"), LIMITS) as engine:
+        outcomes = []
+        for i in range(20):
+            outcomes.append(engine.run(case(str(i))).outcome)
+            time.sleep(0.06)
+    assert "memory" in outcomes[:8]
+
+
+def test_shrinking_takes_from_the_same_restarts() -> None:
+    """A run and its search for smaller cases together restart an engine no more often than the limit says."""
+    limits = Limits(start_seconds=10, run_seconds=0.3, restarts=3)
+    report = conform(rude("hangs"), [case("a"), case("b"), case("c")], limits=limits)
+    assert report.totals["timeout"] == 1
+    assert report.restarts == 1
+    (divergence,) = report.divergences
+    assert divergence.cases == ("b",)
+
+
+def test_an_engine_that_claims_nothing_does_not_conform() -> None:
+    cases = [replace(case(str(i)), language="sase") for i in range(3)]
+    report = conform(rude("skips"), cases, limits=LIMITS)
+    assert report.totals == {"skipped": 3}
+    assert not report.conforms
 
 
 def test_an_engine_is_restarted_so_often_and_no_more() -> None:

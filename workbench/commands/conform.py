@@ -46,8 +46,9 @@ def command(
 ) -> int:
     """Put an engine under test: run the suite, compare with the semantics, shrink what differs.
 
-    COMMAND starts the engine, which speaks the protocol on standard input and output. Exit status: 0 if nothing failed
-    (skips do not fail), 1 if something did, 2 if the engine cannot be started.
+    COMMAND starts the engine, which speaks the protocol on standard input and output.
+
+    Exit status: 0 if something passed and nothing failed (skips do not fail), 1 otherwise, 2 if it cannot be started.
     """
     if (engine is None) == (not command_line):
         raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
@@ -149,7 +150,10 @@ def _print(report: Report) -> None:
     if rest > 0:
         console.print(f"{rest} more failed and were not shrunk; --json lists every case.")
     passed, total = report.totals["passed"], len(report.results)
-    verdict = "conforms on all it claims" if report.conforms else f"departs from the semantics in {failures} cases"
+    if failures:
+        verdict = f"departs from the semantics in {failures} cases"
+    else:
+        verdict = "conforms on all it claims" if report.conforms else "claims none of the cases"
     console.print(
         f"{passed} of {total} passed, {report.totals['skipped']} skipped, {report.restarts} restarts, "
         f"{report.seconds:.1f} s: the engine {verdict}.",
@@ -179,4 +183,6 @@ def _print_divergence(console: Console, divergence: Divergence) -> None:
         console.print(
             f"  got       {shown(result.matches, 20) or 'nothing'}", markup=False, highlight=False, soft_wrap=True
         )
+    if divergence.stopped:
+        console.print(f"  note      {divergence.stopped}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"  from      {', '.join(divergence.cases)}", markup=False, highlight=False, soft_wrap=True)

@@ -17,13 +17,19 @@ from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
 
 LANGUAGES = ("cel",)
+FIGURE_3 = ("event", "in", "filter", "seq", "plus", "cseq", "cplus", "project", "start", "or", "and", "all", "unless")
+STRATEGIES = ("strict", "nxt", "last", "max")
+FEATURES = {
+    "automaton": (*FIGURE_3, *STRATEGIES, "valuations"),
+    "denotational": (*FIGURE_3, *STRATEGIES, "valuations", "correlation"),
+}
 
 
 @click.command("engine")
 @click.option("--evaluator", type=click.Choice(sorted(EVALUATORS)), default="automaton", show_default=True)
 def command(evaluator: str) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
-    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, LANGUAGES)
+    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, LANGUAGES, FEATURES[evaluator])
     serve(info, EVALUATORS[evaluator])
 
 

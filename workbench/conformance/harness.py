@@ -55,6 +55,8 @@ class Engine:
         match answer:
             case protocol.Skipped(why, link):
                 return result("skipped", f"{why} ({link})" if link else why)
+            case protocol.Failed("unsupported", message):
+                return result("skipped", f"unsupported: {message}")
             case protocol.Failed(code, message):
                 return result("error", f"{code}: {message}")
             case protocol.Matches():

@@ -63,12 +63,14 @@ class Result:
 class Divergence:
     """A disagreement, shrunk: the smallest query and stream found on which the engine still departs from the meaning.
 
-    result is what the engine did on the small case; cases are the ids of the suite's cases that it stands for.
+    result is what the engine did on the small case; cases are the ids of the suite's cases that it stands for; stopped
+    says why the search for a smaller case ended early, if it did.
     """
 
     feature: str
     result: Result
     cases: Sequence[str]
+    stopped: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,5 +92,5 @@ class Report:
 
     @property
     def conforms(self) -> bool:
-        """Whether nothing failed. Skips do not make a run fail, but they stay in the denominator."""
-        return FAILURES.isdisjoint(self.totals)
+        """Whether something passed and nothing failed. Skips do not fail, but they stay in the denominator."""
+        return self.totals["passed"] > 0 and FAILURES.isdisjoint(self.totals)

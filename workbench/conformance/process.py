@@ -19,9 +19,10 @@ import psutil
 from cerify.semantics.errors import InputError
 
 LONGEST_LINE = 64 * 2**20  # bytes; an answer of ten million positions has fewer
-WAITING_LINES = 100  # lines read ahead; a flood then waits in the pipe
+WAITING_LINES = 4  # lines read ahead; a flood then waits in the pipe
 KEPT_STDERR = 4096  # characters
-POLL = 0.05  # seconds between two looks at the process's memory
+POLL = 0.05  # seconds between two looks at the process and its memory
+GRACE = 0.2  # seconds in which the last words of a process that has ended may still arrive
 
 Cause = Literal["crashed", "timeout", "memory", "protocol"]
 
@@ -64,6 +65,8 @@ class EngineProcess:
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._stderr: deque[str] = deque(maxlen=KEPT_STDERR)
         self._closed = False
+        self._family: set[psutil.Process] = set()  # all that the process has started, as far as it was seen
+        self._looked = 0.0
         for work in (self._read, self._write, self._drain):
             threading.Thread(target=work, daemon=True).start()
 
@@ -77,16 +80,26 @@ class EngineProcess:
         self._to_write.put(text.encode() + b"\n")
         deadline = time.monotonic() + seconds
         while True:
-            try:
-                line = self._lines.get(timeout=max(0.0, min(POLL, deadline - time.monotonic())))
-            except queue.Empty:
-                self._check_memory()
-                if time.monotonic() >= deadline:
-                    raise EngineFailure("timeout", f"no answer within {seconds:g} s{self.last_words()}") from None
-                continue
+            line = self._next_line(min(POLL, deadline - time.monotonic()))
             if isinstance(line, bytes):
+                self._look()
                 return line
-            self._fail(line)
+            if line != "nothing":
+                self._fail(line)
+            self._look()
+            if self._process.poll() is not None:  # a child may hold the pipe open, so that its end is not seen
+                line = self._next_line(GRACE)
+                if isinstance(line, bytes):
+                    return line
+                self._fail(None if line == "nothing" else line)
+            if time.monotonic() >= deadline:
+                raise EngineFailure("timeout", f"no answer within {seconds:g} s{self.last_words()}")
+
+    def _next_line(self, seconds: float) -> bytes | EngineFailure | Literal["nothing"] | None:
+        try:
+            return self._lines.get(timeout=max(0.0, seconds))
+        except queue.Empty:
+            return "nothing"
 
     def tell(self, text: str) -> None:
         """Send a line that is not answered."""
@@ -110,9 +123,10 @@ class EngineProcess:
             return
         self._closed = True
         with contextlib.suppress(psutil.Error):
-            for child in psutil.Process(self._process.pid).children(recursive=True):
-                with contextlib.suppress(psutil.Error):
-                    child.kill()
+            self._family.update(psutil.Process(self._process.pid).children(recursive=True))
+        for child in self._family:
+            with contextlib.suppress(psutil.Error):
+                child.kill()
         if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -136,13 +150,19 @@ class EngineProcess:
         how = f"by signal {-status}" if status is not None and status < 0 else f"with status {status}"
         raise EngineFailure("crashed", f"the process ended {how} before it answered{self.last_words()}")
 
-    def _check_memory(self) -> None:
+    def _look(self) -> None:
+        """See what the process has started and what memory it all uses, unless that was just seen."""
+        if time.monotonic() - self._looked < POLL:
+            return
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(self._process.pid)
-            used = sum(p.memory_info().rss for p in (process, *process.children(recursive=True)))
+            children = process.children(recursive=True)
+            self._family.update(children)
+            used = sum(p.memory_info().rss for p in (process, *children))
             if used > self.limits.memory:
                 cap = self.limits.memory / 2**20
                 raise EngineFailure("memory", f"used {used / 2**20:.0f} MiB of memory; the cap is {cap:.0f} MiB")
+        self._looked = time.monotonic()
 
     def _read(self) -> None:
         out = self._pipe(self._process.stdout)

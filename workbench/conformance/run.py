@@ -44,7 +44,7 @@ def conform(
             results.append(engine.run(case))
         progress("running", len(cases), len(cases))
         info, restarts = engine.info, engine.restarts
-    divergences = list(shrunk(argv, results, limits, progress))
+    divergences = list(shrunk(argv, results, replace(limits, restarts=limits.restarts - restarts), progress))
     seconds = time.perf_counter() - started
     return Report(info.name, info.version, suite, results, divergences, restarts, seconds)
 
@@ -52,22 +52,18 @@ def conform(
 def shrunk(
     argv: Sequence[str], results: Sequence[Result], limits: Limits, progress: Progress = lambda what, done, total: None
 ) -> Iterator[Divergence]:
-    """The divergences behind the failures, one for each small case, in the order of features.
-
-    The engine is started anew, so that restarts while shrinking are not counted against the run.
-    """
+    """The divergences behind the failures, one for each small case, in the order of features."""
     chosen = list(representatives(results))
     found: dict[tuple[str, str], Divergence] = {}
     if not chosen:
         return
-    with Engine(argv, replace(limits, restarts=SLOW_TRIES * len(chosen))) as engine:
+    with Engine(argv, limits) as engine:
         for done, result in enumerate(chosen):
             progress("shrinking", done, len(chosen))
             small = smallest(engine, result)
-            key = (small.case.query, repr(small.case.events))
+            key = (small.result.case.query, repr(small.result.case.events))
             known = found.get(key)
-            ids = (*(known.cases if known else ()), result.case.id)
-            found[key] = replace(known, cases=ids) if known else Divergence(result.case.feature, small, ids)
+            found[key] = replace(known, cases=(*known.cases, *small.cases)) if known else small
     progress("shrinking", len(chosen), len(chosen))
     yield from found.values()
 
@@ -85,22 +81,41 @@ def representatives(results: Sequence[Result]) -> Iterator[Result]:
         yield from chosen.values()
 
 
-def smallest(engine: Engine, result: Result) -> Result:
-    """What the engine does on the smallest case found on which it fails in the same way."""
-    case = result.case
+def smallest(engine: Engine, result: Result) -> Divergence:
+    """The smallest case found on which the engine fails in the same way.
+
+    A search that has used up its questions, or the restarts of the engine, keeps what it has and says so.
+    """
+    case, best = result.case, result
     if case.language != "cel":
-        return result
+        return Divergence(case.feature, result, (case.id,))
     schema = schema_of_json(case.schema) if case.schema is not None else None
     phi, S = parse(case.query), stream_of_json(case.events, schema, case.id)
-    quick = result.outcome in ("failed", "error")
+    asked, most = 0, TRIES if result.outcome in ("failed", "error") else SLOW_TRIES
+    stopped = ""
 
     def fails(phi: Formula, S: Stream) -> bool:
-        if S.schema is not None and type_errors(phi, S.schema):
+        nonlocal asked, best, stopped
+        asked += 1
+        if stopped or (S.schema is not None and type_errors(phi, S.schema)):
             return False
-        return engine.run(as_case(phi, S, case)).outcome == result.outcome
+        small = engine.run(as_case(phi, S, case))
+        if small.outcome == "not_run":
+            stopped = small.detail
+        if manner(small) != manner(result):
+            return False
+        best = small
+        return True
 
-    phi, S = shrink(phi, S, fails, TRIES if quick else SLOW_TRIES)
-    return engine.run(as_case(phi, S, case))
+    shrink(phi, S, fails, most)
+    if not stopped and asked >= most:
+        stopped = f"the search for a smaller case stopped after {most} questions"
+    return Divergence(case.feature, best, (case.id,), stopped)
+
+
+def manner(result: Result) -> tuple[str, str]:
+    """The way in which a case fails: its outcome, and of an error its code."""
+    return result.outcome, result.detail.split(":")[0] if result.outcome == "error" else ""
 
 
 def as_case(phi: Formula, S: Stream, origin: Case) -> Case:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+HOARD: list[bytearray] = []
 STARTED = {"protocol": 1, "engine": {"name": "rude", "version": "0"}, "languages": ["cel"]}
 
 
@@ -41,6 +42,17 @@ def misbehave(how: str, id_: str) -> None:
             say({"id": "somebody else", "matches": []})
         case "a repetition":
             say({"id": id_, "matches": [{"at": 0, "events": [0]}, {"at": 0, "events": [0]}]})
+        case "a position twice":
+            say({"id": id_, "matches": [{"at": 0, "events": [0, 0]}]})
+        case "unsupported":
+            say({"id": id_, "error": {"code": "unsupported", "message": "no such operator"}})
+        case "dies but its child lives":
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            time.sleep(0.2)
+            os._exit(7)
+        case "grows":
+            HOARD.append(bytearray(b"x" * 2**26))
+            say({"id": id_, "matches": [{"at": 0, "events": [0]}]})
         case "out of bounds":
             say({"id": id_, "matches": [{"at": 99, "events": [0]}]})
         case "not text":

@@ -1,0 +1,177 @@
+"""`cerify demo`: queries over a year of flights, a conformance run of the built-in engine, one report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from cerify.conformance.cases import load as load_cases
+from cerify.conformance.engines import command_of, missing_for
+from cerify.conformance.harness import Engine
+from cerify.conformance.html import render as conformance_page
+from cerify.conformance.model import Report
+from cerify.conformance.run import conform
+from cerify.examples import flights
+from cerify.examples.findings import Finding, find, passed
+from cerify.examples.page import outcomes, render
+from cerify.examples.queries import EXAMPLES
+from cerify.semantics.errors import InputError
+
+BUILT_IN = "automaton"
+ENGINE = "esper"
+
+
+@click.command("demo")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("cerify-report"),
+    show_default=True,
+    help="The folder of the report.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings and the conformance summary as JSON.")
+def command(out: Path, as_json: bool) -> int:
+    """Ask questions about a year of flights, test the built-in engine, and write the report.
+
+    Needs the flights: pip install 'cerify[examples]'. Where Java and Maven are, Esper is asked on the samples too.
+    Exit status: 0 if the automaton agrees with the definition everywhere, 1 if it does not.
+    """
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with ExitStack() as stack:
+        bar = stack.enter_context(Progress(*columns, console=console, disable=not console.is_terminal))
+        table = loaded(bar)
+        engine, note = second_engine(stack, bar)
+        findings = []
+        task = bar.add_task("queries", total=len(EXAMPLES))
+        for example in EXAMPLES:
+            bar.update(task, description=example.name)
+            findings.append(find(example, table, engine))
+            bar.advance(task)
+        bar.update(task, description="queries")
+        report = conformance(bar)
+    index = write(out, findings, report, engine.info.name if engine is not None else "", note)
+    if as_json:
+        click.echo(json.dumps(as_object(findings, report, note, index), ensure_ascii=False))
+    else:
+        show(findings, report, note, engine.info.name if engine is not None else "")
+        click.echo(f"report: {index}")
+    return 0 if report.conforms and all(finding.agree for finding in findings) else 1
+
+
+def loaded(bar: Progress) -> Any:
+    """The table of all events."""
+    task = bar.add_task("reading the flights", total=1)
+    table = flights.load()
+    bar.update(task, completed=1, description=f"{table.num_rows:,} events")
+    return table
+
+
+def second_engine(stack: ExitStack, bar: Progress) -> tuple[Engine | None, str]:
+    """The engine asked besides, or none and a line that says why."""
+    if (missing := missing_for(ENGINE)) is not None:
+        return None, f"Esper was not asked: {missing}."
+    task = bar.add_task("building and starting Esper", total=1)
+    try:
+        engine = stack.enter_context(Engine(command_of(ENGINE)))
+    except InputError as error:
+        return None, f"Esper was not asked: {error.message.splitlines()[0]}."
+    finally:
+        bar.update(task, completed=1)
+    return engine, ""
+
+
+def conformance(bar: Progress) -> Report:
+    """The conformance run of the built-in engine, on every built-in suite."""
+    task = bar.add_task("conformance", total=None)
+
+    def progress(what: str, done: int, total: int) -> None:
+        bar.update(task, description=f"conformance, {what}", completed=done, total=total)
+
+    return conform(command_of(BUILT_IN), load_cases(None), "all built-in suites", progress=progress)
+
+
+def write(out: Path, findings: Sequence[Finding], report: Report, engine: str, note: str) -> Path:
+    """Write the pages, and return the path of the first. Raises InputError."""
+    index, other = out / "index.html", out / "conformance.html"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        other.write_text(conformance_page(report), encoding="utf-8")
+        index.write_text(render(findings, report, engine, note, other.name), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"the report cannot be written to {out}: {error.strerror}") from None
+    return index
+
+
+def show(findings: Sequence[Finding], report: Report, note: str, engine: str) -> None:
+    """Print the table of findings and the result of the conformance run."""
+    console = Console()
+    table = Table()
+    table.add_column("query", no_wrap=True)
+    for name in ("events", "matches", "ms", "agree", *((engine,) if engine else ())):
+        table.add_column(name, justify="right")
+    for finding in findings:
+        agreed = f"{passed(s.automaton for s in finding.samples)}/{len(finding.samples)}"
+        row = [
+            finding.example.name,
+            f"{len(finding.stream):,}",
+            f"{finding.total:,}",
+            f"{finding.seconds * 1000:.1f}",
+            agreed,
+        ]
+        if engine:
+            asked = outcomes(s.engine for s in finding.samples)
+            row.append(", ".join(f"{number} {outcome}" for outcome, number, _ in asked))
+        table.add_row(*row)
+    console.print(table)
+    if note:
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
+    passed_, total, skipped = report.totals["passed"], len(report.results), report.totals["skipped"]
+    console.print(
+        f"conformance of {report.engine}: {passed_} of {total} passed, {skipped} skipped, {report.seconds:.1f} s",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def as_object(findings: Sequence[Finding], report: Report, note: str, index: Path) -> dict[str, Any]:
+    """Everything that was found, as one JSON object."""
+    return {
+        "queries": [
+            {
+                "name": f.example.name,
+                "question": f.example.question,
+                "query": f.example.query,
+                "substream": str(f.example.cut),
+                "events": len(f.stream),
+                "matches": f.total,
+                "seconds": round(f.seconds, 3),
+                "samples": [
+                    {
+                        "positions": list(s.window.positions),
+                        "matches": len(s.automaton.case.matches),
+                        "automaton": s.automaton.outcome,
+                        "engine": s.engine.outcome if s.engine is not None else None,
+                    }
+                    for s in f.samples
+                ],
+            }
+            for f in findings
+        ],
+        "engine": {"name": ENGINE, "note": note or None},
+        "conformance": {
+            "engine": {"name": report.engine, "version": report.version},
+            "cases": len(report.results),
+            "totals": dict(report.totals),
+        },
+        "report": str(index),
+    }
