@@ -9,17 +9,19 @@ Read it beside the figure: each case is one clause. What keeps it from running a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from itertools import product
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import ComplexEvent, Stream, Valuation
-from cerify.semantics.predicates import holds, mentions, satisfied
+from cerify.semantics.events import ComplexEvent, Stream, Valuation, Value
+from cerify.semantics.predicates import compare, holds, kind, mentions, satisfied
 
 Valuations: TypeAlias = frozenset[Valuation]
 NONE: Valuations = frozenset()
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
 def valuations(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -> Valuations:
@@ -78,8 +80,10 @@ def clause(phi: cel.Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Ite
         case cel.Max(psi):
             mus = meaning(psi, i, j)
             return (mu for mu in mus if not any(sup(mu) < sup(other) for other in mus))
-        case cel.Within() | cel.PartitionBy():
-            raise Unsupported(f"{type(phi).__name__} is not interpreted yet", phi.span)
+        case cel.Within(psi, window):
+            return (mu for mu in meaning(psi, i, j) if spans_at_most(window, sup(mu), S))
+        case cel.PartitionBy(psi, a):
+            return (mu for mu in meaning(psi, i, j) if agree(a, sup(mu), S))
         case _:
             assert_never(phi)
 
@@ -130,6 +134,37 @@ def satisfies(mu: Valuation, condition: cel.Condition, S: Stream) -> bool:
             raise Unsupported(f"the predicate {name} is not registered", condition.span)
         case _:
             assert_never(condition)
+
+
+def spans_at_most(window: cel.Window, C: ComplexEvent, S: Stream) -> bool:
+    """The predicate Q of section 4, its difference read as last - first (docs/decisions/windows.md)."""
+    match window:
+        case cel.EventWindow(count):
+            return bool(C) and max(C) - min(C) < count
+        case cel.TimeWindow(amount, unit):
+            return _within(amount * SECONDS[unit], [S[p].get("time") for p in C])
+        case cel.AttributeWindow(width, a):
+            return _within(width, [S[p].get(a) for p in C])
+        case _:
+            assert_never(window)
+
+
+def _within(width: int | float, values: list[Value | None]) -> bool:
+    """Whether the values are all numbers or all times, and the last is at most the width (seconds) after the first."""
+    if not values or len({value is not None and kind(value) for value in values}) > 1:
+        return False
+    match min(values), max(values):  # type: ignore[type-var]
+        case (datetime() as first, datetime() as last):
+            return (last - first).total_seconds() <= width
+        case (int() | float() as first, int() | float() as last) if not isinstance(first, bool):
+            return last - first <= width
+        case _:
+            return False
+
+
+def agree(a: str, C: ComplexEvent, S: Stream) -> bool:
+    """Whether all events of C have the same value of a: the filter W.a = W.a where W binds them all."""
+    return all(compare("=", S[p].get(a), S[q].get(a)) for p in C for q in C)
 
 
 def bind(A: str, C: Iterable[int]) -> Valuation:

@@ -1,11 +1,13 @@
 """The meaning of CEL against the paper's own figures and against what each clause says in words."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import last_at_most, next_at_most, valuations
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded
 from proofs_tests.support import EXAMPLES, FIGURE_1, by_position, complex_events, stream
 
 
@@ -132,10 +134,39 @@ def test_what_blows_up_stops_with_a_typed_error() -> None:
         valuations(parse("A:+"), stream("A " * 3000), 2999, Budget(valuations=10**9))
 
 
-def test_windows_say_that_they_are_not_interpreted() -> None:
-    with pytest.raises(Unsupported) as caught:
-        valuations(parse("A ; B WITHIN 3 EVENTS"), stream("A B"), 1)
-    assert caught.value.span is not None
+def test_a_window_of_events_has_so_many_events() -> None:
+    assert complex_events("A ; B WITHIN 3 EVENTS", "A A C B", 3) == {(1, 3)}
+    assert complex_events("A WITHIN 1 EVENTS", "C A", 1) == {(1,)}
+    assert complex_events("PROJECT[](A) WITHIN 9 EVENTS", "A", 0) == set()
+
+
+def test_a_window_of_time_is_closed() -> None:
+    S = stream("A A B", time=[0, 1, 3601])
+    assert complex_events("A ; B WITHIN 1 hour", S, 2) == {(1, 2)}
+    assert complex_events("A ; B WITHIN 60 minutes", S, 2) == {(1, 2)}
+    times = [datetime(2013, 1, 1, h, tzinfo=UTC) for h in (0, 1, 5)]
+    assert complex_events("A ; B WITHIN 4 hours", stream("A A B", time=list(times)), 2) == {(1, 2)}
+
+
+def test_a_window_on_an_attribute_spans_all_events_in_any_order() -> None:
+    S = stream("A A B", x=[9, 4, 5])
+    assert complex_events("A+ ; B WITHIN 4 [x]", S, 2) == {(0, 2), (1, 2)}
+    assert complex_events("A+ ; B WITHIN 5 [x]", S, 2) == {(0, 2), (1, 2), (0, 1, 2)}
+    assert complex_events("A WITHIN 5 [y]", S, 0) == set()
+
+
+def test_a_window_is_on_what_is_still_bound() -> None:
+    """As the filter Q(W) on phi IN W would be."""
+    assert complex_events("PROJECT[B](A ; B) WITHIN 1 EVENTS", "A C B", 2) == {(2,)}
+
+
+def test_a_partition_wants_equal_values_of_every_event() -> None:
+    S = stream("A A B", id=[1, 2, 1])
+    assert complex_events("A ; B PARTITION BY [id]", S, 2) == {(0, 2)}
+    assert complex_events("A PARTITION BY [id]", "A", 0) == set()
+    for query in ("A+ ; B", "A ; B OR A"):
+        bound = f"({query}) IN W FILTER W.id = W.id"
+        assert by_position(f"({query}) PARTITION BY [id]", S) == by_position(bound, S)
 
 
 def test_a_valuation_that_binds_nothing_is_not_contiguous_to_anything() -> None:
