@@ -68,10 +68,11 @@ def test_a_day_begins_at_midnight_in_new_york_around_the_change_of_the_clocks(da
     assert (began.hour, flights.new_york(began)) == (hour, datetime(2013, *day))
 
 
-def test_a_cut_keeps_the_events_of_its_days_only():
-    """The departure at ten past midnight belongs to the second day."""
-    cut = flights.Cut(("Departure", "Cancellation"), days=(date(2013, 1, 2), date(2013, 1, 2)))
-    assert [event.type for event in cut.of(small_table())] == ["Departure"]
+@pytest.mark.parametrize(("day", "types"), [(1, ["Cancellation"]), (2, ["Weather", "Departure"])])
+def test_a_cut_keeps_the_events_of_its_days_only(day, types):
+    """What happens at midnight sharp, or after a delay past it, belongs to the second day."""
+    cut = flights.Cut(days=(date(2013, 1, day), date(2013, 1, day)))
+    assert [event.type for event in cut.of(small_table())] == types
 
 
 def test_without_the_package_the_message_says_how_to_get_it(monkeypatch):

@@ -151,9 +151,10 @@ def spans_at_most(window: cel.Window, C: ComplexEvent, S: Stream) -> bool:
 
 def _within(width: int | float, values: list[Value | None]) -> bool:
     """Whether the values are all numbers or all times, and the last is at most the width (seconds) after the first."""
-    if not values or len({value is not None and kind(value) for value in values}) > 1:
+    present = [value for value in values if value is not None]
+    if not present or len(present) < len(values) or len(set(map(kind, present))) > 1:
         return False
-    match min(values), max(values):  # type: ignore[type-var]
+    match min(present), max(present):  # type: ignore[type-var]
         case (datetime() as first, datetime() as last):
             return (last - first).total_seconds() <= width
         case (int() | float() as first, int() | float() as last) if not isinstance(first, bool):

@@ -7,7 +7,7 @@ from itertools import product
 
 from cerify.conformance.mutants.model import Clause, Mutant
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import NONE, Meaning, at, bind, clause, satisfies, sup
+from cerify.semantics.cel.denote import NONE, SECONDS, Meaning, at, bind, clause, satisfies, sup
 from cerify.semantics.cel.syntax import Condition, Formula
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Predicate, holds, mentions, satisfied
@@ -146,6 +146,57 @@ def _one_for_all_mentions(phi: Formula, S: Stream, i: int, j: int, meaning: Mean
     return (mu for mu in meaning(phi.phi, i, j) if accepted(mu))
 
 
+def _below(
+    kind: type[cel.Within | cel.PartitionBy], phi: Formula, i: int, j: int, meaning: Meaning
+) -> Iterable[Valuation] | None:
+    return meaning(phi.phi, i, j) if isinstance(phi, kind) else None
+
+
+def windowing(name: str, fits: Callable[[float, float], bool]) -> Mutant:
+    """A mutant with another comparison of what a match spans and how long the window is."""
+
+    def wrong(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+        match phi:
+            case cel.Within(psi, cel.EventWindow(count)):
+                return (mu for mu in meaning(psi, i, j) if mu and fits(max(sup(mu)) - min(sup(mu)), count - 1))
+            case cel.Within(psi, cel.TimeWindow(amount, unit)):
+                return (mu for mu in meaning(psi, i, j) if fits(_span("time", mu, S), amount * SECONDS[unit]))
+            case cel.Within(psi, cel.AttributeWindow(width, a)):
+                return (mu for mu in meaning(psi, i, j) if fits(_span(a, mu, S), width))
+            case _:
+                return None
+
+    return Mutant(name, kind=cel.Within, clause=wrong)
+
+
+def _span(a: str, mu: Valuation, S: Stream) -> float:
+    values = [S[p].get(a) for p in sup(mu)]
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return max(numbers) - min(numbers) if numbers and len(numbers) == len(values) else float("inf")
+
+
+def _side_by_side(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    if not isinstance(phi, cel.Within) or not isinstance(phi.window, cel.EventWindow):
+        return None
+    count = phi.window.count
+    return (mu for mu in meaning(phi.phi, i, j) if mu and max(sup(mu)) // count == min(sup(mu)) // count)
+
+
+def _neighbours_agree(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    if not isinstance(phi, cel.PartitionBy):
+        return None
+    a = phi.attribute
+    return (
+        mu for mu in meaning(phi.phi, i, j) if all(S[p].get(a) == S[p - 1].get(a) for p in sup(mu) if p - 1 in sup(mu))
+    )
+
+
+def _absent_agree(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
+    if not isinstance(phi, cel.PartitionBy):
+        return None
+    return (mu for mu in meaning(phi.phi, i, j) if len({S[p].get(phi.attribute) for p in sup(mu)}) <= 1)
+
+
 CLAUSES: tuple[Mutant, ...] = (
     Mutant("event: of any type", kind=cel.Event, clause=_any_type),
     Mutant("event: reported again later", kind=cel.Event, clause=_again),
@@ -170,6 +221,19 @@ CLAUSES: tuple[Mutant, ...] = (
     Mutant("strict: off by one", kind=cel.Strict, clause=_nearly_strict),
     Mutant("max: most events", kind=cel.Max, clause=_largest),
     Mutant("filter: two mentions, one event", kind=cel.Filter, clause=_one_for_all_mentions),
+    windowing("within: one longer", lambda span, width: span <= width + 1),
+    windowing("within: open at the end", lambda span, width: span < width),
+    Mutant(
+        "within: ignored", kind=cel.Within, clause=lambda phi, S, i, j, meaning: _below(cel.Within, phi, i, j, meaning)
+    ),
+    Mutant("within: windows side by side", kind=cel.Within, clause=_side_by_side),
+    Mutant(
+        "partition: ignored",
+        kind=cel.PartitionBy,
+        clause=lambda phi, S, i, j, meaning: _below(cel.PartitionBy, phi, i, j, meaning),
+    ),
+    Mutant("partition: neighbours only", kind=cel.PartitionBy, clause=_neighbours_agree),
+    Mutant("partition: absent values agree", kind=cel.PartitionBy, clause=_absent_agree),
     filtering("filter: some event", lambda held: any(held) or not held),
     filtering("filter: some event, and there is one", any),
     filtering("filter: all, and there is one", lambda held: all(held) and bool(held)),

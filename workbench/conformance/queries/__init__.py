@@ -1,7 +1,7 @@
 """The queries that the suite puts to an engine, by feature, with the events to ask them of."""
 
 from cerify.conformance.queries.filters import FILTERS
-from cerify.conformance.queries.operators import OPERATORS, SELECTING
+from cerify.conformance.queries.operators import OPERATORS, SELECTING, WINDOWS
 
 CLAUSES = {
     "examples": "tods21 section 3, Figure 1",
@@ -22,12 +22,15 @@ CLAUSES = {
     "nxt": "tods21 section 7.1, NXT",
     "last": "tods21 section 7.1, LAST",
     "max": "tods21 section 7.1, MAX",
+    "within": "tods21 section 4, the predicate Q of windows",
+    "partition": "tods21 section 4, W.a = W.a",
 }
 
 FILES: dict[str, tuple[str, ...]] = {
     "cel-core": ("examples", "event", "seq", "cseq", "plus", "cplus", "or", "in", "filter"),
     "cel-figure3": ("project", "start", "and", "all", "unless"),
     "cel-strategies": ("strict", "nxt", "last", "max"),
+    "cel-windows": ("within", "partition"),
 }
 
-GROUPS = (*OPERATORS, *FILTERS, *SELECTING)
+GROUPS = (*OPERATORS, *FILTERS, *SELECTING, *WINDOWS)

@@ -238,3 +238,35 @@ SELECTING: tuple[Group, ...] = tuple(
         Group(feature, (f"{W}(A IN X OR A IN Y)", f"{W}((A IN X OR A)+)"), output="valuations"),
     )
 )
+
+WINDOWS: tuple[Group, ...] = (
+    Group(
+        "within",
+        (
+            "A ; B WITHIN 2 EVENTS",
+            "A ; B WITHIN 3 EVENTS",
+            "A+ WITHIN 2 EVENTS",
+            "(A ; B WITHIN 2 EVENTS) ; C",
+            "PROJECT[A](A ; B) WITHIN 1 EVENTS",
+            "A WITHIN 1 EVENTS",
+        ),
+        length=5,
+    ),
+    Group(
+        "within",
+        ("A ; B WITHIN 4 seconds", "A+ WITHIN 1 minute", "A ; B WITHIN 1 hour", "A : B WITHIN 0 seconds"),
+        (("time", (0, 4, 5, 60, 61, 3600)),),
+        ("A", "B"),
+    ),
+    Group("within", ("A ; B WITHIN 2 [x]", "A+ WITHIN 1 [x]", "A ; B WITHIN 0 [x]"), (X,), ("A", "B"), absent=0.2),
+    Group(
+        "partition", ("A ; B PARTITION BY [x]", "A+ PARTITION BY [x]", "(A ; B)+ PARTITION BY [x]"), (X,), ("A", "B")
+    ),
+    Group(
+        "partition",
+        ("A ; B PARTITION BY [x]", "A PARTITION BY [x]", "(A ; B PARTITION BY [x]) ; A", "A+ ; B PARTITION BY [x]"),
+        (X,),
+        ("A", "B"),
+        absent=0.3,
+    ),
+)

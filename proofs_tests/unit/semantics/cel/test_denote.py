@@ -153,6 +153,7 @@ def test_a_window_on_an_attribute_spans_all_events_in_any_order() -> None:
     assert complex_events("A+ ; B WITHIN 4 [x]", S, 2) == {(0, 2), (1, 2)}
     assert complex_events("A+ ; B WITHIN 5 [x]", S, 2) == {(0, 2), (1, 2), (0, 1, 2)}
     assert complex_events("A WITHIN 5 [y]", S, 0) == set()
+    assert complex_events("A ; B WITHIN 5 [y]", S, 2) == set()
 
 
 def test_a_window_is_on_what_is_still_bound() -> None:
