@@ -11,7 +11,7 @@ from pathlib import Path
 from cerify.evaluators import EVALUATORS
 from cerify.semantics.errors import InputError
 
-ADAPTERS = Path(__file__).parent / "adapters"
+ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable install may be a tree of links
 JAVA_ADAPTERS = {"esper": Path("esper/target/cerify-esper.jar")}
 NAMES = (*sorted(EVALUATORS), *sorted(JAVA_ADAPTERS))
 BUILD_SECONDS = 900
