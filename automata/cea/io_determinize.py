@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cerify.automata.algebra.event_types import types
-from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
-from cerify.automata.explore import explore
+from cerify.automata.cea.explored import explored
+from cerify.automata.cea.model import CEA, UNMARKED, Marks
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import Predicate
@@ -40,18 +40,7 @@ def io_determinize(A: CEA, budget: Budget = Budget()) -> CEA:
             for marks, target in _step(A, subset, {A.predicates[i] for i in chosen}):
                 yield (P, marks), target
 
-    found = explore([A.initial], successors, budget.states, "the I/O-deterministic automaton")
-    number = {subset: i for i, subset in enumerate(found)}
-    return CEA(
-        len(found),
-        tuple(
-            Transition(number[subset], P, marks, number[target])
-            for subset, edges in found.items()
-            for (P, marks), target in edges
-        ),
-        frozenset({0}),
-        frozenset(number[subset] for subset in found if subset & A.final),
-    )
+    return explored([A.initial], successors, lambda R: bool(R & A.final), budget, "the I/O-deterministic automaton")
 
 
 def _step(A: CEA, subset: Subset, satisfied: set[Predicate]) -> Iterable[tuple[Marks, Subset]]:

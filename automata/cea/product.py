@@ -7,18 +7,20 @@ interval only; here they are looked for on every interval inside, as Figure 3 ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from cerify.automata.cea.explored import explored
 from cerify.automata.cea.io_determinize import io_determinize
 from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
-from cerify.automata.explore import explore
 from cerify.semantics.budget import Budget
 from cerify.semantics.predicates import Anything, Both, Predicate
 
 Pair: TypeAlias = tuple[int, int]
 Step: TypeAlias = tuple[tuple[Predicate, Marks], Pair]
+
+PRODUCT = "the product automaton"
 
 
 def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
@@ -31,7 +33,7 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
                     yield (intersection(t.predicate, u.predicate), t.marks), (t.target, u.target)
 
     starts = [(p, q) for p in A.initial for q in B.initial]
-    return _automaton(starts, successors, lambda p, q: p in A.final and q in B.final, budget)
+    return explored(starts, successors, lambda pair: pair[0] in A.final and pair[1] in B.final, budget, PRODUCT)
 
 
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
@@ -46,11 +48,12 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
     waiting = [(A.states - 2, q) for q in B.initial] + [(p, B.states - 2) for p in A.initial]
     starts = [(p, q) for p in A.initial for q in B.initial] + waiting
 
-    def accepts(p: int, q: int) -> bool:
+    def accepts(pair: Pair) -> bool:
+        p, q = pair
         ends_a, ends_b = p in A.final, q in B.final
         return (ends_a and (ends_b or q == B.states - 1)) or (ends_b and p == A.states - 1)
 
-    return _automaton(starts, successors, accepts, budget)
+    return explored(starts, successors, accepts, budget, PRODUCT)
 
 
 def unless(A: CEA, B: CEA, budget: Budget) -> CEA:
@@ -65,7 +68,7 @@ def unless(A: CEA, B: CEA, budget: Budget) -> CEA:
 
     # The determinized guard has a transition for every event: its first state loops, and so does every subset with it.
     starts = [(p, q) for p in A.initial for q in guard.initial]
-    return _automaton(starts, successors, lambda p, q: p in A.final and q not in guard.final, budget)
+    return explored(starts, successors, lambda pair: pair[0] in A.final and pair[1] not in guard.final, budget, PRODUCT)
 
 
 def intersection(P: Predicate, Q: Predicate) -> Predicate:
@@ -107,25 +110,3 @@ def _anywhere(A: CEA) -> CEA:
     ]
     bridges += [replace(t, target=found) for t in A.transitions if t.target in A.final]
     return CEA(A.states + 2, (*A.transitions, *dict.fromkeys(bridges)), frozenset({begin}), frozenset({found}))
-
-
-def _automaton(
-    starts: list[Pair],
-    successors: Callable[[Pair], Iterable[Step]],
-    accepts: Callable[[int, int], bool],
-    budget: Budget,
-) -> CEA:
-    found = explore(starts, successors, budget.states, "the product automaton")
-    number = {pair: i for i, pair in enumerate(found)}
-    return CEA(
-        len(found),
-        tuple(
-            dict.fromkeys(
-                Transition(number[pair], P, marks, number[target])
-                for pair, edges in found.items()
-                for (P, marks), target in edges
-            )
-        ),
-        frozenset(number[pair] for pair in starts),
-        frozenset(number[pair] for pair in found if accepts(*pair)),
-    )

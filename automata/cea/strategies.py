@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from cerify.automata.algebra.event_types import types
-from cerify.automata.cea.model import CEA, Marks, Transition
+from cerify.automata.cea.explored import explored
+from cerify.automata.cea.model import CEA, Marks
 from cerify.automata.cea.product import intersection
-from cerify.automata.explore import explore
 from cerify.semantics.budget import Budget
 from cerify.semantics.predicates import Predicate
 
@@ -104,18 +104,9 @@ def _judged(A: CEA, step: Verdict, budget: Budget) -> CEA:
                         after[marked] = step(judge, marked, delta)
                     yield (intersection(t.predicate, P), t.marks), (t.target, after[marked])
 
+    def accepts(state: tuple[int, Judge]) -> bool:
+        q, (_, winners, _) = state
+        return q in A.final and not winners & A.final
+
     starts = [(q, (A.initial, NO_STATES, NO_STATES)) for q in sorted(A.initial)]
-    found = explore(starts, successors, budget.states, "the automaton of the selection strategy")
-    number = {state: i for i, state in enumerate(found)}
-    return CEA(
-        len(found),
-        tuple(
-            dict.fromkeys(
-                Transition(number[state], P, marks, number[target])
-                for state, edges in found.items()
-                for (P, marks), target in edges
-            )
-        ),
-        frozenset(number[state] for state in starts),
-        frozenset(i for (q, (_, winners, _)), i in number.items() if q in A.final and not winners & A.final),
-    )
+    return explored(starts, successors, accepts, budget, "the automaton of the selection strategy")
