@@ -34,7 +34,14 @@ def automaton(phi: Formula, S: Stream, output: Output = "matches", budget: Budge
     return matches(phi, S, output, budget)
 
 
-EVALUATORS: Mapping[str, Evaluator] = {"denotational": denotational, "automaton": automaton}
+def kernel(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+    """As automaton, in compiled loops. Raises Unsupported, also where numba is not installed, and BudgetExceeded."""
+    from cerify.automata.evaluate.compiled import matches
+
+    return matches(phi, S, output, budget)
+
+
+EVALUATORS: Mapping[str, Evaluator] = {"denotational": denotational, "automaton": automaton, "kernel": kernel}
 
 
 def match(

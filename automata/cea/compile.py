@@ -69,7 +69,9 @@ def _case(phi: cel.Formula, budget: Budget) -> CEA:
         case cel.Max(psi):
             return max_(compile_cel(psi, budget), budget)
         case cel.Within() | cel.PartitionBy():
-            raise Unsupported("an automaton looks at one event at a time, so it cannot carry this", phi.span)
+            raise Unsupported(
+                "an automaton looks at one event at a time, so it cannot carry a window or a partition", phi.span
+            )
         case _:
             assert_never(phi)
 

@@ -60,11 +60,27 @@ def paired(ours: Callable[[], object], baseline: Callable[[], object]) -> Iterat
 
 
 def rate(
-    name: str, things: int, unit: str, ours: Callable[[], object], against: str, baseline: Callable[[], object]
+    name: str,
+    things: int,
+    unit: str,
+    ours: Callable[[], object],
+    against: str,
+    baseline: Callable[[], object],
+    target: str | None = None,
+    met: Callable[[float, float], bool] | None = None,
 ) -> Figure:
     """Things per CPU second; the ratio says how much of the baseline's speed that is."""
     pairs = list(paired(ours, baseline))
     rates = sorted(things / mine for mine, _ in pairs)
+    value, ratio = median(rates), median(base / mine for mine, base in pairs)
     return Figure(
-        name, median(rates), unit, against, median(base / mine for mine, base in pairs), RUNS, (rates[0], rates[-1])
+        name,
+        value,
+        unit,
+        against,
+        ratio,
+        RUNS,
+        (rates[0], rates[-1]),
+        target,
+        met(value, ratio) if met is not None else None,
     )

@@ -154,7 +154,7 @@ def _within(width: int | float, values: list[Value | None]) -> bool:
     present = [value for value in values if value is not None]
     if not present or len(present) < len(values) or len(set(map(kind, present))) > 1:
         return False
-    match min(present), max(present):  # type: ignore[type-var]
+    match min(present), max(present):
         case (datetime() as first, datetime() as last):
             return (last - first).total_seconds() <= width
         case (int() | float() as first, int() | float() as last) if not isinstance(first, bool):

@@ -21,6 +21,7 @@ FIGURE_3 = ("event", "in", "filter", "seq", "plus", "cseq", "cplus", "project", 
 STRATEGIES = ("strict", "nxt", "last", "max")
 FEATURES = {
     "automaton": (*FIGURE_3, *STRATEGIES, "valuations"),
+    "kernel": (*FIGURE_3, *STRATEGIES, "valuations"),
     "denotational": (*FIGURE_3, *STRATEGIES, "valuations", "correlation"),
 }
 
