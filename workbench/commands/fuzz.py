@@ -22,13 +22,16 @@ from cerify.conformance.process import Limits
 from cerify.conformance.words import difference, shown
 from cerify.equivalence.differential import Answer, Disagreement, Evaluator, Outcome, Output, Plan, Summary, campaign
 from cerify.equivalence.generate import PROFILES
-from cerify.evaluators import automaton, denotational
+from cerify.evaluators import automaton, denotational, kernel
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema
 
-BUILT_IN: Mapping[str, Evaluator] = {"automaton": partial(automaton, budget=Budget())}
+BUILT_IN: Mapping[str, Evaluator] = {
+    "automaton": partial(automaton, budget=Budget()),
+    "kernel": partial(kernel, budget=Budget()),
+}
 ORACLE = partial(denotational, budget=Budget(valuations=1_000_000))
 RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
 TRIES = 400  # questions to an engine for each disagreement
