@@ -26,7 +26,11 @@ def compile_cel(phi: cel.Formula, budget: Budget = Budget()) -> CEA:
     Raises Unsupported where phi compares events with each other, and BudgetExceeded where the automaton, or one on the
     way to it, would be too large.
     """
-    A = trim(_case(phi, budget))
+    return trim(_thompson(phi, budget))
+
+
+def _thompson(phi: cel.Formula, budget: Budget) -> CEA:
+    A = _case(phi, budget)
     if len(A.transitions) > budget.states:
         raise BudgetExceeded(f"the automaton has more than {budget.states} transitions", phi.span)
     return A
@@ -37,23 +41,23 @@ def _case(phi: cel.Formula, budget: Budget) -> CEA:
         case cel.Event(R):
             return _event(R)
         case cel.In(psi, A):
-            return _bind(compile_cel(psi, budget), A)
+            return _bind(_thompson(psi, budget), A)
         case cel.Filter(psi, condition):
-            return _filter(compile_cel(psi, budget), condition)
+            return _filter(_thompson(psi, budget), condition)
         case cel.Seq(left, right):
-            return _sequence(compile_cel(left, budget), compile_cel(right, budget))
+            return _sequence(_thompson(left, budget), _thompson(right, budget))
         case cel.Plus(psi):
-            return _iterate(compile_cel(psi, budget))
+            return _iterate(_thompson(psi, budget))
         case cel.ContiguousSeq(left, right):
-            return _contiguous_sequence(compile_cel(left, budget), compile_cel(right, budget))
+            return _contiguous_sequence(_thompson(left, budget), _thompson(right, budget))
         case cel.ContiguousPlus(psi):
-            return _contiguous_iterate(compile_cel(psi, budget))
+            return _contiguous_iterate(_thompson(psi, budget))
         case cel.Or(left, right):
-            return _union(compile_cel(left, budget), compile_cel(right, budget))
+            return _union(_thompson(left, budget), _thompson(right, budget))
         case cel.Project(L, psi):
-            return _project(compile_cel(psi, budget), L)
+            return _project(_thompson(psi, budget), L)
         case cel.Start(psi):
-            return _anchor(compile_cel(psi, budget))
+            return _anchor(_thompson(psi, budget))
         case cel.And(left, right):
             return conjunction(compile_cel(left, budget), compile_cel(right, budget), budget)
         case cel.All(left, right):
@@ -85,7 +89,7 @@ def _event(R: str) -> CEA:
 def _bind(A: CEA, variable: str) -> CEA:
     """IN: whatever is marked is marked with the variable too."""
     return replace(
-        A, transitions=tuple(replace(t, marks=t.marks | {variable}) if t.marks else t for t in A.transitions)
+        A, transitions=tuple(t._replace(marks=t.marks | {variable}) if t.marks else t for t in A.transitions)
     )
 
 
@@ -96,7 +100,7 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
             return replace(
                 A,
                 transitions=tuple(
-                    replace(t, predicate=intersection(t.predicate, P)) if variable in t.marks else t
+                    t._replace(predicate=intersection(t.predicate, P)) if variable in t.marks else t
                     for t in A.transitions
                 ),
             )
@@ -115,36 +119,36 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
 def _sequence(A: CEA, B: CEA) -> CEA:
     """A step into a final state of A may lead to where B starts instead."""
     states, B = A.states + B.states, _shifted(B, A.states)
-    bridge = (replace(t, target=q) for t in A.transitions if t.target in A.final for q in B.initial)
+    bridge = (t._replace(target=q) for t in A.transitions if t.target in A.final for q in B.initial)
     return CEA(states, _distinct(*A.transitions, *B.transitions, *bridge), A.initial, B.final)
 
 
 def _iterate(A: CEA) -> CEA:
     """A step into a final state may lead back to the start."""
-    again = (replace(t, target=q) for t in A.transitions if t.target in A.final for q in A.initial)
+    again = (t._replace(target=q) for t in A.transitions if t.target in A.final for q in A.initial)
     return replace(A, transitions=_distinct(*A.transitions, *again))
 
 
 def _contiguous_sequence(A: CEA, B: CEA) -> CEA:
     """A and B meet in a fresh state, which is entered and left by marking only."""
     meeting, B = A.states + B.states, _shifted(B, A.states)
-    ending = (replace(t, target=meeting) for t in A.transitions if t.marks and t.target in A.final)
-    starting = (replace(t, source=meeting) for t in B.transitions if t.marks and t.source in B.initial)
+    ending = (t._replace(target=meeting) for t in A.transitions if t.marks and t.target in A.final)
+    starting = (t._replace(source=meeting) for t in B.transitions if t.marks and t.source in B.initial)
     return CEA(meeting + 1, _distinct(*A.transitions, *B.transitions, *ending, *starting), A.initial, B.final)
 
 
 def _contiguous_iterate(A: CEA) -> CEA:
     """The rounds meet in a fresh state, which is entered and left by marking only."""
     meeting = A.states
-    ending = [replace(t, target=meeting) for t in A.transitions if t.marks and t.target in A.final]
-    starting = [replace(t, source=meeting) for t in A.transitions if t.marks and t.source in A.initial]
-    single = [replace(t, source=meeting) for t in ending if t.source in A.initial]  # a round of one event: not printed
+    ending = [t._replace(target=meeting) for t in A.transitions if t.marks and t.target in A.final]
+    starting = [t._replace(source=meeting) for t in A.transitions if t.marks and t.source in A.initial]
+    single = [t._replace(source=meeting) for t in ending if t.source in A.initial]  # a round of one event: not printed
     return CEA(A.states + 1, _distinct(*A.transitions, *ending, *starting, *single), A.initial, A.final)
 
 
 def _project(A: CEA, L: frozenset[str]) -> CEA:
     """PROJECT: the marks that are kept."""
-    return replace(A, transitions=_distinct(*(replace(t, marks=t.marks & L) for t in A.transitions)))
+    return replace(A, transitions=_distinct(*(t._replace(marks=t.marks & L) for t in A.transitions)))
 
 
 def _anchor(A: CEA) -> CEA:
@@ -163,7 +167,7 @@ def _shifted(A: CEA, by: int) -> CEA:
     """The same automaton with its states renumbered from by on, to stand beside one of by states."""
     return CEA(
         A.states,
-        tuple(replace(t, source=t.source + by, target=t.target + by) for t in A.transitions),
+        tuple(t._replace(source=t.source + by, target=t.target + by) for t in A.transitions),
         frozenset(q + by for q in A.initial),
         frozenset(q + by for q in A.final),
     )

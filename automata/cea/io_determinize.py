@@ -24,7 +24,7 @@ Steps = tuple[tuple[Marks, int], ...]
 
 def single_variable(A: CEA) -> CEA:
     """A CEA with the same complex events whose transitions mark with one variable or not at all (Proposition 9.2)."""
-    marks = (replace(t, marks=MARKED if t.marks else UNMARKED) for t in A.transitions)
+    marks = (t._replace(marks=MARKED if t.marks else UNMARKED) for t in A.transitions)
     return replace(A, transitions=tuple(dict.fromkeys(marks)))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from cerify.semantics.predicates import Predicate
 
@@ -15,8 +16,7 @@ Marks = frozenset[str]
 UNMARKED: Marks = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(NamedTuple):
     """From source to target on an event in the predicate, which is marked with the variables of marks."""
 
     source: int

@@ -58,7 +58,7 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 def unless(A: CEA, B: CEA, budget: Budget) -> CEA:
     """UNLESS: what A has on an interval if B has nothing on any interval inside."""
-    unmarked = replace(B, transitions=tuple(dict.fromkeys(replace(t, marks=UNMARKED) for t in B.transitions)))
+    unmarked = replace(B, transitions=tuple(dict.fromkeys(t._replace(marks=UNMARKED) for t in B.transitions)))
     guard = io_determinize(_anywhere(unmarked), budget)
 
     def successors(pair: Pair) -> Iterator[Step]:
@@ -81,7 +81,7 @@ def intersection(P: Predicate, Q: Predicate) -> Predicate:
 def separate_start(A: CEA) -> CEA:
     """The same runs from a single fresh initial state, the last one, that no transition leads to."""
     start = A.states
-    leaving = (replace(t, source=start) for t in A.transitions if t.source in A.initial)
+    leaving = (t._replace(source=start) for t in A.transitions if t.source in A.initial)
     return replace(
         A, states=A.states + 1, transitions=tuple(dict.fromkeys((*A.transitions, *leaving))), initial=frozenset({start})
     )
@@ -104,9 +104,9 @@ def _anywhere(A: CEA) -> CEA:
     begin, found = A.states, A.states + 1
     skip = Anything()
     bridges = [Transition(begin, skip, UNMARKED, begin), Transition(found, skip, UNMARKED, found)]
-    bridges += [replace(t, source=begin) for t in A.transitions if t.source in A.initial]
+    bridges += [t._replace(source=begin) for t in A.transitions if t.source in A.initial]
     bridges += [
-        replace(t, source=begin, target=found) for t in A.transitions if t.source in A.initial and t.target in A.final
+        t._replace(source=begin, target=found) for t in A.transitions if t.source in A.initial and t.target in A.final
     ]
-    bridges += [replace(t, target=found) for t in A.transitions if t.target in A.final]
+    bridges += [t._replace(target=found) for t in A.transitions if t.target in A.final]
     return CEA(A.states + 2, (*A.transitions, *dict.fromkeys(bridges)), frozenset({begin}), frozenset({found}))

@@ -10,7 +10,6 @@ and knows the states of all runs with that support (ties), with better ones (win
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from cerify.automata.algebra.event_types import types
@@ -35,7 +34,7 @@ def strict(A: CEA) -> CEA:
     return CEA(
         3 * n,
         tuple(
-            replace(t, source=before * n + t.source, target=after * n + t.target)
+            t._replace(source=before * n + t.source, target=after * n + t.target)
             for t in A.transitions
             for before, after in parts[bool(t.marks)]
         ),

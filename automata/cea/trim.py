@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cerify.automata.algebra.event_types import satisfiable
 from cerify.automata.cea.model import CEA
 from cerify.automata.explore import explore
@@ -22,7 +20,7 @@ def trim(A: CEA) -> CEA:
     return CEA(
         len(kept),
         tuple(
-            replace(t, source=number[t.source], target=number[t.target])
+            t._replace(source=number[t.source], target=number[t.target])
             for t in alive
             if t.source in number and t.target in number
         ),
