@@ -6,6 +6,7 @@ import json
 
 import click
 
+from cerify.semantics.cel.fragment import beyond_star
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary, problems
 from cerify.semantics.errors import underline
@@ -24,14 +25,16 @@ def command(query: str, schema_text: str | None, as_json: bool) -> int:
     Exit status: 0 if there is no problem, 1 if there is one, 2 if QUERY is no formula.
     """
     phi = parse(query)
-    unary = is_unary(phi)
+    unary, beyond = is_unary(phi), beyond_star(phi)
     found = problems(phi, None if schema_text is None else read_schema(schema_text))
     if as_json:
         listed = [{"rule": p.rule, "message": p.message, "span": p.span and [p.span.start, p.span.end]} for p in found]
-        answer = {"language": "cel", "fragment": {"unary": unary}, "satisfiable": None, "problems": listed}
+        fragment = {"unary": unary, "star": not beyond, "beyond_star": sorted(beyond)}
+        answer = {"language": "cel", "fragment": fragment, "satisfiable": None, "problems": listed}
         click.echo(json.dumps(answer, ensure_ascii=False))
         return 1 if found else 0
-    click.echo(f"CEL, {'unary' if unary else 'not unary: it compares events with each other'}")
+    fragment = f"CEL* with {', '.join(sorted(beyond))}" if beyond else "CEL*"
+    click.echo(f"{fragment}, {'unary' if unary else 'not unary: it compares events with each other'}")
     for problem in found:
         click.echo(f"\n{click.style(problem.rule, fg='red', bold=True)}: {problem.message}")
         if problem.span is not None:

@@ -165,14 +165,15 @@ def test_the_installed_program_reports_a_bad_row(tmp_path: Path) -> None:
 def test_check_prints_the_pinned_json(run: Run) -> None:
     assert run("check", "T ; H", "--json", "--schema", SCHEMA) == (
         0,
-        '{"language": "cel", "fragment": {"unary": true}, "satisfiable": null, "problems": []}\n',
+        '{"language": "cel", "fragment": {"unary": true, "star": true, "beyond_star": []}, '
+        '"satisfiable": null, "problems": []}\n',
         "",
     )
     status, out, _ = run("check", "(T ; H) FILTER T.hum = H.id", "--json", "--schema", SCHEMA)
     assert status == 1
     assert json.loads(out) == {
         "language": "cel",
-        "fragment": {"unary": False},
+        "fragment": {"unary": False, "star": True, "beyond_star": []},
         "satisfiable": None,
         "problems": [
             {"rule": "attribute", "message": "T has no attribute 'hum'; it has id, tmp", "span": [15, 27]},
@@ -184,7 +185,7 @@ def test_check_underlines_every_problem(run: Run) -> None:
     status, out, _ = run("check", "T FILTER T.hum = 3 AND X.y = 3", "--schema", SCHEMA)
     assert status == 1
     assert out == (
-        "CEL, unary\n"
+        "CEL*, unary\n"
         "\nattribute: T has no attribute 'hum'; it has id, tmp\n"
         "T FILTER T.hum = 3 AND X.y = 3\n"
         "         ^^^^^^^^^\n"
