@@ -29,8 +29,8 @@ def command(query: str, schema_text: str | None, as_json: bool) -> int:
     found = problems(phi, None if schema_text is None else read_schema(schema_text))
     if as_json:
         listed = [{"rule": p.rule, "message": p.message, "span": p.span and [p.span.start, p.span.end]} for p in found]
-        fragment = {"unary": unary, "star": not beyond, "beyond_star": sorted(beyond)}
-        answer = {"language": "cel", "fragment": fragment, "satisfiable": None, "problems": listed}
+        written = {"unary": unary, "star": not beyond, "beyond_star": sorted(beyond)}
+        answer = {"language": "cel", "fragment": written, "satisfiable": None, "problems": listed}
         click.echo(json.dumps(answer, ensure_ascii=False))
         return 1 if found else 0
     fragment = f"CEL* with {', '.join(sorted(beyond))}" if beyond else "CEL*"

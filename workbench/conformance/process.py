@@ -67,7 +67,9 @@ class EngineProcess:
         self._closed = False
         self._family: set[psutil.Process] = set()  # all that the process has started, as far as it was seen
         self._looked = 0.0
-        for work in (self._read, self._write, self._drain):
+        self._drainer = threading.Thread(target=self._drain, daemon=True)
+        self._drainer.start()
+        for work in (self._read, self._write):
             threading.Thread(target=work, daemon=True).start()
 
     def ask(self, text: str, seconds: float) -> bytes:
@@ -147,6 +149,7 @@ class EngineProcess:
         if end is not None:
             raise end
         status = self.wait(1.0)
+        self._drainer.join(GRACE)
         how = f"by signal {-status}" if status is not None and status < 0 else f"with status {status}"
         raise EngineFailure("crashed", f"the process ended {how} before it answered{self.last_words()}")
 
