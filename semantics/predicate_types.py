@@ -27,10 +27,11 @@ from cerify.semantics.predicates import (
     kind,
 )
 
-Rule = Literal["unbound", "event_type", "attribute", "kind", "arithmetic", "order", "like"]
+Rule = Literal["unbound", "unsafe", "event_type", "attribute", "kind", "arithmetic", "order", "like"]
 """What is wrong.
 
-unbound     no event can be bound to the variable where it is used
+unbound     no event can be bound to the variable where it is used; in core-CEL, none need be
+unsafe      in core-CEL: a variable that holds one event is defined on both sides of a sequence
 event_type  the schema has no such event type
 attribute   an event type that the variable can hold lacks the attribute
 kind        values of different kinds are compared

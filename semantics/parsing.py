@@ -1,0 +1,214 @@
+"""What the parsers of the languages share: predicates and their terms, spans, the limit of depth, and messages.
+
+A language's grammar is its own file followed by predicates.lark; its builder has a method for each of its own rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from lark import Lark, Token
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, VisitError
+from lark.tree import Meta
+from lark.visitors import Transformer_NonRecursive, v_args
+
+from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
+from cerify.semantics.events import parse_time
+from cerify.semantics.predicates import (
+    Arithmetic,
+    Attribute,
+    Both,
+    Comparator,
+    Comparison,
+    Constant,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OneOf,
+    Operator,
+    Predicate,
+    Term,
+    whole,
+)
+
+MAX_DEPTH = 200  # nesting that every recursive function of the toolkit carries within Python's own limit
+
+COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
+
+
+def parser_of(folder: Path) -> Lark:
+    """The LALR parser of the language in the folder."""
+    files = (folder / "grammar.lark", Path(__file__).parent / "predicates.lark")
+    grammar = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+
+
+def parsed(text: str, parser: Lark, builder: PredicateBuilder) -> Any:
+    """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
+    with errors_in(text):
+        try:
+            phi = builder.transform(parser.parse(text))
+        except VisitError as error:
+            raise error.orig_exc from None
+        except UnexpectedInput as error:
+            raise _explained(error, text, parser) from None
+        if _depth(phi) > MAX_DEPTH:
+            raise BudgetExceeded(f"the formula is nested more than {MAX_DEPTH} operators deep", Span(0, len(text)))
+        return phi
+
+
+@v_args(meta=True)
+class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
+    """The rules of predicates.lark, one method for each alternative, in its order."""
+
+    def either(self, meta: Meta, children: list[Any]) -> Predicate:
+        return Either(*children)
+
+    def both(self, meta: Meta, children: list[Any]) -> Predicate:
+        return Both(*children)
+
+    def negated(self, meta: Meta, children: list[Any]) -> Predicate:
+        return Not(children[0])
+
+    def comparison(self, meta: Meta, children: list[Any]) -> Predicate:
+        left, comparator, right = children
+        return Comparison(cast("Comparator", COMPARATORS.get(comparator, str(comparator))), left, right)
+
+    def one_of(self, meta: Meta, children: list[Any]) -> Predicate:
+        term, *values = children
+        return OneOf(term, tuple(constant.value for constant in values))
+
+    def in_range(self, meta: Meta, children: list[Any]) -> Predicate:
+        term, low, high = children
+        return InRange(term, low.value, high.value)
+
+    def like(self, meta: Meta, children: list[Any]) -> Predicate:
+        term, token = children
+        pattern = _unquoted(token)
+        try:
+            pc.match_substring_regex(pa.scalar(""), whole(pattern))
+        except pa.ArrowInvalid as error:
+            reason = str(error).removeprefix("Invalid regular expression: ")
+            raise ParseError(f"not a regular expression (RE2 syntax): {reason}", span_of(token)) from None
+        return Like(term, pattern)
+
+    def arithmetic(self, meta: Meta, children: list[Any]) -> Term:
+        left, operator, right = children
+        return Arithmetic(cast("Operator", str(operator)), left, right)
+
+    def negative(self, meta: Meta, children: list[Any]) -> Term:
+        match children[1]:
+            case Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
+                return Constant(-value)
+            case term:
+                return Arithmetic("-", Constant(0), term)
+
+    def attribute(self, meta: Meta, children: list[Any]) -> Term:
+        return Attribute(str(children[0]))
+
+    def mention(self, meta: Meta, children: list[Any]) -> Term:
+        variable, name = map(str, children)
+        return Attribute(name, variable)
+
+    def negative_number(self, meta: Meta, children: list[Any]) -> Term:
+        return Constant(-number_of(children[1]))
+
+    def number(self, meta: Meta, children: list[Any]) -> Term:
+        return Constant(number_of(children[0]))
+
+    def string(self, meta: Meta, children: list[Any]) -> Term:
+        return Constant(_unquoted(children[0]))
+
+    def boolean(self, meta: Meta, children: list[Any]) -> Term:
+        return Constant(children[0] == "true")
+
+    def timestamp(self, meta: Meta, children: list[Any]) -> Term:
+        text = str(children[0]).split("'")[1]
+        try:
+            return Constant(parse_time(text))
+        except ValueError:
+            raise ParseError(f"{text!r} is not an ISO 8601 time, such as 2013-01-31T14:05:00Z", span_of(meta)) from None
+
+
+def span_of(at: Meta | Token) -> Span:
+    """Where a rule or a token stands in the text."""
+    if isinstance(at, Meta) and at.empty:
+        return Span(0, 0)
+    return Span(cast("int", at.start_pos), cast("int", at.end_pos))
+
+
+def number_of(token: Token) -> int | float:
+    """The number that a token writes. Raises ParseError where it is beyond a 64-bit float."""
+    if token.isdecimal():
+        return int(token)
+    value = float(token)
+    if math.isinf(value):
+        raise ParseError("the number is too large for a 64-bit float", span_of(token))
+    return value
+
+
+def _unquoted(token: Token) -> str:
+    return str(token)[1:-1].replace("''", "'")
+
+
+def _depth(root: Any) -> int:
+    deepest, pending = 0, [(root, 1)]
+    while pending:
+        node, depth = pending.pop()
+        deepest = max(deepest, depth)
+        below = (getattr(node, f.name) for f in fields(node) if f.name != "span")
+        pending.extend((child, depth + 1) for child in below if is_dataclass(child))
+    return deepest
+
+
+# --- messages for texts that are no sentence --------------------------------------------------------------------------
+
+READABLE = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a 'string'",
+    "TIMESTAMP": "a timestamp",
+    "COMPARATOR": "a comparison (< <= > >= = !=)",
+    "CONTIGUOUS_PLUS": ":+",
+    "SEMICOLON": ";",
+    "COLON": ":",
+    "UNIT": "a unit of time",
+    "STRATEGY": "a strategy",
+    "BOOLEAN": "true or false",
+    "AND": "AND",
+    "OR": "OR",
+    "$END": "the end",
+}
+
+
+def _explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
+    match error:
+        case UnexpectedToken(token=token) if token.type != "$END":
+            span = Span(cast("int", token.start_pos), cast("int", token.end_pos))
+            return ParseError(
+                f"{str(token)!r} is not expected here{_expected(error.accepts or error.expected, parser)}", span
+            )
+        case UnexpectedToken() | UnexpectedEOF():
+            expected = _expected(getattr(error, "accepts", None) or error.expected, parser)
+            return ParseError(f"the formula ends too early{expected}", Span(len(text), len(text)))
+        case UnexpectedCharacters():
+            at = cast("int", error.pos_in_stream)
+            what = "a string that does not end" if text[at] == "'" else f"the character {text[at]!r}"
+            return ParseError(f"{what} is not expected here{_expected(error.allowed, parser)}", Span(at, at + 1))
+        case _:
+            return ParseError("not a formula", Span(0, len(text)))
+
+
+def _expected(terminals: Iterable[str] | None, parser: Lark) -> str:
+    terminal_names = {t.name: t.pattern.value for t in parser.terminals if t.pattern.type == "str"}
+    words = sorted({READABLE.get(t) or terminal_names.get(t) or t for t in terminals or ()})
+    if not words:
+        return ""
+    return "; expected " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])
