@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -10,31 +11,31 @@ from cerify.semantics.cel.fragment import beyond_star
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary, problems
 from cerify.semantics.errors import underline
+from cerify.semantics.events import Schema
+from cerify.semantics.predicate_types import Problem
 from cerify.semantics.readers import read_schema
 
 
 @click.command()
 @click.argument("query")
+@click.option("--language", type=click.Choice(["cel", "core-cel"]), default="cel", show_default=True)
 @click.option(
     "--schema", "schema_text", metavar="JSON|FILE", help="Attributes of each event type: look for type errors."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(query: str, schema_text: str | None, as_json: bool) -> int:
-    """Tell whether QUERY parses and fits a schema.
+def command(query: str, language: str, schema_text: str | None, as_json: bool) -> int:
+    """Tell whether QUERY parses, what fragment it is in, and whether it fits a schema.
 
     Exit status: 0 if there is no problem, 1 if there is one, 2 if QUERY is no formula.
     """
-    phi = parse(query)
-    unary, beyond = is_unary(phi), beyond_star(phi)
-    found = problems(phi, None if schema_text is None else read_schema(schema_text))
+    schema = None if schema_text is None else read_schema(schema_text)
+    fragment, summary, found = _core_cel(query, schema) if language == "core-cel" else _cel(query, schema)
     if as_json:
         listed = [{"rule": p.rule, "message": p.message, "span": p.span and [p.span.start, p.span.end]} for p in found]
-        written = {"unary": unary, "star": not beyond, "beyond_star": sorted(beyond)}
-        answer = {"language": "cel", "fragment": written, "satisfiable": None, "problems": listed}
+        answer = {"language": language, "fragment": fragment, "satisfiable": None, "problems": listed}
         click.echo(json.dumps(answer, ensure_ascii=False))
         return 1 if found else 0
-    fragment = f"CEL* with {', '.join(sorted(beyond))}" if beyond else "CEL*"
-    click.echo(f"{fragment}, {'unary' if unary else 'not unary: it compares events with each other'}")
+    click.echo(summary)
     for problem in found:
         click.echo(f"\n{click.style(problem.rule, fg='red', bold=True)}: {problem.message}")
         if problem.span is not None:
@@ -42,3 +43,30 @@ def command(query: str, schema_text: str | None, as_json: bool) -> int:
     if not found:
         click.echo("no problems" if schema_text else "no problems; give a schema to have its types checked too")
     return 1 if found else 0
+
+
+Checked = tuple[dict[str, Any], str, list[Problem]]
+"""What a check tells of a formula: its fragment as JSON and in words, and its problems."""
+
+
+def _cel(query: str, schema: Schema | None) -> Checked:
+    phi = parse(query)
+    unary, beyond = is_unary(phi), sorted(beyond_star(phi))
+    written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
+    summary = f"{written}, {'unary' if unary else 'not unary: it compares events with each other'}"
+    return {"unary": unary, "star": not beyond, "beyond_star": beyond}, summary, problems(phi, schema)
+
+
+def _core_cel(query: str, schema: Schema | None) -> Checked:
+    from cerify.semantics.core_cel import wellformed as core
+    from cerify.semantics.core_cel.parse import parse as parse_core_cel
+
+    phi = parse_core_cel(query)
+    fragment = {
+        "unary": core.is_unary(phi),
+        "well_formed": core.is_well_formed(phi),
+        "safe": core.is_safe(phi),
+        "lp_normal": core.is_lp_normal(phi),
+    }
+    said = (name.replace("_", "-") if yes else f"not {name.replace('_', '-')}" for name, yes in fragment.items())
+    return fragment, f"core-CEL: {', '.join(said)}", core.problems(phi, schema)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, Literal, get_args
 
@@ -14,7 +16,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import Unsupported, errors_in
-from cerify.semantics.events import TYPE, Event, Match, Stream, show_time
+from cerify.semantics.events import TYPE, Event, Match, Schema, Stream, show_time
 from cerify.semantics.readers import Format, read, read_schema
 
 TABLE_ROWS = 100
@@ -23,13 +25,11 @@ TABLE_ROWS = 100
 @click.command()
 @click.argument("query")
 @click.argument("file")
-@click.option("--language", type=click.Choice(["cel"]), default="cel", show_default=True, help="The query's language.")
+@click.option("--language", type=click.Choice(["cel", "core-cel"]), default="cel", show_default=True)
 @click.option(
     "--evaluator",
     type=click.Choice(["automaton", "denotational"]),
-    default="automaton",
-    show_default=True,
-    help="By automaton, or by the definition: slow, but not only for unary formulas.",
+    help="By automaton, or by the definition: slow, but for all formulas.  [default: automaton; core-CEL: denotational]",
 )
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
 @click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
@@ -47,7 +47,7 @@ def command(
     query: str,
     file: str,
     language: str,
-    evaluator: str,
+    evaluator: str | None,
     schema_text: str | None,
     time_column: str | None,
     type_column: str,
@@ -62,19 +62,42 @@ def command(
 
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """
-    phi = parse(query)
+    if language == "core-cel" and (evaluator == "automaton" or valuations):
+        raise click.UsageError("core-CEL is evaluated by its definition, to complex events")
+    prepared = _core_cel(query) if language == "core-cel" else _cel(query, evaluator, valuations)
     schema = None if schema_text is None else read_schema(schema_text)
     with errors_in(query):
         if schema is not None:
-            require_typed(phi, schema)
+            prepared.require_typed(schema)
         S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
-        found = _matches(phi, S, evaluator, valuations)
+        found = prepared.matches(S)
         if as_json:
             return _print_json(islice(found, limit))
         return _print_table(found, S, limit or TABLE_ROWS, valuations)
 
 
-def _matches(phi: Formula, S: Stream, evaluator: str, valuations: bool) -> Iterator[Match]:
+@dataclass(frozen=True)
+class _Prepared:
+    """A parsed query of some language: how to check it against a schema, and how to evaluate it."""
+
+    require_typed: Callable[[Schema], None]
+    matches: Callable[[Stream], Iterator[Match]]
+
+
+def _cel(query: str, evaluator: str | None, valuations: bool) -> _Prepared:
+    phi = parse(query)
+    return _Prepared(partial(require_typed, phi), lambda S: _matches(phi, S, evaluator, valuations))
+
+
+def _core_cel(query: str) -> _Prepared:
+    from cerify.semantics.core_cel import denote, wellformed
+    from cerify.semantics.core_cel.parse import parse as parse_core_cel
+
+    phi = parse_core_cel(query)
+    return _Prepared(partial(wellformed.require_typed, phi), lambda S: iter(denote.matches_of(phi, S)))
+
+
+def _matches(phi: Formula, S: Stream, evaluator: str | None, valuations: bool) -> Iterator[Match]:
     """The matches in the order of their positions; the automaton finds each only when it is asked for."""
     output: Literal["matches", "valuations"] = "valuations" if valuations else "matches"
     if evaluator == "denotational":

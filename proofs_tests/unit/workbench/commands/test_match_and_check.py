@@ -201,3 +201,14 @@ def test_check_underlines_what_does_not_parse(run: Run) -> None:
     assert (status, out) == (2, "")
     assert err.startswith("cerify: ';' is not expected here")
     assert err.endswith("\nT ;; H\n   ^\n")
+
+
+def test_core_cel_is_matched_and_checked_by_its_own_definition(figure_1: str, run: Run) -> None:
+    correlated = "(H AS x ; (T AS y FILTER y.id = x.id)+ ; H AS z) FILTER x.hum < 30 AND z.hum > 60 AND x.id = z.id"
+    status, out, _ = run("match", correlated, figure_1, "--language", "core-cel", "--json")
+    assert status == 0
+    assert [json.loads(line)["events"] for line in out.splitlines()] == [[3, 4, 6, 7], [3, 4, 7], [3, 6, 7]]
+    assert run("match", correlated, figure_1, "--language", "core-cel", "--evaluator", "automaton")[0] == 2
+    status, out, _ = run("check", "T AS x ; T AS x", "--language", "core-cel", "--json")
+    assert status == 1
+    assert json.loads(out)["fragment"] == {"unary": True, "well_formed": True, "safe": False, "lp_normal": True}
