@@ -29,7 +29,7 @@ TABLE_ROWS = 100
 @click.option(
     "--evaluator",
     type=click.Choice(["automaton", "denotational"]),
-    help="By automaton, or by the definition: slow, but for all formulas.  [default: automaton; core-CEL: denotational]",
+    help="By automaton, or by the definition: slow, for all formulas.  [default: automaton; core-CEL: denotational]",
 )
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
 @click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
