@@ -207,7 +207,12 @@ def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
     columns = declared | {k: v for k, v in Schema.of(events).attributes.items() if k not in declared}
     arrays = {TYPE: pa.array([event.type for event in events], pa.string())}
     for name, value_type in columns.items():
-        arrays[name] = pa.array([event.get(name) for event in events], ARROW[value_type])
+        try:
+            arrays[name] = pa.array([event.get(name) for event in events], ARROW[value_type])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise InputError(
+                f"attribute {name!r}: not every value fits the column's type {value_type}: {error}"
+            ) from None
     return pa.table(arrays)
 
 

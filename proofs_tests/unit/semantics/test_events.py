@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from cerify.semantics.errors import IllFormed, InputError
-from cerify.semantics.events import Event, Schema, Stream, parse_time, show_time
+from cerify.semantics.events import Event, Schema, Stream, Value, parse_time, show_time
 
 EVENTS = [
     Event("T", {"id": 1, "tmp": 40.5}),
@@ -50,3 +50,10 @@ def test_an_event_without_a_type_is_refused_with_its_row() -> None:
 def test_times_without_an_offset_are_utc() -> None:
     assert parse_time("2013-01-31T14:05:00") == parse_time("2013-01-31T15:05:00+01:00")
     assert show_time(parse_time("2013-01-31T15:05:00+01:00")) == "2013-01-31T14:05:00Z"
+
+
+@pytest.mark.parametrize("values", [(1, "one"), (True, 2), (2**63, 1), ("one", datetime(2013, 1, 1, tzinfo=UTC))])
+def test_values_that_fit_no_column_are_named(values: tuple[Value, Value]) -> None:
+    S = Stream(Event("A", {"x": value}) for value in values)
+    with pytest.raises(InputError, match="attribute 'x'"):
+        _ = S.table
