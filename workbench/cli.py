@@ -19,6 +19,7 @@ COMMANDS = {
     "conform": "Put an engine under test.",
     "demo": "Run queries over real flights, put a built-in engine under test, write the report.",
     "engine": "Serve a built-in evaluator over the engine protocol.",
+    "explain": "Say why something matched, or why it did not.",
     "fuzz": "Test an engine on random cases.",
     "match": "Print the matches of a query over a file of events.",
 }

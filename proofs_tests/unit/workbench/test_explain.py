@@ -1,0 +1,421 @@
+"""Explanations: derivations that the interpreter confirms at every step, and reasons that are the reasons."""
+
+import io
+import json
+from itertools import combinations
+from pathlib import Path
+from random import Random
+
+import pytest
+from rich.console import Console
+
+from cerify import cli
+from cerify.equivalence import generate
+from cerify.explain.derivation import Node, derivations, nodes
+from cerify.explain.explanation import Derived, Rejected, as_json, changes, explain, explain_stream, relaxed_text
+from cerify.explain.html import render
+from cerify.explain.oracle import Oracle
+from cerify.explain.text import print_explanation
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.events import Event, Stream
+from proofs_tests.support import EXAMPLES, FIGURE_1, stream
+from proofs_tests.unit.workbench.test_html import HOSTILE, Outline
+
+PHI_1 = EXAMPLES["phi1"][0]
+
+
+def ask(query: str, positions: set[int], at: int, S: Stream = FIGURE_1, **options) -> Derived | Rejected:
+    return explain(parse(query), S, frozenset(positions), at, **options)
+
+
+def first(query: str, positions: set[int], at: int, S: Stream = FIGURE_1) -> Node:
+    answer = ask(query, positions, at, S)
+    assert isinstance(answer, Derived)
+    return answer.derivations[0]
+
+
+def reasons(query: str, positions: set[int], at: int, S: Stream = FIGURE_1) -> list[str]:
+    answer = ask(query, positions, at, S)
+    assert isinstance(answer, Rejected)
+    return [reason.message for reason in answer.rejection.reasons]
+
+
+def nearest(query: str, positions: set[int], at: int, S: Stream = FIGURE_1) -> list[list[int]]:
+    answer = ask(query, positions, at, S)
+    assert isinstance(answer, Rejected)
+    assert answer.rejection.nearest is not None
+    return [sorted(C) for C in answer.rejection.nearest]
+
+
+# --- derivations ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_match_of_the_papers_examples_has_a_derivation(name: str) -> None:
+    """Section 3 on Figure 1; a step that the interpreter does not confirm would be an invented proof."""
+    query, expected = EXAMPLES[name]
+    phi = parse(query)
+    found: dict[int, set[tuple[int, ...]]] = {}
+    for answer in explain_stream(phi, FIGURE_1):
+        found.setdefault(answer.at, set()).add(tuple(sorted(answer.events)))
+        for node in nodes(answer.derivations[0]):
+            assert node.valuation in Interpreter(FIGURE_1).meaning(node.formula, node.i, node.j)
+    assert found == expected
+
+
+def test_a_sequence_names_the_position_at_which_it_is_cut() -> None:
+    root = first(PHI_1, {1, 8}, 8)
+    sequence = root.children[0]
+    assert (sequence.clause, sequence.detail) == ("sequencing", "k = 1")
+    assert [(c.i, c.j, c.valuation) for c in sequence.children] == [
+        (0, 1, frozenset({("T", 1)})),
+        (2, 8, frozenset({("H", 8)})),
+    ]
+
+
+def test_a_filter_shows_the_values_it_was_true_of() -> None:
+    assert first(PHI_1, {1, 8}, 8).evidence[0] == "T.tmp > 40: event 1 (tmp = 45)"
+
+
+def test_a_correlated_filter_shows_each_value_that_took_part_once() -> None:
+    root = first(EXAMPLES["phi5"][0], {3, 6, 7}, 7)
+    assert root.evidence[-1] == "H.id = T.id: event 3 (id = 1), event 7 (id = 1), event 6 (id = 1)"
+
+
+def test_rounds_of_an_iteration_are_told_apart() -> None:
+    """T+ over 4 and 6 is one round at 4 and the last at 6; it is not two events of one round."""
+    [iteration] = [n for n in nodes(first(EXAMPLES["phi3"][0], {3, 4, 6, 7}, 7)) if (n.clause, n.i) == ("iteration", 4)]
+    one, rest = iteration.children
+    assert sup(one.valuation) == {4}
+    assert (rest.detail, sup(rest.valuation)) == ("the last round", {6})
+
+
+def test_all_derivations_are_there_and_differ() -> None:
+    """R ; R+ reads 0 1 2 in one way only; R ALL R reads 0, 2 with either first, and over several intervals."""
+    S = stream("R R R")
+    phi = parse("R+ ; R+")
+    [mu] = [mu for mu in Interpreter(S).meaning(phi, 0, 2) if len(sup(mu)) == 3]
+    found = list(derivations(phi, mu, 0, 2, Oracle(S)))
+    assert len(found) == len(set(found)) == 2  # cut after the first or after the second
+    either = list(derivations(parse("R ALL R"), frozenset({("R", 0), ("R", 1)}), 0, 1, Oracle(S)))
+    assert {tuple(tuple(sup(c.valuation)) for c in node.children) for node in either} == {((0,), (1,)), ((1,), (0,))}
+
+
+def test_derivations_come_one_at_a_time() -> None:
+    """A run of 30 events is cut into runs in 2 to the 29 ways: a list of all derivations would not end."""
+    answer = ask("(R:+):+", set(range(30)), 29, stream(" ".join(["R"] * 30)), count=2)
+    assert isinstance(answer, Derived)
+    assert (len(answer.derivations), answer.more) == (2, True)
+
+
+def test_a_strategy_says_what_it_won_against() -> None:
+    root = first(f"NXT({PHI_1})", {1, 8}, 8)
+    assert root.citation == "tods21, section 7.1"
+    assert root.evidence == ("{1, 8} before {5, 8}: it has 1, the first position in which they differ",)
+    assert first(f"LAST({PHI_1})", {5, 8}, 8).evidence == (
+        "{5, 8} before {1, 8}: it has 5, the last position in which they differ",
+    )
+    assert first("MAX(T+)", {1, 4}, 4).evidence == ("{1, 4} before {4}: it contains it",)
+
+
+def test_unless_says_over_what_nothing_was_found() -> None:
+    assert first("(T ; H) UNLESS (T ; T)", {1, 2}, 2).evidence == (
+        "T ; T has no valuation over any interval within (0, 2)",
+    )
+
+
+def test_a_projection_keeps_what_it_drops_in_sight() -> None:
+    answer = ask(EXAMPLES["phi4"][0], {4, 6}, 7, count=9)
+    assert isinstance(answer, Derived)
+    [root] = answer.derivations  # and none from {3, 4, 7}, which is projected to {4}
+    assert (root.detail, sup(root.children[0].valuation)) == ("drops the positions {3, 7}", {3, 4, 6, 7})
+
+
+def test_a_valuation_picks_among_those_of_one_match() -> None:
+    """Both readings of the two events have the same support, and each its own derivation."""
+    S, query = stream("R R"), "(R IN A ; R) OR (R ; R IN A)"
+    for place in (0, 1):
+        mu = frozenset({("R", 0), ("R", 1), ("A", place)})
+        answer = ask(query, {0, 1}, 1, S, valuation=mu, count=5)
+        assert isinstance(answer, Derived)
+        assert {node.valuation for node in answer.derivations} == {mu}
+    with pytest.raises(InputError, match="does not give this valuation"):
+        ask(query, {0, 1}, 1, S, valuation=frozenset({("R", 0), ("R", 1)}))
+
+
+# --- rejections -------------------------------------------------------------------------------------------------------
+
+
+REJECTED: list[tuple[str, set[int], int, list[str]]] = [
+    (PHI_1, {4, 8}, 8, ["T.tmp > 40 is false of event 4 (tmp = 40)", "T.id = 0 is false of event 4 (id = 1)"]),
+    (EXAMPLES["phi1'"][0], {1, 8}, 8, ["events 1 and 8 are not next to each other (`:`)"]),
+    (EXAMPLES["phi3'"][0], {3, 4, 6, 7}, 7, ["events 4 and 6 are not next to each other (`:+`)"]),
+    (PHI_1, {1, 4}, 4, ["there is no event of type H at 4: event 4 is of type T"]),
+    (PHI_1, {2, 5}, 5, ["T has to come before H, but they are {5} and {2}"]),
+    (PHI_1, {1, 2}, 8, ["{1, 2} is a match at 2, where its last event is; it is not one at 8"]),
+    (PHI_1, {1, 8}, 4, ["event 8 comes after position 4, at which the match would be reported"]),
+    (
+        f"NXT({PHI_1})",
+        {5, 8},
+        8,
+        ["NXT prefers {1, 8} before {5, 8}: it has 1, the first position in which they differ"],
+    ),
+    (
+        f"LAST({PHI_1})",
+        {1, 8},
+        8,
+        ["LAST prefers {5, 8} before {1, 8}: it has 5, the last position in which they differ"],
+    ),
+    ("MAX(T+)", {1, 5}, 5, ["MAX prefers {1, 4, 5} before {1, 5}: it contains it"]),
+    (f"STRICT({PHI_1})", {5, 8}, 8, ["STRICT wants an interval: between 5 and 8 it leaves out 6, 7"]),
+    (f"START({PHI_1})", {1, 2}, 2, ["START wants the first event at 0, where the interval begins; it is at 1"]),
+    ("(T ; H) UNLESS (T ; T)", {1, 8}, 8, ["UNLESS forbids T ; T, and {1, 4} is one"]),
+    (EXAMPLES["phi4"][0], {3, 4, 7}, 7, ["PROJECT keeps T only, which drops {3, 7}"]),
+    ("PROJECT[T]((H ; T) FILTER T.tmp > 40)", {4}, 4, ["T.tmp > 40 is false of event 4 (tmp = 40)"]),
+    (
+        "(T IN A) AND T",
+        {1},
+        1,
+        [
+            "AND wants the same valuation on both sides, "
+            "and the left side, T IN A, binds these events to other variables"
+        ],
+    ),
+    (EXAMPLES["phi5"][0], {3, 4, 5, 7}, 7, ["H.id = T.id is false: H.id of event 3 = 1, T.id of event 5 = 0"]),
+    ("T:+", {1, 4, 5}, 5, ["events 1 and 4 are not next to each other (`:+`)"]),
+    ("T+ FILTER T.tmp > 41", {1, 4, 5}, 5, ["T.tmp > 41 is false of event 4 (tmp = 40)"]),
+    ("T FILTER T.hum > 3", {1}, 1, ["T.hum > 3 is false of event 1 (hum is absent)"]),
+    (
+        "T FILTER T.tmp > 50 OR T.id = 3",
+        {1},
+        1,
+        ["T.tmp > 50 is false of event 1 (tmp = 45); T.id = 3 is false of event 1 (id = 0)"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "positions", "at", "expected"), REJECTED)
+def test_the_clause_that_rejects(query: str, positions: set[int], at: int, expected: list[str]) -> None:
+    """One case for each kind of reason, on Figure 1."""
+    assert reasons(query, positions, at) == expected
+
+
+def test_a_reason_stands_where_the_clause_stands() -> None:
+    """The inner filter is to blame, not the formula around it."""
+    query = "(T FILTER T.tmp > 42) ; H"
+    answer = ask(query, {5, 7}, 7)
+    assert isinstance(answer, Rejected)
+    [reason] = answer.rejection.reasons
+    assert reason.formula == parse("T FILTER T.tmp > 42")
+    assert (reason.i, reason.j, reason.valuation) == (0, 5, frozenset({("T", 5)}))
+    span = as_json(answer, parse(query))["reasons"][0]["span"]
+    assert "T.tmp > 42" in query[slice(*span)]
+    assert "H" not in query[slice(*span)]
+
+
+def test_only_one_round_of_an_iteration_is_to_blame() -> None:
+    """Each round is filtered on its own: the event that passes must not be named."""
+    assert reasons("(T FILTER T.tmp > 41)+", {1, 4, 5}, 5) == ["T.tmp > 41 is false of event 4 (tmp = 40)"]
+
+
+def test_the_nearest_matches_differ_in_the_fewest_positions() -> None:
+    assert nearest(PHI_1, {4, 8}, 8) == [[1, 8], [5, 8]]
+    assert nearest(PHI_1, {1, 2, 8}, 8) == [[1, 8]]
+    assert nearest(EXAMPLES["phi3"][0], {4, 6}, 7) == [[3, 4, 6, 7]]
+    assert nearest(PHI_1, {0, 1}, 1) == []
+    assert changes(frozenset({1, 8}), frozenset({1, 2, 8})) == "without 2"
+
+
+def test_a_set_that_no_relaxation_admits_has_no_reason() -> None:
+    """Three events for a sequence of two, and two for one of three: no clause rejects them one by one."""
+    assert reasons(PHI_1, {1, 2, 8}, 8) == []
+    assert reasons(EXAMPLES["phi3"][0], {4, 6}, 7) == []
+    assert reasons("T ; T", {1}, 1) == []  # one event twice is not two in another order
+
+
+def test_what_is_not_in_the_way_stays_in_the_formula() -> None:
+    answer = ask(PHI_1, {1, 7}, 7)
+    assert isinstance(answer, Rejected)
+    assert relaxed_text(answer.rejection) == "T ; H FILTER T.tmp > 40 AND T.id = 0"
+
+
+@pytest.mark.parametrize("profile", ["core", "figure3", "everything"])
+def test_explanations_agree_with_the_interpreter(profile: str) -> None:
+    """Random formulas, every kind of set: a match is derived and confirmed, and what is no match is never derived.
+
+    The formula that a rejection ends with has the set as a match; with one reason, the clause named rejects it.
+    """
+    rng = Random(7)
+    rejected = 0
+    for _ in range(150):
+        phi, S = generate.case(rng, generate.PROFILES[profile], 8, 5)
+        oracle, n = Interpreter(S), len(S) - 1
+        matches = {sup(mu) for mu in oracle.meaning(phi, 0, n)}
+        sets = [frozenset(C) for size in range(1, len(S) + 1) for C in combinations(range(len(S)), size)]
+        for C in {*rng.sample(sets, min(6, len(sets))), *matches}:
+            answer = explain(phi, S, C, n)
+            assert isinstance(answer, Derived) == (C in matches), (phi, sorted(C))
+            json.dumps(as_json(answer, phi))
+            if isinstance(answer, Derived):
+                for node in nodes(answer.derivations[0]):
+                    assert node.valuation in oracle.meaning(node.formula, node.i, node.j)
+            elif answer.rejection.relaxed is not None:
+                relaxed, reasons_ = answer.rejection.relaxed, answer.rejection.reasons
+                rejected += 1
+                assert sup(relaxed.valuation) == C
+                assert relaxed.valuation in Interpreter(S).meaning(relaxed.formula, 0, relaxed.j)
+                assert reasons_
+                for reason in reasons_ if len(reasons_) == 1 else ():
+                    assert reason.valuation not in oracle.meaning(reason.formula, reason.i, reason.j)
+    assert rejected > 50
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_match_far_down_a_stream_is_derived_from_its_own_events() -> None:
+    """A+ on 60 events has 2 to the 60 matches; that one of them is one takes no more than its events."""
+    answer = ask("A+", {5, 7, 59}, 59, stream(" ".join(["A"] * 60)))
+    assert isinstance(answer, Derived)
+
+
+def test_too_long_a_stream_ends_in_an_error_that_says_so() -> None:
+    S = stream(" ".join(["A"] * 40))
+    with pytest.raises(BudgetExceeded, match="shorter stream"):
+        ask("MAX(A+)", {5, 7, 39}, 39, S)
+    with pytest.raises(BudgetExceeded, match="shorter stream"):
+        Oracle(S, steps=100).meaning(parse("A ; A ; B"), 0, 39)
+
+
+def test_a_rejection_without_its_nearest_matches_still_has_its_reason() -> None:
+    answer = ask("A+ FILTER A.x = 0", {5, 7, 24}, 24, stream(" ".join(["A"] * 25), x=list(range(25))))
+    assert isinstance(answer, Rejected)
+    assert answer.rejection.nearest is None
+    assert len(answer.rejection.reasons) == 1
+
+
+# --- output -----------------------------------------------------------------------------------------------------------
+
+
+def test_values_of_events_are_escaped_on_the_page_and_nothing_is_loaded() -> None:
+    S = Stream([Event("T", {"s": HOSTILE})])
+    phi = cel.Filter(cel.Event("T"), parse("T FILTER T.s like '.*x.*'").condition)
+    for answer in (explain(phi, S, frozenset({0}), 0), explain(parse("T FILTER T.s = 'y'"), S, frozenset({0}), 0)):
+        outline = Outline(render(phi, S, [answer]))
+        assert outline.complaints == outline.open == []
+        assert not {"script", "img", "link", "iframe"} & set(outline.tags)
+        assert not [name for name, _ in outline.attributes if name in ("src", "href") or name.startswith("on")]
+
+
+def test_the_page_has_a_fold_for_every_step_and_a_drawing() -> None:
+    answer = ask(PHI_1, {1, 8}, 8)
+    outline = Outline(render(parse(PHI_1), FIGURE_1, [answer]))
+    assert outline.tags.count("details") == 4
+    assert outline.tags.count("svg") == 1
+
+
+def test_of_a_long_stream_only_what_is_near_is_drawn() -> None:
+    S = stream(" ".join(["A"] * 40))
+    page = render(parse("PROJECT[X](A IN X ; A ; A)"), S, [ask("PROJECT[X](A IN X ; A ; A)", {5}, 30, S)])
+    assert [page.count(f">{p}</text>") for p in (4, 5, 6, 29, 30, 31)] == [1] * 6
+    assert page.count('<rect class="event"') == 6
+
+
+def test_text_has_no_colour_codes_where_there_is_no_terminal() -> None:
+    plain, coloured = io.StringIO(), io.StringIO()
+    for file, colours in ((plain, "auto"), (coloured, "standard")):
+        console = Console(file=file, force_terminal=file is coloured, color_system=colours, width=100)
+        print_explanation(ask(PHI_1, {4, 8}, 8), FIGURE_1, console)
+    assert "\x1b" not in plain.getvalue()
+    assert "\x1b" in coloured.getvalue()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """Runs `cerify explain QUERY` on Figure 1 in this process: its exit status, output and error output."""
+    file = tmp_path / "figure-1.csv"
+    rows = "".join(f"{e.type},{e.get('id')},{e.get('tmp') or ''},{e.get('hum') or ''}\n" for e in FIGURE_1)
+    file.write_text("type,id,tmp,hum\n" + rows)
+
+    def run(query: str, *options: str) -> tuple[object, str, str]:
+        monkeypatch.setattr("sys.argv", ["cerify", "explain", query, str(file), *options])
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        out, err = capsys.readouterr()
+        return exit_.value.code, out, err
+
+    return run
+
+
+def test_the_exit_status_tells_a_match_from_none(run) -> None:
+    assert run(PHI_1, "--match", "1,8")[0] == 0
+    assert run(PHI_1, "--match", "4,8", "--at", "8")[0] == 1
+    assert run(PHI_1)[0] == 0
+    assert run("X")[0] == 1
+    assert run("T ;")[0] == 2
+
+
+def test_json_is_one_object(run) -> None:
+    _, out, _ = run(PHI_1, "--match", "1,8", "--at", "8", "--json")
+    answer = json.loads(out)
+    assert (answer["match"], answer["events"], answer["at"]) == (True, [1, 8], 8)
+    assert answer["derivations"][0]["children"][0]["detail"] == "k = 1"
+    _, out, _ = run(PHI_1, "--match", "4,8", "--json")
+    answer = json.loads(out)
+    assert answer["relaxed"] == "T ; H FILTER H.hum <= 25 AND H.id = 0"
+    assert answer["nearest"][0] == {"events": [1, 8], "missing": [1], "extra": [4]}
+    _, out, _ = run(PHI_1, "--json", "--limit", "2")
+    answer = json.loads(out)
+    assert ([(m["at"], m["events"]) for m in answer["matches"]], answer["more"]) == ([(2, [1, 2]), (8, [1, 8])], True)
+
+
+def test_a_stream_is_explained_step_by_step(run) -> None:
+    """What happens at each position, those without a match included; a cut list says that it is one."""
+    _, out, _ = run(PHI_1)
+    lines = [line for line in out.splitlines() if line.startswith(("after", "{"))]
+    assert lines[:3] == ["after events 0 to 1: no match", "after event 2: H id=0 hum=20", "{1, 2} is a match at 2"]
+    assert lines[-2:] == ["{1, 8} is a match at 8", "{5, 8} is a match at 8"]
+    assert "There are more" in run(PHI_1, "--limit", "1")[1]
+    assert "There are more" not in run(PHI_1, "--limit", "3")[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--match", "1,99"), "--match: position 99 is not on the stream, which has 9 events, 0 to 8"),
+        (("--match", "1,x"), "not 'x'"),
+        (("--match", "1,-8"), "not '-8'"),
+        (("--match", "8,1"), "--match takes each position once, going up: 1,8"),
+        (("--match", "1,1"), "--match takes each position once, going up: 1"),
+        (("--match", "1,8", "--at", "9"), "--at: position 9 is not on the stream"),
+        (("--match", ""), "needs --at"),
+        (("--match", "1,8", "--html", "no/such/folder/x.html"), "cannot write no/such/folder/x.html"),
+    ],
+)
+def test_bad_positions_get_one_clear_message(run, options: tuple[str, ...], message: str) -> None:
+    status, out, err = run(PHI_1, *options)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_the_page_is_written(run, tmp_path: Path) -> None:
+    assert run(PHI_1, "--html", str(tmp_path / "page.html"))[0] == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 3
+
+
+# --- windows and partitions -------------------------------------------------------------------------------------------
+
+
+def test_a_window_and_a_partition_are_steps_of_a_derivation_and_reasons_of_a_rejection() -> None:
+    S = stream("A B B", id=[1, 1, 2])
+    assert first("A ; B WITHIN 2 EVENTS", {0, 1}, 1, S).clause == "window"
+    assert first("A ; B PARTITION BY [id]", {0, 1}, 1, S).clause == "partition"
+    (window,) = reasons("A ; B WITHIN 2 EVENTS", {0, 2}, 2, S)
+    assert "from position 0 to position 2" in window
+    (partition,) = reasons("A ; B PARTITION BY [id]", {0, 2}, 2, S)
+    assert "event 0 (id = 1), event 2 (id = 2)" in partition

@@ -1,0 +1,148 @@
+"""cerify explain: why something matched, or why it did not."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from cerify.explain.explanation import Derived, Explanation, as_json, explain, explain_stream
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.errors import InputError, errors_in
+from cerify.semantics.events import TYPE, ComplexEvent, Stream
+from cerify.semantics.readers import Format, read, read_schema
+
+
+@click.command()
+@click.argument("query")
+@click.argument("file")
+@click.option(
+    "--match", "match_text", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
+)
+@click.option("--at", type=int, metavar="N", help="Where it is reported.  [default: the last of POSITIONS]")
+@click.option(
+    "--derivations", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="With --match."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Without --match."
+)
+@click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
+@click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
+@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
+@click.option("--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says.")
+@click.option("--json", "as_json_", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a page."
+)
+def command(
+    query: str,
+    file: str,
+    match_text: str | None,
+    at: int | None,
+    derivations: int,
+    limit: int,
+    schema_text: str | None,
+    time_column: str | None,
+    type_column: str,
+    format_: Format | None,
+    as_json_: bool,
+    html_file: Path | None,
+) -> int:
+    """Explain why positions of FILE are a match of QUERY, or why they are not.
+
+    Without --match, explain the matches of the stream in their order. FILE is CSV, JSON Lines, Parquet or Arrow IPC;
+    - is standard input. Positions count from 0.
+
+    Exit status: 0 if it is a match, 1 if it is not (without --match: if there is none), 2 on an error.
+    """
+    phi = parse(query)
+    schema = None if schema_text is None else read_schema(schema_text)
+    with errors_in(query):
+        if schema is not None:
+            require_typed(phi, schema)
+        S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
+        if at is not None:
+            _require_on(S, at, "--at")
+        if match_text is None:
+            return _stream(phi, S, at, limit, as_json_, html_file)
+        events = positions(match_text, S)
+        if at is None and not events:
+            raise InputError("the match of no event needs --at: it has no last event to be reported at")
+        return _one(
+            phi, S, explain(phi, S, events, max(events) if at is None else at, count=derivations), as_json_, html_file
+        )
+
+
+def positions(text: str, S: Stream) -> ComplexEvent:
+    """The positions that --match names. Raises InputError."""
+    places: list[int] = []
+    for part in text.split(",") if text.strip() else ():
+        if not part.strip().isascii() or not part.strip().isdecimal():
+            raise InputError(
+                f"--match takes positions from 0 with commas between them, as in 1,8; not {part.strip()!r}"
+            )
+        _require_on(S, int(part), "--match")
+        places.append(int(part))
+    if places != sorted(set(places)):
+        raise InputError(f"--match takes each position once, going up: {','.join(map(str, sorted(set(places))))}")
+    return frozenset(places)
+
+
+def _require_on(S: Stream, position: int, option: str) -> None:
+    if not 0 <= position < len(S):
+        extent = f"{len(S)} events, 0 to {len(S) - 1}" if len(S) else "no events"
+        raise InputError(f"{option}: position {position} is not on the stream, which has {extent}")
+
+
+def _one(phi: Formula, S: Stream, explanation: Explanation, as_json_: bool, html_file: Path | None) -> int:
+    if html_file is not None:
+        _write(html_file, phi, S, [explanation], False)
+    if as_json_:
+        _print_json(as_json(explanation, phi))
+    else:
+        from cerify.explain.text import print_explanation
+
+        print_explanation(explanation, S, _console())
+    return 0 if isinstance(explanation, Derived) else 1
+
+
+def _stream(phi: Formula, S: Stream, at: int | None, limit: int, as_json_: bool, html_file: Path | None) -> int:
+    first, last = (0, len(S) - 1) if at is None else (at, at)
+    found = list(islice(explain_stream(phi, S, first, last), limit + 1))
+    if html_file is not None:
+        _write(html_file, phi, S, found[:limit], len(found) > limit)
+    if as_json_:
+        matches = [as_json(explanation, phi) for explanation in found[:limit]]
+        _print_json({"query": show(phi), "matches": matches, "more": len(found) > limit})
+    else:
+        from cerify.explain.text import print_stream
+
+        print_stream(found, S, limit, _console(), first, last)
+    return 0 if found else 1
+
+
+def _write(path: Path, phi: Formula, S: Stream, found: list[Any], more: bool) -> None:
+    from cerify.explain.html import render
+
+    try:
+        path.write_text(render(phi, S, found, more), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    # into a pipe lines are as long as they need to be
+    return console if console.is_terminal else Console(highlight=False, width=1000)

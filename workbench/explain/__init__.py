@@ -1,0 +1,1 @@
+"""Why a formula matches where it does, and why it does not elsewhere."""

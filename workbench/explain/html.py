@@ -1,0 +1,90 @@
+"""Explanations as one self-contained HTML page: the stream as a timeline, each derivation as a tree that unfolds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from cerify.draw.page import page
+from cerify.draw.timeline import Column, Row, timeline
+from cerify.explain.derivation import Node
+from cerify.explain.evidence import braces
+from cerify.explain.explanation import Derived, Explanation, changes, relaxed_text, summary
+from cerify.explain.rejection import Reason
+from cerify.explain.text import bindings_text, clause_text, rejection_lines
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.events import ComplexEvent, Stream, bindings_of
+from cerify.semantics.predicate_text import show_value
+
+WHOLE = 30  # events up to which a stream is drawn whole; of a longer one, what lies around the positions in question
+AROUND = 1
+
+
+def render(phi: Formula, S: Stream, explanations: Sequence[Explanation], more: bool = False) -> str:
+    """The page of explanations of phi over S; more says that there are matches beyond those given."""
+    return page(
+        "explain/page.html",
+        query=show(phi),
+        length=len(S),
+        views=[View.of(number, explanation, S) for number, explanation in enumerate(explanations, start=1)],
+        more=more,
+        show=show,
+        clause_text=clause_text,
+        bindings_text=bindings_text,
+    )
+
+
+@dataclass(frozen=True)
+class View:
+    """An explanation as the page shows it."""
+
+    number: int
+    matched: bool
+    sentence: str
+    drawing: Markup
+    derivations: tuple[Node, ...] = ()
+    more: bool = False
+    reasons: tuple[Reason, ...] = ()
+    relaxed: str | None = None
+    nearest: tuple[tuple[str, str], ...] = ()
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, number: int, explanation: Explanation, S: Stream) -> View:
+        C, at, sentence = explanation.events, explanation.at, summary(explanation)
+        if isinstance(explanation, Derived):
+            rows = [Row("common", sorted(C), at, f"match · {braces(C)} at {at}")]
+            drawing = timeline(_columns(S, C | {at}, explanation.derivations[0]), rows)
+            return cls(number, True, sentence, Markup(drawing), explanation.derivations, explanation.more)
+        rejection = explanation.rejection
+        nearest = rejection.nearest or ()
+        rows = [Row("extra", sorted(C), at, f"asked about · {braces(C)} at {at}, no match")]
+        rows += [Row("common", sorted(near), at, f"nearest match · {braces(near)} at {at}") for near in nearest]
+        places = C.union({at}, *nearest)
+        return cls(
+            number,
+            False,
+            sentence,
+            Markup(timeline(_columns(S, places, None), rows)),
+            reasons=rejection.reasons,
+            relaxed=relaxed_text(rejection),
+            nearest=tuple((braces(near), changes(near, C)) for near in nearest),
+            lines=tuple(rejection_lines(rejection, at)),
+        )
+
+
+def _columns(S: Stream, places: ComplexEvent, root: Node | None) -> list[Column]:
+    """The events to draw, each with its values and, if there is a derivation, the variables that bind it."""
+    near = {p + d for p in places for d in range(-AROUND, AROUND + 1)} & set(range(len(S)))
+    bound: dict[int, list[str]] = {}
+    for variable, positions in bindings_of(root.valuation) if root is not None else ():
+        for p in positions:
+            bound.setdefault(p, []).append(variable)
+    columns = []
+    for p in sorted(range(len(S)) if len(S) <= WHOLE else near):
+        values = [f"{name} {show_value(value)}" for name, value in S[p].attributes.items()]
+        columns.append(Column(p, S[p].type, [*values, *([f"in {', '.join(bound[p])}"] if p in bound else [])]))
+    return columns

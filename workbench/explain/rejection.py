@@ -1,0 +1,188 @@
+"""Why a set of positions is no match: the clauses that reject it, and the matches nearest to it.
+
+A relaxed formula of which the set is a match shows what is in the way: in the set's derivation by that formula, each
+relaxed place is held against what stood there before. All verdicts are the interpreter's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+from cerify.explain.derivation import Node, derivations, nodes, ordered, supports
+from cerify.explain.evidence import braces
+from cerify.explain.oracle import Oracle, alone, is_hidden, is_local
+from cerify.explain.relaxation import LATE, Point, Relaxed, at_path, points, relax
+from cerify.explain.violation import violation
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import ComplexEvent, Stream, Valuation
+
+NEAREST = 5  # matches named as nearest; those beyond are as near as the last
+PAIRS = 40  # points of a formula up to which every two of them are tried together
+DERIVATIONS = 100  # derivations of one valuation that are compared
+SEARCH = Budget(valuations=300_000)  # for each kind of relaxation, as are the steps
+SEARCH_STEPS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A clause that rejects the set.
+
+    formula is the part of the query where it stands, i and j the interval, valuation what the clause rejects: it
+    would belong to formula if the clause asked for less. A reason about the position has no valuation.
+    """
+
+    clause: str
+    message: str
+    formula: cel.Formula
+    i: int
+    j: int
+    valuation: Valuation | None = None
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Why the set is no match at n.
+
+    reasons: all have to go before it is one; empty if no relaxation of the formula has the set as a match.
+    relaxed: the derivation of the set by the formula without them. nearest: the matches at n that differ in the
+    fewest positions; None if those could not all be found. gave_up: the search for reasons ran out of budget.
+    """
+
+    reasons: tuple[Reason, ...]
+    relaxed: Node | None
+    nearest: tuple[ComplexEvent, ...] | None
+    gave_up: bool = False
+
+
+def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream) -> Rejection:
+    """Why C is not among the complex events of phi at n; it must not be one. Raises Unsupported, BudgetExceeded."""
+    nearest = _nearest(phi, C, n, S)
+    last = max(C, default=n)
+
+    def position(message: str) -> Reason:
+        return Reason("position", message, phi, 0, n)
+
+    if last > n:
+        late = position(f"event {last} comes after position {n}, at which the match would be reported")
+        return Rejection((late,), None, nearest)
+    if last < n and is_match(phi, C, last, oracle_for(phi, C, S)):
+        early = position(f"{braces(C)} is a match at {last}, where its last event is; it is not one at {n}")
+        return Rejection((early,), None, nearest)
+    gave_up = False
+    for at in dict.fromkeys((n, last)):
+        search = _Search(phi, C, at, S)
+        if found := search.smallest():
+            reasons, relaxed = found
+            moved = position(f"a match of {braces(C)} would be reported at {at}, where its last event is, not at {n}")
+            return Rejection(reasons if at == n else (moved, *reasons), relaxed, nearest)
+        gave_up |= search.gave_up
+    return Rejection((), None, nearest, gave_up)
+
+
+def oracle_for(phi: cel.Formula, C: ComplexEvent, S: Stream) -> Oracle:
+    """An oracle that can tell whether C is a complex event of phi over S."""
+    return Oracle(alone(S, C) if is_local(phi) else S)
+
+
+def is_match(phi: cel.Formula, C: ComplexEvent, n: int, oracle: Oracle) -> bool:
+    """Whether C is a complex event of phi at n."""
+    return any(sup(mu) == C for mu in oracle.meaning(phi, 0, n))
+
+
+def _nearest(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream) -> tuple[ComplexEvent, ...] | None:
+    try:
+        candidates = supports(phi, 0, n, Oracle(S))
+    except BudgetExceeded:
+        return None
+    distance = min((len(C ^ other) for other in candidates), default=0)
+    return tuple(other for other in candidates if len(C ^ other) == distance)[:NEAREST]
+
+
+class _Search:
+    """Looks for the smallest relaxation of which C is a match."""
+
+    def __init__(self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream) -> None:
+        self.phi, self.C, self.n, self.S = phi, C, n, S
+        self.types = {S[p].type for p in C}
+        self.gave_up = False
+        self._renew()
+
+    def _renew(self) -> None:
+        self.alone = Oracle(alone(self.S, self.C), SEARCH, SEARCH_STEPS)
+        self.whole = Oracle(self.S, SEARCH, SEARCH_STEPS)
+
+    def smallest(self) -> tuple[tuple[Reason, ...], Node] | None:
+        """The reasons of the smallest relaxation found, and the derivation by it; None if there is none."""
+        everything = list(points(self.phi))
+        early = [point for point in everything if point.kind not in LATE]
+        for more in ([], *([point for point in everything if point.kind == kind] for kind in LATE)):
+            try:
+                if found := self._within(early + more):
+                    return found
+            except BudgetExceeded:
+                self.gave_up = True
+                self._renew()
+        return None
+
+    def _within(self, level: Sequence[Point]) -> tuple[tuple[Reason, ...], Node] | None:
+        if not self._matches(level):
+            return None
+        chosen = next(self._few(level), None) or self._minimal(level)
+        return self._explained(relax(self.phi, chosen, self.types))
+
+    def _few(self, level: Sequence[Point]) -> Iterator[Sequence[Point]]:
+        for size in (1, 2) if len(level) <= PAIRS else (1,):
+            yield from (chosen for chosen in combinations(level, size) if self._matches(chosen))
+
+    def _minimal(self, chosen: Sequence[Point]) -> Sequence[Point]:
+        """A relaxation none of whose points can be taken back; those of order and type are taken back first."""
+        for point in sorted(chosen, key=lambda p: (p.kind not in LATE, -len(p.path))):
+            fewer = [other for other in chosen if other != point]
+            if self._matches(fewer):
+                chosen = fewer
+        return chosen
+
+    def _matches(self, chosen: Sequence[Point]) -> bool:
+        phi = relax(self.phi, chosen, self.types).formula
+        if not is_hidden(phi) and not is_match(phi, self.C, self.n, self.alone):
+            return False
+        return is_local(phi) or is_match(phi, self.C, self.n, self.whole)
+
+    def _explained(self, relaxed: Relaxed) -> tuple[tuple[Reason, ...], Node] | None:
+        """The reasons that the derivation of C with the fewest broken places shows, and that derivation."""
+        oracle = self.alone if is_local(relaxed.formula) else self.whole
+        found = (
+            (self._reasons(node, relaxed), node)
+            for mu in ordered(oracle.meaning(relaxed.formula, 0, self.n))
+            if sup(mu) == self.C
+            for node in islice(derivations(relaxed.formula, mu, 0, self.n, oracle), DERIVATIONS)
+            if not _overlaps(node, relaxed)
+        )
+        return min(found, key=lambda pair: len(pair[0]), default=None)
+
+    def _reasons(self, root: Node, relaxed: Relaxed) -> tuple[Reason, ...]:
+        reasons: dict[str, Reason] = {}
+        later_rounds = {id(child) for node in nodes(root) for child in node.children if child.formula is node.formula}
+        for node in nodes(root):
+            for point, formula in relaxed.lost.get(id(node.formula), ()) if id(node) not in later_rounds else ():
+                oracle = self.alone if is_local(formula) else self.whole
+                if node.valuation not in oracle.meaning(formula, node.i, node.j):
+                    place = at_path(self.phi, point.path)
+                    message = violation(point, formula, place, node, oracle)
+                    reasons.setdefault(message, Reason(point.kind, message, place, node.i, node.j, node.valuation))
+        return tuple(reasons.values())
+
+
+def _overlaps(root: Node, relaxed: Relaxed) -> bool:
+    """Whether the two sides of a sequence whose order is free share an event: then the order is not the reason."""
+    return any(
+        sup(node.children[0].valuation) & sup(node.children[1].valuation)
+        for node in nodes(root)
+        for point, _ in relaxed.lost.get(id(node.formula), ())
+        if point.kind == "order"
+    )

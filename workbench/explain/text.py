@@ -1,0 +1,117 @@
+"""Explanations as text: trees with a line for the step, a line for its clause, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from cerify.explain.derivation import Node
+from cerify.explain.evidence import braces, row
+from cerify.explain.explanation import Derived, Explanation, Rejected, changes, relaxed_text, summary
+from cerify.explain.rejection import Rejection
+from cerify.semantics.cel.show import show
+from cerify.semantics.events import Stream, Valuation, bindings_of
+
+
+def print_explanation(explanation: Explanation, S: Stream, console: Console) -> None:
+    """Print what a set of positions is to a formula, and why."""
+    yes = isinstance(explanation, Derived)
+    console.print(Text(summary(explanation), style="bold green" if yes else "bold red"))
+    for p in sorted(explanation.events):
+        console.print(Text(f"  {p}  {row(S[p])}", style="dim"))
+    match explanation:
+        case Derived(_, _, found, more):
+            for root in found:
+                console.print()
+                console.print(_tree(root))
+            if more:
+                console.print(Text("\nThere are more derivations: --derivations N shows N of them.", style="dim"))
+        case Rejected(_, at, rejection):
+            _print_rejection(rejection, explanation, at, console)
+
+
+def print_stream(found: Iterable[Derived], S: Stream, limit: int, console: Console, first: int, last: int) -> None:
+    """Print the first matches, position by position, each with its derivation."""
+    done = first
+    for shown, explanation in enumerate(found):
+        if shown == limit:
+            console.print(Text(f"\nThere are more than {limit}: --limit N explains the first N matches.", style="dim"))
+            return
+        _print_idle(done, explanation.at - 1, console)
+        if done <= explanation.at:
+            console.print(Text(f"after event {explanation.at}: {row(S[explanation.at])}", style="bold"))
+        done = explanation.at + 1
+        print_explanation(explanation, S, console)
+        console.print()
+    _print_idle(done, last, console)
+
+
+def bindings_text(mu: Valuation) -> str:
+    """A valuation as text: each variable with the positions it binds."""
+    return ", ".join(f"{A} -> {braces(places)}" for A, places in bindings_of(mu)) or "binds nothing"
+
+
+def clause_text(node: Node) -> str:
+    """The clause of a derivation's step with its citation and what it was applied with."""
+    return f"{node.citation}, {node.clause}" + (f": {node.detail}" if node.detail else "")
+
+
+def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
+    """What is to be said of a rejection besides its reasons and its nearest matches."""
+    if rejection.gave_up:
+        yield "The search for the reason took too long and was given up. Ask about a shorter stream."
+    elif not rejection.reasons:
+        yield "With looser filters, strategies, order or types the formula still does not match exactly these events."
+    if rejection.nearest is None:
+        yield f"The matches at {at} could not all be found, so the nearest are not known. Ask about a shorter stream."
+    elif not rejection.nearest:
+        yield f"Nothing matches at {at}."
+
+
+def _print_rejection(rejection: Rejection, explanation: Rejected, at: int, console: Console) -> None:
+    if rejection.reasons:
+        tree = Tree(Text("rejected by", style="bold"))
+        for reason in rejection.reasons:
+            label = Text.assemble((reason.clause, "bold yellow"), ": ", reason.message)
+            if reason.valuation is not None:
+                label.append(f"\nin {show(reason.formula)}", style="cyan")
+                label.append(f"\nover ({reason.i}, {reason.j}), {bindings_text(reason.valuation)}", style="dim")
+            tree.add(label)
+        console.print()
+        console.print(tree)
+    if text := relaxed_text(rejection):
+        console.print(Text.assemble("\nIt is a match of ", (text, "cyan")))
+    if rejection.nearest:
+        console.print(Text(f"\nnearest matches at {at}", style="bold"))
+        for C in rejection.nearest:
+            console.print(Text(f"  {braces(C)}: {changes(C, explanation.events)}"))
+    for line in rejection_lines(rejection, at):
+        console.print(Text(f"\n{line}"))
+
+
+def _print_idle(first: int, last: int, console: Console) -> None:
+    if first <= last:
+        where = f"event {first}" if first == last else f"events {first} to {last}"
+        console.print(Text(f"after {where}: no match\n", style="dim"))
+
+
+def _tree(root: Node) -> Tree:
+    top = Tree(_label(root))
+    pending = [(root, top)]
+    while pending:
+        node, branch = pending.pop()
+        pending.extend([(child, branch.add(_label(child))) for child in node.children])
+    return top
+
+
+def _label(node: Node) -> Text:
+    label = Text.assemble(
+        (show(node.formula), "bold cyan"), f"  ({node.i}, {node.j})  ", (bindings_text(node.valuation), "green")
+    )
+    label.append(f"\n{clause_text(node)}", style="yellow")
+    for fact in node.evidence:
+        label.append(f"\n{fact}", style="dim")
+    return label
