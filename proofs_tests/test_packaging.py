@@ -1,5 +1,6 @@
 """What a user installs: every package folder, every data file, and nothing under a generic name."""
 
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -16,13 +17,10 @@ DATA = {".lark", ".json", ".jsonl", ".html", ".css", ".typed"}
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names of the files in a wheel built from the files that are tracked."""
-    copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
-    for name in listed.decode().split("\0"):
-        if name and (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            (copy / name).write_bytes((ROOT / name).read_bytes())
+    """The names of the files in a wheel built from a copy of the sources, so that no earlier build is in it."""
+    copy, out = tmp_path_factory.mktemp("sources") / "copy", tmp_path_factory.mktemp("wheel")
+    built_before = shutil.ignore_patterns(".*", "build", "dist", "target", "*.egg-info", "__pycache__", "cerify-report")
+    shutil.copytree(ROOT, copy, ignore=built_before)
     command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(copy)]
     built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr[-2000:]
