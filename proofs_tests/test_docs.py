@@ -1,6 +1,7 @@
 """Every example in the documentation is run: Python sessions, and command lines with what they print."""
 
 import doctest
+import os
 import re
 import shlex
 import subprocess
@@ -39,7 +40,9 @@ def test_command_lines(page: Path, tmp_path: Path) -> None:
                 "cerify": [sys.executable, "-m", "cerify.cli"],
                 "python": [sys.executable],
             }[program] + arguments
-            ran = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+            path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+            environment = os.environ | {"PATH": path}  # so that "python" is there, as in an activated environment
+            ran = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
             got = ran.stdout + ran.stderr
             assert doctest.OutputChecker().check_output(expected, got, OPTIONS), f"$ {command}\n{got}"
 
