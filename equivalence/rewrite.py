@@ -8,23 +8,7 @@ from typing import TypeVar, assert_never
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula, children
 from cerify.semantics.events import Value
-from cerify.semantics.predicates import (
-    Anything,
-    Arithmetic,
-    Attribute,
-    Both,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-    Term,
-    mentions,
-)
+from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, mentions
 
 T = TypeVar("T")
 
@@ -111,44 +95,6 @@ def mapped(
                 return with_children(psi, below)
 
     return formula(phi)
-
-
-def mapped_predicate(
-    P: Predicate, attribute: Callable[[Attribute], Attribute] = same, value: Callable[[Value], Value] = same
-) -> Predicate:
-    """The predicate with other attributes and constants."""
-
-    def term(t: Term) -> Term:
-        match t:
-            case Attribute():
-                return attribute(t)
-            case Constant(v):
-                return Constant(value(v))
-            case Arithmetic(symbol, left, right):
-                return Arithmetic(symbol, term(left), term(right))
-            case _:
-                assert_never(t)
-
-    def predicate(Q: Predicate) -> Predicate:
-        match Q:
-            case Comparison(comparator, left, right):
-                return Comparison(comparator, term(left), term(right))
-            case OneOf(t, values):
-                return OneOf(term(t), tuple(map(value, values)))
-            case InRange(t, low, high):
-                return InRange(term(t), value(low), value(high))
-            case Like(t, pattern):
-                return Like(term(t), pattern)
-            case Not(inner):
-                return Not(predicate(inner))
-            case Both(left_, right_) | Either(left_, right_):
-                return type(Q)(predicate(left_), predicate(right_))
-            case Anything() | OfType():
-                return Q
-            case _:
-                assert_never(Q)
-
-    return predicate(P)
 
 
 def predicates(phi: Formula) -> Iterator[Predicate]:

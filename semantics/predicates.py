@@ -253,37 +253,47 @@ def mentions(predicate: Predicate) -> Iterator[Attribute]:
 
 def about(predicate: Predicate, variable: str | None) -> Predicate:
     """The same predicate with every attribute that of the variable, or of the one event if it is None."""
+    return mapped_predicate(predicate, lambda attribute: Attribute(attribute.name, variable))
+
+
+def mapped_predicate(
+    P: Predicate,
+    attribute: Callable[[Attribute], Attribute] = lambda a: a,
+    value: Callable[[Value], Value] = lambda v: v,
+) -> Predicate:
+    """The predicate with other attributes and constants."""
 
     def term(t: Term) -> Term:
         match t:
-            case Attribute(name):
-                return Attribute(name, variable)
+            case Attribute():
+                return attribute(t)
+            case Constant(v):
+                return Constant(value(v))
             case Arithmetic(symbol, left, right):
                 return Arithmetic(symbol, term(left), term(right))
-            case Constant():
-                return t
             case _:
                 assert_never(t)
 
-    match predicate:
-        case Comparison(comparator, left, right):
-            return Comparison(comparator, term(left), term(right))
-        case OneOf(t, values):
-            return OneOf(term(t), values)
-        case InRange(t, low, high):
-            return InRange(term(t), low, high)
-        case Like(t, pattern):
-            return Like(term(t), pattern)
-        case Not(inner):
-            return Not(about(inner, variable))
-        case Both(left_, right_):
-            return Both(about(left_, variable), about(right_, variable))
-        case Either(left_, right_):
-            return Either(about(left_, variable), about(right_, variable))
-        case Anything() | OfType():
-            return predicate
-        case _:
-            assert_never(predicate)
+    def predicate(Q: Predicate) -> Predicate:
+        match Q:
+            case Comparison(comparator, left, right):
+                return Comparison(comparator, term(left), term(right))
+            case OneOf(t, values):
+                return OneOf(term(t), tuple(map(value, values)))
+            case InRange(t, low, high):
+                return InRange(term(t), value(low), value(high))
+            case Like(t, pattern):
+                return Like(term(t), pattern)
+            case Not(inner):
+                return Not(predicate(inner))
+            case Both(left_, right_) | Either(left_, right_):
+                return type(Q)(predicate(left_), predicate(right_))
+            case Anything() | OfType():
+                return Q
+            case _:
+                assert_never(Q)
+
+    return predicate(P)
 
 
 def _attributes(term: Term) -> Iterator[Attribute]:

@@ -88,9 +88,7 @@ def _event(R: str) -> CEA:
 
 def _bind(A: CEA, variable: str) -> CEA:
     """IN: whatever is marked is marked with the variable too."""
-    return replace(
-        A, transitions=tuple(t._replace(marks=t.marks | {variable}) if t.marks else t for t in A.transitions)
-    )
+    return A.remarked(lambda marks: marks | {variable} if marks else marks)
 
 
 def _filter(A: CEA, condition: cel.Condition) -> CEA:
@@ -148,7 +146,7 @@ def _contiguous_iterate(A: CEA) -> CEA:
 
 def _project(A: CEA, L: frozenset[str]) -> CEA:
     """PROJECT: the marks that are kept."""
-    return replace(A, transitions=_distinct(*(t._replace(marks=t.marks & L) for t in A.transitions)))
+    return A.remarked(lambda marks: marks & L)
 
 
 def _anchor(A: CEA) -> CEA:

@@ -7,7 +7,6 @@ of marks. The static construction goes through all types, the lazy one only thro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from cerify.automata.algebra.event_types import types
 from cerify.automata.cea.explored import explored
@@ -24,8 +23,7 @@ Steps = tuple[tuple[Marks, int], ...]
 
 def single_variable(A: CEA) -> CEA:
     """A CEA with the same complex events whose transitions mark with one variable or not at all (Proposition 9.2)."""
-    marks = (t._replace(marks=MARKED if t.marks else UNMARKED) for t in A.transitions)
-    return replace(A, transitions=tuple(dict.fromkeys(marks)))
+    return A.remarked(lambda marks: MARKED if marks else UNMARKED)
 
 
 def io_determinize(A: CEA, budget: Budget = Budget()) -> CEA:

@@ -6,7 +6,8 @@ Letters, here and in every module of this package:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,6 +39,12 @@ class CEA:
     def size(self) -> int:
         """|A|: the number of states plus the number of transitions."""
         return self.states + len(self.transitions)
+
+    def remarked(self, marks: Callable[[Marks], Marks]) -> CEA:
+        """The same automaton with other marks on its transitions; of transitions that become equal one is left."""
+        return replace(
+            self, transitions=tuple(dict.fromkeys(t._replace(marks=marks(t.marks)) for t in self.transitions))
+        )
 
     @cached_property
     def leaving(self) -> tuple[tuple[Transition, ...], ...]:

@@ -58,8 +58,7 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 def unless(A: CEA, B: CEA, budget: Budget) -> CEA:
     """UNLESS: what A has on an interval if B has nothing on any interval inside."""
-    unmarked = replace(B, transitions=tuple(dict.fromkeys(t._replace(marks=UNMARKED) for t in B.transitions)))
-    guard = io_determinize(_anywhere(unmarked), budget)
+    guard = io_determinize(_anywhere(B.remarked(lambda marks: UNMARKED)), budget)
 
     def successors(pair: Pair) -> Iterator[Step]:
         for t in A.leaving[pair[0]]:

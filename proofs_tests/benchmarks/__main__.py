@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import click
 import numpy as np
@@ -53,6 +56,13 @@ def update(quick: bool) -> Iterator[Figure]:
         )
 
 
+def read_all(automaton: Determinized, types: list[int]) -> None:
+    """The update phase of the readable evaluator over a whole stream."""
+    evaluation = Evaluation(automaton)
+    for type_ in types:
+        evaluation.push(type_)
+
+
 def readable(quick: bool) -> Iterator[Figure]:
     """The update phase of the readable evaluator, classes given, against the compiled one."""
     S = uniform(50_000 if quick else 200_000)
@@ -61,11 +71,7 @@ def readable(quick: bool) -> Iterator[Figure]:
         types = classify(automaton.A.predicates, S)
         tables, classes = prepare(parse(query), S, "matches", Budget())
 
-        def ours(automaton: Determinized = automaton, types: list[int] = types) -> None:
-            evaluation = Evaluation(automaton)
-            for type_ in types:
-                evaluation.push(type_)
-
+        ours = partial(read_all, automaton, types)
         fast = lambda tables=tables, classes=classes: run(tables, classes)  # noqa: E731
         yield rate(f"readable.{name}", len(S), "events/s", ours, "the compiled update", fast)
 
@@ -92,11 +98,7 @@ def columns(quick: bool) -> Iterator[Figure]:
         automaton = Determinized(single_variable(compile_cel(phi)))
         classes = classify(automaton.A.predicates, S)
 
-        def update_only(automaton: Determinized = automaton, classes: list[int] = classes) -> None:
-            evaluation = Evaluation(automaton)
-            for type_ in classes:
-                evaluation.push(type_)
-
+        update_only = partial(read_all, automaton, classes)
         yield rate(
             f"count.{name}", len(S), "events/s", lambda phi=phi: sum(count(phi, S)), "update phase alone", update_only
         )
@@ -129,9 +131,6 @@ def import_(quick: bool) -> Iterator[Figure]:
 
     def start(code: str) -> None:
         subprocess.run([sys.executable, "-c", code], check=True)
-
-    import time
-    from statistics import median
 
     pairs = []
     for _ in range(6):

@@ -9,7 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from cerify.commands.conform import summary
 from cerify.conformance.harness import Engine
+from cerify.conformance.html import render
 from cerify.conformance.model import Case
 from cerify.conformance.process import LONGEST_LINE, Limits
 from cerify.conformance.run import conform
@@ -86,14 +88,21 @@ def test_memory_is_capped_for_an_engine_that_answers_at_once() -> None:
     assert "memory" in outcomes[:8]
 
 
-def test_shrinking_takes_from_the_same_restarts() -> None:
+def test_shrinking_takes_from_the_same_restarts(tmp_path: Path) -> None:
     """A run and its search for smaller cases together restart an engine no more often than the limit says."""
-    limits = Limits(start_seconds=10, run_seconds=0.3, restarts=3)
-    report = conform(rude("hangs"), [case("a"), case("b"), case("c")], limits=limits)
-    assert report.totals["timeout"] == 1
+    started = tmp_path / "started"
+    limits = Limits(start_seconds=10, run_seconds=0.3, restarts=1)
+    events, matches = [{"type": "A"}] * 4, [Match(i, (i,)) for i in range(4)]
+    larger = replace(case("b"), query="A OR A OR A", events=events, matches=matches)
+    report = conform([*rude("hangs"), str(started)], [case("a"), larger, case("c"), larger], limits=limits)
     assert report.restarts == 1
+    assert report.totals["timeout"] == 2
     (divergence,) = report.divergences
-    assert divergence.cases == ("b",)
+    assert "restarted" in divergence.stopped
+    first_starts = 2  # of the run, and of the search
+    assert len(started.read_text().splitlines()) <= first_starts + limits.restarts
+    assert divergence.stopped in render(report)
+    assert summary(report)["divergences"][0]["stopped"] == divergence.stopped
 
 
 def test_an_engine_that_claims_nothing_does_not_conform() -> None:

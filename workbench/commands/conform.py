@@ -9,10 +9,10 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from cerify import protocol
+from cerify.commands.progress import progress_bar
 from cerify.conformance.cases import load
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.model import FAILURES, Divergence, Report, Result
@@ -21,7 +21,7 @@ from cerify.conformance.run import conform
 from cerify.conformance.words import sentence, shown
 
 
-@click.command("conform", context_settings={"ignore_unknown_options": False})
+@click.command("conform")
 @click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
 @click.option("--suite", help="A built-in suite by name, or a file of cases; all built-in suites by default.")
 @click.option("--feature", "features", multiple=True, help="Only the cases of this feature; may be given again.")
@@ -61,8 +61,7 @@ def command(
             raise click.UsageError(f"the suite has no feature {', '.join(sorted(unknown))}")
         cases = [case for case in cases if case.feature in features]
     limits = Limits(run_seconds=time_limit, memory=memory * 2**20)
-    console = Console(stderr=True)
-    with _bar(console) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("starting", total=None)
         argv = command_of(engine) if engine is not None else command_line
         report = conform(
@@ -89,11 +88,6 @@ def command(
     return 0 if report.conforms else 1
 
 
-def _bar(console: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-
-
 def summary(report: Report) -> dict[str, Any]:
     """The run in one object: the totals, with the number of cases as their denominator, and the divergences."""
     return {
@@ -103,7 +97,10 @@ def summary(report: Report) -> dict[str, Any]:
         "totals": {outcome: report.totals[outcome] for outcome in ("passed", "skipped", *sorted(FAILURES))},
         "restarts": report.restarts,
         "seconds": round(report.seconds, 3),
-        "divergences": [{"feature": d.feature, "cases": list(d.cases)} | _case(d.result) for d in report.divergences],
+        "divergences": [
+            {"feature": d.feature, "cases": list(d.cases), "stopped": d.stopped or None} | _case(d.result)
+            for d in report.divergences
+        ],
     }
 
 
@@ -134,7 +131,7 @@ def _print(report: Report) -> None:
     features: dict[str, list[Result]] = {}
     for result in report.results:
         features.setdefault(result.case.feature, []).append(result)
-    table = Table("feature", *("cases", "passed", "skipped", "failed", "no answer"), title=None)
+    table = Table("feature", *("cases", "passed", "skipped", "failed", "no answer"))
     for column in table.columns[1:]:
         column.justify = "right"
     for feature, results in features.items():

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cerify import protocol
+from cerify.commands.progress import progress_bar
 from cerify.conformance.engine_evaluator import EngineEvaluator
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine
@@ -108,8 +108,7 @@ def command(
         raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
     made_of, outputs = PROFILES[profile], OUTPUTS[output]
     plan = Plan(ORACLE, ORACLE, made_of, cases, seed, nodes, events, outputs)
-    console = Console(stderr=True)
-    with _bar(console) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("starting", total=cases)
 
         def progress(summary: Summary) -> None:
@@ -132,11 +131,6 @@ def command(
                 summary = campaign(replace(plan, right=right, tries=TRIES), 1, stop_after, progress)
     (_print_json if as_json else _print)(name, plan, profile, summary)
     return 0 if summary.agreed and not summary.disagreements and summary.ended is None else 1
-
-
-def _bar(console: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 # --- for a program ----------------------------------------------------------------------------------------------------

@@ -73,6 +73,9 @@ def misbehave(how: str, id_: str) -> None:
 def main() -> None:
     """Answer one case well, and misbehave on the second of each process."""
     how, answered = sys.argv[1], 0
+    for log in sys.argv[2:]:  # a line for each process started
+        with open(log, "a") as file:
+            file.write(f"{os.getpid()}\n")
     if how == "never starts":
         time.sleep(600)
     if how == "starts with nonsense":
