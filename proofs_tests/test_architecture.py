@@ -33,11 +33,31 @@ def test_importing_cerify_is_light() -> None:
     """import cerify loads neither Arrow nor any other heavy library; they come with the first use."""
     code = "import sys, cerify; print(','.join(sorted({m.split('.')[0] for m in sys.modules})))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    heavy = {"pyarrow", "numpy", "pandas", "lark", "jinja2", "jsonschema", "rich", "click", "pyspark", "z3", "numba"}
+    heavy = {
+        "pyarrow",
+        "numpy",
+        "pandas",
+        "lark",
+        "jinja2",
+        "jsonschema",
+        "rich",
+        "click",
+        "pyspark",
+        "z3",
+        "greenery",
+        "numba",
+    }
     assert heavy.isdisjoint(loaded.strip().split(","))
 
 
-@pytest.mark.parametrize(("library", "home"), [("numba", "automata/evaluate/kernels.py")])
+@pytest.mark.parametrize(
+    ("library", "home"),
+    [
+        ("numba", "automata/evaluate/kernels.py"),
+        ("z3", "automata/algebra/solver.py"),
+        ("greenery", "automata/algebra/strings.py"),
+    ],
+)
 def test_a_heavy_library_is_imported_in_one_place(library: str, home: str) -> None:
     for folder in (*THEORY, "workbench"):
         for path in (ROOT / folder).rglob("*.py"):

@@ -6,10 +6,6 @@ no event is ever in an empty predicate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import Anything, Both, Either, Not, OfType, Predicate
 
 
@@ -17,25 +13,6 @@ def satisfiable(predicate: Predicate) -> bool:
     """Whether some event may be in the predicate, its comparisons taken as free choices."""
     names = _type_names(predicate)
     return any(_possible(predicate, name)[0] for name in [*names, _OTHER])
-
-
-def types(predicates: Sequence[Predicate], budget: Budget = Budget()) -> list[tuple[frozenset[int], Predicate]]:
-    """types(P) of Definition 5.6: each satisfiable choice of the predicates, by index, with its predicate.
-
-    The predicates returned exclude each other, and every event is in one of them. Raises BudgetExceeded.
-    """
-    split: list[tuple[frozenset[int], Predicate]] = [(frozenset(), Anything())]
-    for i, predicate in enumerate(predicates):
-        halves = [
-            half
-            for chosen, P in split
-            for half in ((chosen | {i}, _both(P, predicate)), (chosen, _both(P, Not(predicate))))
-            if satisfiable(half[1])
-        ]
-        if len(halves) > budget.states:
-            raise BudgetExceeded(f"the {len(predicates)} predicates have more than {budget.states} types")
-        split = halves
-    return split
 
 
 _OTHER = None  # stands for any event type that the predicate does not name
@@ -71,7 +48,3 @@ def _possible(predicate: Predicate, name: str | None) -> tuple[bool, bool]:
             return t1 or t2, f1 and f2
         case _:
             return True, True
-
-
-def _both(P: Predicate, Q: Predicate) -> Predicate:
-    return Q if Anything() == P else Both(P, Q)

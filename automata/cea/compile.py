@@ -7,9 +7,11 @@ state between rounds also steps to itself. For ALL and UNLESS see product.py, fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
+from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
 from cerify.automata.cea.product import conjunction, interleaving, intersection, separate_start, unless
 from cerify.automata.cea.strategies import last, max_, next_, strict
@@ -17,7 +19,7 @@ from cerify.automata.cea.trim import trim
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.predicates import Anything, OfType
+from cerify.semantics.predicates import Anything, OfType, Predicate
 
 
 def compile_cel(phi: cel.Formula, budget: Budget = Budget()) -> CEA:
@@ -26,52 +28,66 @@ def compile_cel(phi: cel.Formula, budget: Budget = Budget()) -> CEA:
     Raises Unsupported where phi compares events with each other, and BudgetExceeded where the automaton, or one on the
     way to it, would be too large.
     """
-    return trim(_thompson(phi, budget))
+    return _trimmed(phi, Algebra(_generators(phi), budget))
 
 
-def _thompson(phi: cel.Formula, budget: Budget) -> CEA:
-    A = _case(phi, budget)
-    if len(A.transitions) > budget.states:
-        raise BudgetExceeded(f"the automaton has more than {budget.states} transitions", phi.span)
+def _generators(phi: cel.Formula) -> Iterator[Predicate]:
+    """The tuple predicates of which all predicates of the automaton are combinations."""
+    for psi in cel.subformulas(phi):
+        match psi:
+            case cel.Event(R):
+                yield OfType(R)
+            case cel.Filter(_, condition):
+                yield from (atom.predicate for atom in cel.atoms(condition) if isinstance(atom, cel.Every))
+
+
+def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
+    return trim(_thompson(phi, algebra))
+
+
+def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
+    A = _case(phi, algebra)
+    if len(A.transitions) > algebra.budget.states:
+        raise BudgetExceeded(f"the automaton has more than {algebra.budget.states} transitions", phi.span)
     return A
 
 
-def _case(phi: cel.Formula, budget: Budget) -> CEA:
+def _case(phi: cel.Formula, algebra: Algebra) -> CEA:
     match phi:
         case cel.Event(R):
             return _event(R)
         case cel.In(psi, A):
-            return _bind(_thompson(psi, budget), A)
+            return _bind(_thompson(psi, algebra), A)
         case cel.Filter(psi, condition):
-            return _filter(_thompson(psi, budget), condition)
+            return _filter(_thompson(psi, algebra), condition)
         case cel.Seq(left, right):
-            return _sequence(_thompson(left, budget), _thompson(right, budget))
+            return _sequence(_thompson(left, algebra), _thompson(right, algebra))
         case cel.Plus(psi):
-            return _iterate(_thompson(psi, budget))
+            return _iterate(_thompson(psi, algebra))
         case cel.ContiguousSeq(left, right):
-            return _contiguous_sequence(_thompson(left, budget), _thompson(right, budget))
+            return _contiguous_sequence(_thompson(left, algebra), _thompson(right, algebra))
         case cel.ContiguousPlus(psi):
-            return _contiguous_iterate(_thompson(psi, budget))
+            return _contiguous_iterate(_thompson(psi, algebra))
         case cel.Or(left, right):
-            return _union(_thompson(left, budget), _thompson(right, budget))
+            return _union(_thompson(left, algebra), _thompson(right, algebra))
         case cel.Project(L, psi):
-            return _project(_thompson(psi, budget), L)
+            return _project(_thompson(psi, algebra), L)
         case cel.Start(psi):
-            return _anchor(_thompson(psi, budget))
+            return _anchor(_thompson(psi, algebra))
         case cel.And(left, right):
-            return conjunction(compile_cel(left, budget), compile_cel(right, budget), budget)
+            return conjunction(_trimmed(left, algebra), _trimmed(right, algebra), algebra.budget)
         case cel.All(left, right):
-            return interleaving(compile_cel(left, budget), compile_cel(right, budget), budget)
+            return interleaving(_trimmed(left, algebra), _trimmed(right, algebra), algebra.budget)
         case cel.Unless(left, right):
-            return unless(compile_cel(left, budget), compile_cel(right, budget), budget)
+            return unless(_trimmed(left, algebra), _trimmed(right, algebra), algebra)
         case cel.Strict(psi):
-            return strict(compile_cel(psi, budget))
+            return strict(_trimmed(psi, algebra))
         case cel.Next(psi):
-            return next_(compile_cel(psi, budget), budget)
+            return next_(_trimmed(psi, algebra), algebra)
         case cel.Last(psi):
-            return last(compile_cel(psi, budget), budget)
+            return last(_trimmed(psi, algebra), algebra)
         case cel.Max(psi):
-            return max_(compile_cel(psi, budget), budget)
+            return max_(_trimmed(psi, algebra), algebra)
         case cel.Within() | cel.PartitionBy():
             raise Unsupported(
                 "an automaton looks at one event at a time, so it cannot carry a window or a partition", phi.span

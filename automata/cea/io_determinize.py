@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cerify.automata.algebra.event_types import types
+from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.explored import explored
 from cerify.automata.cea.model import CEA, UNMARKED, Marks
 from cerify.semantics.budget import Budget
@@ -26,12 +26,13 @@ def single_variable(A: CEA) -> CEA:
     return A.remarked(lambda marks: MARKED if marks else UNMARKED)
 
 
-def io_determinize(A: CEA, budget: Budget = Budget()) -> CEA:
+def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = None) -> CEA:
     """An I/O-deterministic CEA with the same valuations (Proposition 5.5). Raises BudgetExceeded.
 
-    Its states are the subsets that can be reached, numbered in breadth-first order from the initial one, 0.
+    Its states are the subsets that can be reached, numbered in breadth-first order from the initial one, 0. The algebra
+    is that in which the predicates are written; if there is none, they generate one.
     """
-    types_ = types(A.predicates, budget)
+    types_ = (algebra or Algebra(A.predicates, budget)).types(A.predicates)
 
     def successors(subset: Subset) -> Iterator[tuple[tuple[Predicate, Marks], Subset]]:
         for chosen, P in types_:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.explored import explored
 from cerify.automata.cea.io_determinize import io_determinize
 from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
@@ -56,9 +57,10 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
     return explored(starts, successors, accepts, budget, PRODUCT)
 
 
-def unless(A: CEA, B: CEA, budget: Budget) -> CEA:
+def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
     """UNLESS: what A has on an interval if B has nothing on any interval inside."""
-    guard = io_determinize(_anywhere(B.remarked(lambda marks: UNMARKED)), budget)
+    budget = algebra.budget
+    guard = io_determinize(_anywhere(B.remarked(lambda marks: UNMARKED)), budget, algebra)
 
     def successors(pair: Pair) -> Iterator[Step]:
         for t in A.leaving[pair[0]]:

@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from cerify.automata.algebra.event_types import types
+from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.explored import explored
 from cerify.automata.cea.model import CEA, Marks
-from cerify.automata.cea.product import intersection
-from cerify.semantics.budget import Budget
 from cerify.semantics.predicates import Predicate
 
 Subset: TypeAlias = frozenset[int]
@@ -43,7 +41,7 @@ def strict(A: CEA) -> CEA:
     )
 
 
-def next_(A: CEA, budget: Budget) -> CEA:
+def next_(A: CEA, algebra: Algebra) -> CEA:
     """NXT: no other support marks the first event in which the two differ."""
 
     def step(judge: Judge, marked: bool, delta: Delta) -> Judge:
@@ -51,10 +49,10 @@ def next_(A: CEA, budget: Budget) -> CEA:
         won = delta(winners, True) | delta(winners, False)
         return delta(ties, marked), won if marked else won | delta(ties, True), NO_STATES
 
-    return _judged(A, step, budget)
+    return _judged(A, step, algebra)
 
 
-def last(A: CEA, budget: Budget) -> CEA:
+def last(A: CEA, algebra: Algebra) -> CEA:
     """LAST: no other support marks the last event in which the two differ."""
 
     def step(judge: Judge, marked: bool, delta: Delta) -> Judge:
@@ -64,10 +62,10 @@ def last(A: CEA, budget: Budget) -> CEA:
             return delta(ties, True), delta(winners, True), lost
         return delta(ties, False), delta(winners | ties | losers, True) | delta(winners, False), delta(losers, False)
 
-    return _judged(A, step, budget)
+    return _judged(A, step, algebra)
 
 
-def max_(A: CEA, budget: Budget) -> CEA:
+def max_(A: CEA, algebra: Algebra) -> CEA:
     """MAX: no other support is a strict superset."""
 
     def step(judge: Judge, marked: bool, delta: Delta) -> Judge:
@@ -76,12 +74,12 @@ def max_(A: CEA, budget: Budget) -> CEA:
             return delta(ties, True), delta(winners, True), NO_STATES
         return delta(ties, False), delta(winners | ties, True) | delta(winners, False), NO_STATES
 
-    return _judged(A, step, budget)
+    return _judged(A, step, algebra)
 
 
-def _judged(A: CEA, step: Verdict, budget: Budget) -> CEA:
+def _judged(A: CEA, step: Verdict, algebra: Algebra) -> CEA:
     """The automaton beside its judge: a run accepts if the automaton does and no winner does."""
-    types_ = [(P, {A.predicates[i] for i in chosen}) for chosen, P in types(A.predicates, budget)]
+    types_ = [(P, {A.predicates[i] for i in chosen}) for chosen, P in algebra.types(A.predicates)]
 
     def successors(state: tuple[int, Judge]) -> Iterator[tuple[tuple[Predicate, Marks], tuple[int, Judge]]]:
         q, judge = state
@@ -101,11 +99,11 @@ def _judged(A: CEA, step: Verdict, budget: Budget) -> CEA:
                     marked = bool(t.marks)
                     if marked not in after:
                         after[marked] = step(judge, marked, delta)
-                    yield (intersection(t.predicate, P), t.marks), (t.target, after[marked])
+                    yield (P, t.marks), (t.target, after[marked])
 
     def accepts(state: tuple[int, Judge]) -> bool:
         q, (_, winners, _) = state
         return q in A.final and not winners & A.final
 
     starts = [(q, (A.initial, NO_STATES, NO_STATES)) for q in sorted(A.initial)]
-    return explored(starts, successors, accepts, budget, "the automaton of the selection strategy")
+    return explored(starts, successors, accepts, algebra.budget, "the automaton of the selection strategy")

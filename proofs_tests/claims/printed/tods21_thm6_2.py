@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
-from cerify.automata.algebra.event_types import types
+from cerify.automata.algebra.finite import types
 from cerify.automata.cea.io_determinize import io_determinize
 from cerify.automata.cea.model import CEA, Transition
 from cerify.semantics.cel import syntax as cel

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from cerify.automata.algebra.event_types import types
+from cerify.automata.algebra.finite import types
 from cerify.automata.cea.model import CEA, Transition
 from cerify.automata.explore import explore
 from cerify.semantics.predicates import Predicate

@@ -1,0 +1,195 @@
+"""The types of events with respect to some predicates, decided: tods21, Definition 5.6.
+
+A type is a choice of the predicates that hold, such that some event is in all of these and in none of the others. It is
+found by fixing first the event's type, then one attribute after the other to each of the pieces into which the tests of
+the predicates cut its values (values.py). Tests that are not simple, such as arithmetic and comparisons of two
+attributes, are left to a solver (solver.py), and where that gives up the type is kept, without an event to show for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from cerify.automata.algebra.solver import POSSIBLE, Allowed, Test, Values, solve
+from cerify.automata.algebra.values import DEFAULT, Truth, pieces, tested_attribute
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import TIME, Event, Schema, Value, ValueType
+from cerify.semantics.predicates import (
+    Anything,
+    Both,
+    Comparison,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Predicate,
+    mentions,
+)
+
+Residual: TypeAlias = Predicate | bool
+"""What is left of a predicate once some of its tests are known."""
+
+Residuals: TypeAlias = tuple[Residual, ...]
+OTHER = "Other"  # the name, varied where it is taken, of an event type that no predicate names
+
+
+@dataclass(frozen=True)
+class Minterm:
+    """A type: the predicates that hold, by index, and an event of it, None where the solver could not tell."""
+
+    chosen: frozenset[int]
+    witness: Event | None
+
+
+def minterms(
+    predicates: Sequence[Predicate], schema: Schema | None = None, budget: Budget = Budget(), solver: bool = True
+) -> tuple[Minterm, ...]:
+    """All types with respect to the predicates; with a schema those that its events can have. Raises BudgetExceeded.
+
+    Without the solver every choice of the tests that are not simple is kept: that is quick, and enough to compile.
+    """
+    search = _Search(budget.states, solver)
+    found: dict[Truth, Event | None] = {}
+    named = list(dict.fromkeys(test for P in predicates for test in tests_of(P) if isinstance(test, OfType)))
+    for R in _event_types(named, schema):
+        is_R: dict[Test, bool] = {test: test.type == R for test in named}
+        residuals = tuple(_assume(P, is_R) for P in predicates)
+        for truth, values in search.types(residuals, None if schema is None else schema.types[R]).items():
+            if found.get(truth) is None:
+                found[truth] = values if values is None else _event(R, values, schema)
+    return tuple(Minterm(frozenset(i for i, yes in enumerate(t) if yes), event) for t, event in found.items())
+
+
+def _event_types(named: list[OfType], schema: Schema | None) -> list[str]:
+    if schema is not None:
+        return list(schema.types)
+    names = [test.type for test in named]
+    other = OTHER
+    while other in names:
+        other += "_"
+    return [*names, other]
+
+
+def _event(R: str, values: Values, schema: Schema | None) -> Event:
+    """The event with these values; what they leave open gets the default of its type, if there is a schema."""
+    defaults = {} if schema is None else {name: DEFAULT[value_type] for name, value_type in schema.types[R].items()}
+    return Event(R, {name: value for name, value in {**defaults, **values}.items() if value is not None})
+
+
+class _Search:
+    """The types that some residuals can have, for events of one type; remembers what it has found."""
+
+    def __init__(self, limit: int, solver: bool) -> None:
+        self.limit = limit
+        self.solver = solver
+        self._known: dict[tuple[Residuals, tuple[tuple[str, ValueType], ...]], dict[Truth, Values | None]] = {}
+
+    def types(self, residuals: Residuals, allowed: Allowed) -> dict[Truth, Values | None]:
+        """Each truth that the residuals can have together, with values that show it."""
+        tests = list(dict.fromkeys(test for P in residuals if not isinstance(P, bool) for test in tests_of(P)))
+        if not tests:
+            return {tuple(P is True for P in residuals): {}}
+        key = (residuals, tuple((allowed or {}).items()))
+        if key not in self._known:
+            attribute = _separate(tests)
+            split = (
+                self._solved(residuals, tests, allowed)
+                if attribute is None
+                else (self._cut(residuals, tests, attribute, allowed))
+            )
+            found: dict[Truth, Values | None] = {}
+            for truth, values in split:
+                if found.get(truth) is None:
+                    found[truth] = values
+                if len(found) > self.limit:
+                    raise BudgetExceeded(f"the {len(residuals)} predicates have more than {self.limit} types")
+            self._known[key] = found
+        return self._known[key]
+
+    def _cut(
+        self, residuals: Residuals, tests: list[Test], attribute: str, allowed: Allowed
+    ) -> Iterator[tuple[Truth, Values | None]]:
+        """The attribute set to a value of each piece, and then the rest."""
+        about = [test for test in tests if tested_attribute(test) == attribute]
+        if allowed is not None and attribute not in allowed and attribute != TIME:
+            cut: dict[Truth, Value | None] = {tuple(False for _ in about): None}
+        else:
+            cut = pieces(about, (allowed or {}).get(attribute))
+        for truth, value in cut.items():
+            known = dict(zip(about, truth, strict=True))
+            for rest, values in self.types(tuple(_assume(P, known) for P in residuals), allowed).items():
+                yield rest, values if values is None else {attribute: value, **values}
+
+    def _solved(
+        self, residuals: Residuals, tests: list[Test], allowed: Allowed
+    ) -> Iterator[tuple[Truth, Values | None]]:
+        """Each choice of the tests that decides the residuals, if a solver does not exclude it."""
+        pending: list[tuple[Residuals, dict[Test, bool]]] = [(residuals, {})]
+        while pending:
+            residuals, known = pending.pop()
+            test = next((t for P in residuals if not isinstance(P, bool) for t in tests_of(P)), None)
+            if test is not None:
+                for choice in (False, True):
+                    rest = tuple(_assume(P, {test: choice}) for P in residuals)
+                    pending.append((rest, {**known, test: choice}))
+                if len(pending) > self.limit:
+                    raise BudgetExceeded(f"{len(tests)} tests of several attributes have too many choices")
+            elif (solution := solve(known, allowed) if self.solver else POSSIBLE).possible:
+                yield tuple(P is True for P in residuals), solution.values
+
+
+def tests_of(predicate: Predicate) -> Iterator[Test]:
+    """The tests that a predicate combines, left to right, with repetitions."""
+    pending = [predicate]
+    while pending:
+        match pending.pop():
+            case Both(left, right) | Either(left, right):
+                pending += [right, left]
+            case Not(inner):
+                pending.append(inner)
+            case OfType() | Comparison() | OneOf() | InRange() | Like() as test:
+                yield test
+            case Anything():
+                pass
+            case other:
+                assert_never(other)
+
+
+def _separate(tests: list[Test]) -> str | None:
+    """An attribute of which there are only simple tests, if there is one."""
+    entangled = {a.name for test in tests if tested_attribute(test) is None for a in mentions(test)}
+    return next((a for test in tests if (a := tested_attribute(test)) is not None and a not in entangled), None)
+
+
+def _assume(residual: Residual, known: Mapping[Test, bool]) -> Residual:
+    """What is left of a predicate when the truth of some tests is known."""
+    match residual:
+        case bool():
+            return residual
+        case Anything():
+            return True
+        case Not(inner):
+            rest = _assume(inner, known)
+            return not rest if isinstance(rest, bool) else Not(rest)
+        case Both(left, right):
+            return _combined(Both, _assume(left, known), _assume(right, known), False)
+        case Either(left, right):
+            return _combined(Either, _assume(left, known), _assume(right, known), True)
+        case OfType() | Comparison() | OneOf() | InRange() | Like():
+            truth = known.get(residual)
+            return residual if truth is None else truth
+        case _:
+            assert_never(residual)
+
+
+def _combined(connective: type[Both] | type[Either], left: Residual, right: Residual, decisive: bool) -> Residual:
+    if left is decisive or right is decisive:
+        return decisive
+    if isinstance(left, bool):
+        return right
+    return left if isinstance(right, bool) else connective(left, right)

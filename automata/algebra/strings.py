@@ -1,0 +1,177 @@
+"""Strings as far as constants and patterns can tell them apart: regular languages cut each other into pieces.
+
+A pattern of the common core of RE2 is a regular language; so are the strings between two constants. Other patterns
+(anchors, flags, named classes) are left to whoever asks: `decidable` tells them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from greenery import Charclass, Fsm
+
+LARGEST_REPETITION = 50
+FIRST, LAST = "\0", "\U0010ffff"
+PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
+EVERYTHING = r"([^\n]|\n)*"
+SHORTHANDS = {"d": "[0-9]", "w": "[0-9A-Za-z_]", "s": r"[\t\n\f\r ]"}
+CONTROLS = {"n": "\n", "t": "\t", "f": "\f", "r": "\r"}
+
+_ESCAPED = r"\\[-.^$*+?()\[\]{}|\\/ntfr]"
+_ITEM = re.compile(rf"(?P<low>{_ESCAPED}|[^\\\[\]])(?:-(?P<high>{_ESCAPED}|[^\\\[\]-]))?", re.DOTALL)
+_TOKEN = re.compile(
+    rf"""(?P<any>\.)
+      | (?P<open>\((?:\?:)?(?!\?))
+      | (?P<plain>[)|])
+      | (?P<repeat>[*+?]|\{{(?P<least>\d+)(?:,(?P<most>\d*))?\}})\??(?![*+?{{])
+      | \[(?P<negated>\^?)(?P<items>(?:{_ESCAPED}|[^\\\[\]])+)\]
+      | \\(?P<shorthand>[dwsDWS])
+      | (?P<character>{_ESCAPED}|[^\\.()|*+?{{}}\[\]^$])""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def decidable(pattern: str) -> bool:
+    """Whether the pattern is of the core that is decided here."""
+    return _translated(pattern) is not None
+
+
+def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
+    """A string of each piece into which the sorted constants and the decidable patterns cut all strings."""
+    yield from sorted(constants, key=lambda s: (len(s), s))
+    gaps = list(zip([None, *constants], [*constants, None], strict=True))
+    if not patterns:
+        yield from (s for low, high in gaps if (s := _between(low, high)) is not None)
+        return
+    for piece in _cut(tuple(patterns)):
+        for low, high in gaps:
+            if (shortest := _shortest(piece & _gap(low, high))) is not None:
+                yield shortest
+
+
+def _between(low: str | None, high: str | None) -> str | None:
+    """The simplest string after low and before high."""
+    for candidate in ("" if low is None else low + "a", (low or "") + FIRST):
+        if (low is None or low < candidate) and (high is None or candidate < high):
+            return candidate
+    return None
+
+
+@lru_cache(maxsize=256)
+def _cut(patterns: tuple[str, ...]) -> list[Fsm]:
+    """The non-empty pieces, as automata."""
+    pieces = [_parsed(EVERYTHING)]
+    for pattern in patterns:
+        language = _parsed(_translated(pattern) or "")
+        halves = [half for piece in pieces for half in (piece & language, piece - language)]
+        pieces = [half for half in halves if not half.empty()]
+    return pieces
+
+
+@lru_cache(maxsize=256)
+def _gap(low: str | None, high: str | None) -> Fsm:
+    """The strings after low and before high."""
+    language = _parsed(EVERYTHING)
+    if low is not None:
+        language = language & _parsed(f"({_greater(low)})")
+    if high is not None:
+        language = language - _parsed(f"({_greater(high)}|{_quoted(high)})")
+    return language
+
+
+def _greater(text: str) -> str:
+    """The strings after a text in the order of code points: it goes on, or a character of it gives way to a greater."""
+    ways = [f"{_quoted(text)}({_range(FIRST, LAST)}){EVERYTHING}"]
+    ways += [f"{_quoted(text[:i])}{_range(chr(ord(c) + 1), LAST)}{EVERYTHING}" for i, c in enumerate(text) if c != LAST]
+    return "|".join(ways)
+
+
+@lru_cache(maxsize=256)
+def _parsed(pattern: str) -> Fsm:
+    from greenery import parse
+
+    return parse(pattern).to_fsm()
+
+
+@lru_cache(maxsize=256)
+def _translated(pattern: str) -> str | None:
+    """The pattern in greenery's syntax, where a dot is every character; None for what is not of the core."""
+    translated, at, nested = "", 0, 0
+    while at < len(pattern):
+        token = _TOKEN.match(pattern, at)
+        if token is None or max(int(token["least"] or 0), int(token["most"] or 0)) > LARGEST_REPETITION:
+            return None
+        text = _token(token)
+        nested += {"(": 1, ")": -1}.get(text, 0)
+        if nested < 0:
+            return None
+        translated += text
+        at = token.end()
+    return None if nested else translated
+
+
+def _token(token: re.Match[str]) -> str:
+    match token.lastgroup:
+        case "any":
+            return r"[^\n]"
+        case "open":
+            return "("
+        case "shorthand":
+            inside = SHORTHANDS[token["shorthand"].lower()]
+            return inside if token["shorthand"].islower() else "[^" + inside[1:]
+        case "character":
+            return _quoted(_character(token["character"]))
+        case "items":
+            return _class(token["items"], bool(token["negated"]))
+        case _:
+            return token["repeat"] or token["plain"]
+
+
+def _class(items: str, negated: bool) -> str:
+    from greenery import Charclass
+
+    ranges = [(_character(item["low"]), _character(item["high"] or item["low"])) for item in _ITEM.finditer(items)]
+    klass = Charclass(tuple(ranges))
+    return _text(~klass if negated else klass)
+
+
+def _character(text: str) -> str:
+    return text if text[0] != "\\" else CONTROLS.get(text[1], text[1])
+
+
+def _quoted(text: str) -> str:
+    return "".join(_range(c, c) for c in text)
+
+
+def _range(low: str, high: str) -> str:
+    from greenery import Charclass
+
+    return _text(Charclass(((low, high),)))
+
+
+def _shortest(language: Fsm) -> str | None:
+    """A shortest string of the language, None if it is empty."""
+    reached = {language.initial: ""}
+    for state in (pending := [language.initial]):
+        if state in language.finals:
+            return reached[state]
+        steps = [(_representative(klass), target) for klass, target in language.map[state].items() if klass.num_chars()]
+        for character, target in sorted(steps, key=lambda step: (step[0] not in PLAIN, step[0])):
+            if target not in reached:
+                reached[target] = reached[state] + character
+                pending.append(target)
+    return None
+
+
+def _representative(klass: Charclass) -> str:
+    """A character of the class, a letter or a digit if it has one."""
+    return next(c for c in chain(PLAIN, map(chr, range(0xD800)), map(chr, range(0xE000, 0x110000))) if klass.accepts(c))
+
+
+def _text(klass: Charclass) -> str:
+    return str(klass)

@@ -1,0 +1,150 @@
+"""The values of one attribute as far as simple tests can tell them apart: the interval algebra.
+
+A simple test compares one attribute with constants. The constants cut the values of each kind into points and open
+intervals, and all values of a piece pass the same tests; so one value of each piece, and no value at all, stand for
+everything. A pattern cuts the strings further: see strings.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import TypeAlias
+
+from cerify.automata.algebra.strings import samples_of_strings
+from cerify.semantics.events import Value, ValueType
+from cerify.semantics.predicates import (
+    Attribute,
+    Comparison,
+    Constant,
+    InRange,
+    Like,
+    OneOf,
+    Predicate,
+    kind,
+    satisfied,
+)
+
+Truth: TypeAlias = tuple[bool, ...]
+"""Which of the tests pass."""
+
+Number: TypeAlias = int | float
+LARGEST_INT = 2**63 - 1
+STEPS = tuple(timedelta(**{unit: 1}) for unit in ("days", "hours", "minutes", "seconds", "microseconds"))
+DAY_0 = datetime(2000, 1, 1, tzinfo=UTC)
+DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool": False, "timestamp": DAY_0}
+
+
+def tested_attribute(test: Predicate) -> str | None:
+    """The attribute, if the test is a simple one: an attribute against constants."""
+    match test:
+        case (
+            Comparison(_, Attribute(name), Constant())
+            | Comparison(_, Constant(), Attribute(name))
+            | OneOf(Attribute(name), _)
+            | InRange(Attribute(name), _, _)
+            | Like(Attribute(name), _)
+        ):
+            return name
+        case _:
+            return None
+
+
+def pieces(tests: Sequence[Predicate], value_type: ValueType | None) -> dict[Truth, Value | None]:
+    """What can be true of the simple tests of one attribute together, each with its simplest value, None for absent.
+
+    value_type is the type that the schema gives the attribute; None lets a value be of any kind. Raises Unsupported
+    for a pattern that cannot be decided.
+    """
+    found: dict[Truth, Value | None] = {}
+    for value in _candidates(tests, value_type):
+        found.setdefault(tuple(satisfied(test, lambda _, value=value: value) for test in tests), value)  # type: ignore[misc]
+    return found
+
+
+def _candidates(tests: Sequence[Predicate], value_type: ValueType | None) -> Iterator[Value | None]:
+    """A value of each piece, simple ones first; then none at all, and last what is not a number."""
+    constants = [value for test in tests for value in _constants(test)]
+    if value_type is not None:
+        yield DEFAULT[value_type]
+    of_kind = {name: [c for c in constants if kind(c) == name] for name in ("number", "string", "bool", "timestamp")}
+    if of_kind["number"] and value_type in ("int", "float", None):
+        numbers = {_simple(number) for number in of_kind["number"] if not _is_nan(number)}  # type: ignore[arg-type]
+        yield from sorted(_numbers(sorted(numbers), value_type), key=lambda v: (abs(v), v < 0, isinstance(v, float)))
+    patterns = tuple(test.pattern for test in tests if isinstance(test, Like))
+    if (of_kind["string"] or patterns) and value_type in ("string", None):
+        yield from samples_of_strings(tuple(sorted(set(of_kind["string"]))), patterns)  # type: ignore[arg-type]
+    if of_kind["bool"] and value_type in ("bool", None):
+        yield from (False, True)
+    if of_kind["timestamp"] and value_type in ("timestamp", None):
+        yield from _times(sorted(set(of_kind["timestamp"])))  # type: ignore[arg-type]
+    yield None
+    if of_kind["number"] and value_type in ("float", None):
+        yield math.nan
+
+
+def _constants(test: Predicate) -> Iterator[Value]:
+    match test:
+        case Comparison(_, Constant(value), _) | Comparison(_, _, Constant(value)):
+            yield value
+        case OneOf(_, values):
+            yield from values
+        case InRange(_, low, high):
+            yield from (low, high)
+        case _:
+            return
+
+
+def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[Number]:
+    """Each constant, and a number of each open interval between them and outside."""
+    bounds: list[Number] = [-math.inf, *constants, math.inf]
+    wanted = [(c, c) for c in constants] + [(a, b) for a, b in pairwise(bounds) if a < b]
+    for low, high in wanted:
+        value: Number | None = low if low == high else _between(low, high)
+        match value_type:
+            case "int" if not isinstance(value, int) or abs(value) > LARGEST_INT:
+                continue
+            case "float" if value is not None:
+                value = float(value) if abs(value) < 2**53 or isinstance(value, float) else None
+                if value is None or not (low < value < high or low == value == high):
+                    value = math.nextafter(float(low), math.inf) if low < high else None
+        if value is not None and (low < value < high or low == value == high):
+            yield value
+    if value_type != "int":  # the ends of the line lie in no open interval
+        yield from (-math.inf, math.inf)
+
+
+def _between(low: Number, high: Number) -> Number | None:
+    """The simplest number of the open interval: an integer near zero if it has one."""
+    if low < 0 < high:
+        return 0
+    if low >= 0 and low != math.inf and math.floor(low) + 1 < high:
+        return math.floor(low) + 1
+    if high <= 0 and high != -math.inf and math.ceil(high) - 1 > low:
+        return math.ceil(high) - 1
+    if math.isinf(low) or math.isinf(high):
+        return None
+    middle = low + (high - low) / 2
+    return middle if low < middle < high else math.nextafter(float(low), math.inf)
+
+
+def _times(constants: list[datetime]) -> Iterator[datetime]:
+    """Each constant, and a time of each open interval between them and outside, in steps that a person can read."""
+    yield from constants
+    for low, high in pairwise(constants):
+        yield from [low + step for step in STEPS if low + step < high][:1]
+    if constants[0] - datetime.min.replace(tzinfo=UTC) > timedelta(days=1):
+        yield constants[0] - timedelta(days=1)
+    if datetime.max.replace(tzinfo=UTC) - constants[-1] > timedelta(days=1):
+        yield constants[-1] + timedelta(days=1)
+
+
+def _simple(number: Number) -> Number:
+    """The number as an integer if it is one."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _is_nan(number: Number) -> bool:
+    return number != number

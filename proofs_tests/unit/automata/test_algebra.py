@@ -1,0 +1,159 @@
+"""The predicate algebra: its types are satisfiable, each shown by an event, and no event is outside them all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from random import Random
+
+import pytest
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.algebra.minterms import minterms
+from cerify.automata.algebra.strings import decidable, samples_of_strings
+from cerify.equivalence.generate import TYPED, formula
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import BudgetExceeded, InternalError
+from cerify.semantics.events import Event, Schema, Value
+from cerify.semantics.predicates import Both, Either, Not, OfType, Predicate, holds, matches
+
+SCHEMA = Schema({"A": {"x": "int", "y": "int", "f": "float", "s": "string"}, "B": {"b": "bool", "t": "timestamp"}})
+POOL: tuple[Value | None, ...] = (
+    None, -1, 0, 1, 2, 3, 0.25, 0.5, 2.5, math.nan, math.inf, "", "a", "aa", "ab", "b", "a\n", False, True,
+    *(datetime(2021, 1, day, hour, tzinfo=UTC) for day in (1, 2, 3, 4) for hour in (0, 7)),
+)  # fmt: skip
+
+
+def predicates(*texts: str) -> list[Predicate]:
+    """Each text as what it says inside the brackets of a filter."""
+    return [_predicate(parse(f"A FILTER A[{text}]")) for text in texts]
+
+
+def _predicate(phi: cel.Formula) -> Predicate:
+    assert isinstance(phi, cel.Filter)
+    assert isinstance(phi.condition, cel.Every)
+    return phi.condition.predicate
+
+
+def chosen(generators: Sequence[Predicate], event: Event) -> frozenset[int]:
+    return frozenset(i for i, P in enumerate(generators) if holds(P, event))
+
+
+def random_predicates(rng: Random) -> list[Predicate]:
+    found: list[Predicate] = [OfType(R) for R in rng.sample("ABC", rng.randint(0, 2))]
+    for psi in cel.subformulas(formula(rng, TYPED, 10)):
+        if isinstance(psi, cel.Filter):
+            found += [atom.predicate for atom in cel.atoms(psi.condition) if isinstance(atom, cel.Every)]
+    return list(dict.fromkeys(found))[:4]
+
+
+def random_event(rng: Random) -> Event:
+    drawn = {name: rng.choice(POOL) for name, _ in TYPED.attributes}
+    return Event(rng.choice("ABCD"), {name: value for name, value in drawn.items() if value is not None})
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_type_has_its_event_and_every_event_its_type(seed: int) -> None:
+    rng = Random(seed)
+    generators = random_predicates(rng)
+    found = minterms(generators)
+    for minterm in found:
+        if minterm.witness is not None:
+            assert chosen(generators, minterm.witness) == minterm.chosen
+    listed = {minterm.chosen for minterm in found}
+    for _ in range(150):
+        event = random_event(rng)
+        assert chosen(generators, event) in listed, event
+
+
+@pytest.mark.parametrize(
+    ("texts", "count"),
+    [
+        (["x > 3", "x < 5", "x = 4"], 5),  # below, 4, the rest between, above, not a number
+        (["x > 3", "x <= 3"], 3),  # nothing is both; a string is neither
+        (["x != 3", "not x = 3"], 3),  # both; neither; an absent attribute is not 3
+        (["s like 'a.*'", "s like '.*b'", "s < 'b'"], 6),
+        (["s like '[ab]+'", "s like '[^a]*'", "s > 'bb'", "s < 'bc'"], 11),
+        (["x < y", "y < x"], 3),
+        (["x < y", "y < z", "z < x"], 7),
+        (["x + x > 3", "x >= 2"], 2),
+    ],
+)
+def test_contradictions_are_no_types(texts: list[str], count: int) -> None:
+    schema = Schema({"A": {"x": "int"}}) if "+ x" in texts[0] or "x +" in texts[0] else None
+    found = minterms(predicates(*texts), schema)
+    assert len(found) == count
+    assert all(minterm.witness is not None for minterm in found)
+
+
+def test_an_integer_is_never_between_two_neighbours() -> None:
+    between = predicates("x > 3 and x < 4")
+    assert {m.chosen for m in minterms(between)} == {frozenset({0}), frozenset()}
+    assert {m.chosen for m in minterms(between, SCHEMA)} == {frozenset()}
+
+
+def test_with_a_schema_an_event_has_the_attributes_of_its_type() -> None:
+    generators = [OfType("A"), OfType("B"), *predicates("x = 1", "b = true")]
+    found = {minterm.chosen for minterm in minterms(generators, SCHEMA)}
+    assert found == {frozenset({0}), frozenset({0, 2}), frozenset({1}), frozenset({1, 3})}
+
+
+def test_what_the_solver_cannot_tell_is_kept_without_an_event() -> None:
+    found = minterms(predicates("x / y = 2", "x = 1", "y = 3"), SCHEMA)
+    unknown = [m.chosen for m in found if m.witness is None]
+    assert frozenset({0, 1, 2}) in unknown
+
+
+def test_a_solution_is_evaluated_before_it_is_believed() -> None:
+    """0.1 + 0.2 is not 0.3 in binary64: no x, y near these make a sum that rounds to what the reals would give."""
+    found = minterms(predicates("f + f = 0.6", "f = 0.3"), SCHEMA)
+    assert all(m.witness is not None for m in found)
+    assert frozenset({0, 1}) in {m.chosen for m in found}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_element_is_written_as_a_predicate_that_means_it(seed: int) -> None:
+    rng = Random(seed)
+    algebra = Algebra(random_predicates(rng))
+    for _ in range(5):
+        mask = rng.randint(0, algebra.everything)
+        predicate = algebra.predicate(mask)
+        for i, atom in enumerate(algebra.atoms):
+            if atom.witness is not None:
+                assert holds(predicate, atom.witness) == bool(mask >> i & 1)
+        assert algebra.mask(predicate) == mask
+
+
+def test_combinations_are_sets_of_types() -> None:
+    low, high = predicates("x < 2", "x > 1")
+    algebra = Algebra([low, high, OfType("A")])
+    assert algebra.mask(Both(low, high)) == algebra.mask(low) & algebra.mask(high)
+    assert algebra.mask(Either(low, Not(low))) == algebra.everything
+    assert algebra.predicate(algebra.mask(Both(Both(OfType("A"), low), OfType("A")))) == Both(OfType("A"), low)
+    with pytest.raises(InternalError):
+        algebra.mask(OfType("B"))
+
+
+def test_too_many_types_stop() -> None:
+    with pytest.raises(BudgetExceeded):
+        minterms(predicates(*(f"x{i} = 0" for i in range(12))), None, Budget(states=100))
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^a", "a$", "(?i)a", "[[:alpha:]]", r"\pL", "a**", "(?P<n>a)", "a{2000}", ")(", r"\bx"]
+)
+def test_patterns_outside_the_core_are_not_decided(pattern: str) -> None:
+    assert not decidable(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a.*", "[^ab]*", r"\d{2,3}", "(?:ab|c)*?", r"x\.y", "a?b+", r"[\]a-c]", r"\S\w", ""]
+)
+def test_each_side_of_a_pattern_is_shown(pattern: str) -> None:
+    """Both the strings that match and those that do not have a sample before, at and after the constants."""
+    samples = list(samples_of_strings(["a", "b"], [pattern]))
+    assert decidable(pattern)
+    assert {matches(pattern, s) for s in samples} == {True, False}
