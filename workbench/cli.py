@@ -19,9 +19,11 @@ COMMANDS = {
     "conform": "Put an engine under test.",
     "demo": "Run queries over real flights, put a built-in engine under test, write the report.",
     "engine": "Serve a built-in evaluator over the engine protocol.",
+    "equiv": "Decide whether two queries are the same, for every stream.",
     "explain": "Say why something matched, or why it did not.",
     "fuzz": "Test an engine on random cases.",
     "match": "Print the matches of a query over a file of events.",
+    "verify": "Check a certificate of cerify equiv.",
 }
 
 

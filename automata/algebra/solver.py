@@ -341,6 +341,8 @@ def _value(found: Any, kind: Kind) -> Value:
 def _float(found: Any) -> float:
     import z3
 
+    if found.isNaN():
+        return math.nan
     bits = z3.simplify(z3.fpToIEEEBV(found)).as_long()
     return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
 

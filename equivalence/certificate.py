@@ -1,0 +1,62 @@
+"""A certificate of equivalence or containment: the relation that a search found, in a form that can be kept.
+
+It names the two queries, how they are compared, and pairs of sets of states of their automata. Whether the pairs prove
+the claim is for checker.py to say, which knows nothing of the search.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from cerify.equivalence.verdict import Level
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Schema
+from cerify.semantics.json_events import parse_json, schema_of_json
+
+Claim = Literal["equivalent", "contained"]
+States = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Pairs of sets of states that accept the same: of the left automaton from 0 on, of the right one after these."""
+
+    claim: Claim
+    left: str
+    right: str
+    level: Level
+    schema: Schema | None
+    relation: tuple[tuple[States, States], ...]
+
+    def to_json(self) -> str:
+        """The certificate as a JSON object."""
+        schema = None if self.schema is None else {R: dict(types) for R, types in self.schema.types.items()}
+        stated = {"claim": self.claim, "language": "cel", "left": self.left, "right": self.right, "level": self.level}
+        return json.dumps(
+            {"format": "cerify-certificate", "version": 1, **stated, "schema": schema, "relation": self.relation},
+            ensure_ascii=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str, where: str = "the certificate") -> Certificate:
+        """The certificate that a text holds. Raises InputError, which names the field that is wrong."""
+        data: dict[str, Any] = parse_json(text, where)
+        if (error := best_match(_validator().iter_errors(data))) is not None:
+            field = "/".join(map(str, error.absolute_path))
+            raise InputError(f"{where}{f', field {field}' if field else ''}: {error.message}")
+        relation = tuple((tuple(left), tuple(right)) for left, right in data["relation"])
+        schema = None if data["schema"] is None else schema_of_json(data["schema"])
+        return cls(data["claim"], data["left"], data["right"], data["level"], schema, relation)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    path = Path(__file__).parent / "schemas" / "certificate.json"
+    return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))

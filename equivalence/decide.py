@@ -1,0 +1,110 @@
+"""Are two unary CEL formulas equivalent, is one contained in the other, can one match at all? For all streams.
+
+The formulas are compiled over one algebra of predicates, whose types stand for all attribute values, and their automata
+are compared as automata that read words (words.py, search.py). What is found is shown: a difference as a stream that
+the denotational interpreters have been asked about, sameness as a certificate that checker.py accepts.
+"""
+
+from __future__ import annotations
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.compile import compile_cel, generators
+from cerify.automata.cea.io_determinize import single_variable
+from cerify.automata.cea.model import CEA
+from cerify.equivalence.certificate import Certificate, Claim
+from cerify.equivalence.search import Separation, separate
+from cerify.equivalence.verdict import Contained, Different, Equivalent, Level, Undecided, Verdict
+from cerify.equivalence.words import Words, members, words
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import denote
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.events import Match, Schema, Stream, bindings_of
+
+UNTOLD = (
+    "it hangs on an event of which the solver cannot tell whether there is one; give a schema, so that the kinds of "
+    "its attributes are known, or write the filters without arithmetic and unusual patterns"
+)
+NOTHING = CEA(0, (), frozenset(), frozenset())
+
+
+def equivalent(
+    phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
+) -> Verdict:
+    """Whether the two have the same complex events, or valuations, at every position of every stream.
+
+    With a schema: of every stream of that schema. The answer is Equivalent, Different or Undecided.
+    """
+    return _compared(phi, psi, "equivalent", level, schema, budget)
+
+
+def contained(
+    phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
+) -> Verdict:
+    """Whether psi has all complex events, or valuations, that phi has: Contained, Different or Undecided."""
+    return _compared(phi, psi, "contained", level, schema, budget)
+
+
+def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
+    """A shortest stream at whose last position the formula has a match, None if no stream has one.
+
+    Raises Unsupported where the formula is not unary or the solver cannot tell, BudgetExceeded.
+    """
+    algebra = Algebra(generators(phi), budget, schema, solver=True)
+    automata = words(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
+    found = separate(automata, budget.states)
+    if isinstance(found, Separation) and (stream := _stream(found, automata, schema)) is None:
+        found = separate(automata, budget.states, known_events=True)
+        if not isinstance(found, Separation):
+            raise Unsupported(UNTOLD)
+        stream = _stream(found, automata, schema)
+    elif not isinstance(found, Separation):
+        return None
+    return stream
+
+
+def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Schema | None, budget: Budget) -> Verdict:
+    try:
+        algebra = Algebra([*generators(phi), *generators(psi)], budget, schema, solver=True)
+        left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
+        if level == "events":
+            left, right = single_variable(left), single_variable(right)
+        automata = words(left, right, algebra)
+        found = separate(automata, budget.states, claim == "contained")
+        if not isinstance(found, Separation):
+            relation = tuple((tuple(members(x)), tuple(members(y))) for x, y in found)
+            certificate = Certificate(claim, show(phi), show(psi), level, schema, relation)
+            return Equivalent(certificate) if claim == "equivalent" else Contained(certificate)
+        stream = _stream(found, automata, schema)
+        if shortest := stream is not None:
+            return _replayed(phi, psi, stream, claim, level, shortest, budget)
+        found = separate(automata, budget.states, claim == "contained", known_events=True)
+        if isinstance(found, Separation) and (stream := _stream(found, automata, schema)) is not None:
+            return _replayed(phi, psi, stream, claim, level, shortest, budget)
+        return Undecided(UNTOLD)
+    except (Unsupported, BudgetExceeded) as error:
+        return Undecided(error.message)
+
+
+def _stream(found: Separation, automata: Words, schema: Schema | None) -> Stream | None:
+    """The stream of a word, None if it has a type of which no event is known."""
+    events = [automata.event(letter) for letter in found.word]
+    known = [event for event in events if event is not None]
+    return Stream(known, schema) if len(known) == len(events) else None
+
+
+def _replayed(
+    phi: Formula, psi: Formula, stream: Stream, claim: Claim, level: Level, shortest: bool, budget: Budget
+) -> Different:
+    """The difference as the definition has it. Raises BudgetExceeded."""
+    n = len(stream) - 1
+    left, right = (_matches(chi, stream, n, level, budget) for chi in (phi, psi))
+    if not (left - right or (right - left and claim == "equivalent")):
+        raise InternalError(f"{show(phi)} and {show(psi)} were found to differ on {list(stream)}, and do not")
+    return Different(stream, n, tuple(sorted(left - right)), tuple(sorted(right - left)), shortest)
+
+
+def _matches(phi: Formula, S: Stream, n: int, level: Level, budget: Budget) -> set[Match]:
+    mus = denote.valuations(phi, S, n, budget)
+    return {Match(n, tuple(sorted(denote.sup(mu))), bindings_of(mu) if level == "valuations" else None) for mu in mus}

@@ -1,0 +1,98 @@
+"""Two complex event automata as one finite automaton that reads words.
+
+A letter is a type of events with a set of marks, so that a word is a stream with what a run marks in it. Two automata
+have the same valuations everywhere exactly if they accept the same words other than the empty one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.model import CEA, Marks
+from cerify.semantics.events import Event, Value
+
+Subset: TypeAlias = int
+"""A set of states: bit q for state q."""
+
+Letter: TypeAlias = int
+"""Type t with the m-th set of marks is t * len(marks) + m."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """The disjoint union of two automata: the states of the right one come after those of the left.
+
+    events has an event of each type, None where none is known; steps has for each state where each letter leads.
+    """
+
+    events: tuple[Event | None, ...]
+    marks: tuple[Marks, ...]
+    steps: tuple[Mapping[Letter, Subset], ...]
+    left: Subset
+    right: Subset
+    final: Subset
+
+    def after(self, subset: Subset) -> dict[Letter, Subset]:
+        """Where each letter leads that leads anywhere."""
+        reached: dict[Letter, Subset] = {}
+        for q in members(subset):
+            for letter, targets in self.steps[q].items():
+                reached[letter] = reached.get(letter, 0) | targets
+        return reached
+
+    def event(self, letter: Letter) -> Event | None:
+        """An event of the letter's type, if one is known."""
+        return self.events[letter // len(self.marks)]
+
+
+def words(A: CEA, B: CEA, algebra: Algebra) -> Words:
+    """Both automata, over the types of events that they tell apart. Raises BudgetExceeded."""
+    masks = {P: algebra.mask(P) for P in dict.fromkeys((*A.predicates, *B.predicates))}
+    types: dict[tuple[bool, ...], list[int]] = {}
+    for i in range(len(algebra.atoms)):
+        types.setdefault(tuple(bool(mask >> i & 1) for mask in masks.values()), []).append(i)
+    members_ = [sum(1 << i for i in atoms) for atoms in types.values()]
+    types_of = {P: [t for t, group in enumerate(members_) if group & mask] for P, mask in masks.items()}
+    marks = tuple(dict.fromkeys(t.marks for t in (*A.transitions, *B.transitions)))
+    number = {L: m for m, L in enumerate(marks)}
+    steps: list[dict[Letter, Subset]] = [{} for _ in range(A.states + B.states)]
+    for automaton, offset in ((A, 0), (B, A.states)):
+        for t in automaton.transitions:
+            step = steps[t.source + offset]
+            for type_ in types_of[t.predicate]:
+                letter = type_ * len(marks) + number[t.marks]
+                step[letter] = step.get(letter, 0) | 1 << (t.target + offset)
+    return Words(
+        tuple(_simplest(algebra.atoms[i].witness for i in atoms) for atoms in types.values()),
+        marks,
+        tuple(steps),
+        subset(A.initial),
+        subset(q + A.states for q in B.initial),
+        subset(A.final) | subset(q + A.states for q in B.final),
+    )
+
+
+def subset(states: Iterable[int]) -> Subset:
+    """The set of these states."""
+    return sum(1 << q for q in states)
+
+
+def members(subset: Subset) -> Iterator[int]:
+    """The states of a set, in order."""
+    while subset:
+        lowest = subset & -subset
+        yield lowest.bit_length() - 1
+        subset ^= lowest
+
+
+def _simplest(events: Iterable[Event | None]) -> Event | None:
+    """The event with the fewest and shortest values."""
+    known = [event for event in events if event is not None]
+    return min(known, key=lambda e: (len(e.attributes), sum(map(_length, e.attributes.values()))), default=None)
+
+
+def _length(value: Value) -> int:
+    return len(str(value))

@@ -1,0 +1,231 @@
+"""Equivalence and containment of CEL formulas, decided: verdicts held against the definition on all small streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import pytest
+
+from cerify.equivalence.certificate import Certificate
+from cerify.equivalence.checker import flaw
+from cerify.equivalence.decide import contained, equivalent, shortest_match
+from cerify.equivalence.generate import CORE, EVERYTHING, formula
+from cerify.equivalence.verdict import Contained, Different, Equivalent, Level, Undecided
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.wellformed import is_unary
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Event, Schema, Stream
+
+TINY = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
+ALPHABET = (Event("A", {"x": 0}), Event("A", {"x": 1}), Event("B", {"x": 0}))
+
+
+def differs(
+    phi: cel.Formula, psi: cel.Formula, level: Level, length: int, one_way: bool = False, more: Iterable[Event] = ()
+) -> int | None:
+    """The length of a shortest stream over the alphabet on which they differ, as the definition has it."""
+    alphabet = [*ALPHABET, *(event for event in more if event not in ALPHABET)]
+    for n in range(1, length + 1):
+        for events in product(alphabet, repeat=n):
+            interpreter = Interpreter(Stream(events))
+            left, right = (interpreter.meaning(chi, 0, n - 1) for chi in (phi, psi))
+            if level == "events":
+                left, right = frozenset(map(sup, left)), frozenset(map(sup, right))  # type: ignore[arg-type, assignment]
+            if left - right if one_way else left != right:
+                return n
+    return None
+
+
+def unary(rng: Random, nodes: int) -> cel.Formula:
+    while not is_unary(phi := formula(rng, TINY, nodes)):
+        pass
+    return phi
+
+
+@pytest.mark.parametrize("level", ["events", "valuations"])
+@pytest.mark.parametrize("one_way", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_verdict_is_what_all_small_streams_say(seed: int, level: Level, one_way: bool) -> None:
+    rng = Random(seed)
+    phi, psi = unary(rng, 5), unary(rng, 4)
+    verdict = (contained if one_way else equivalent)(phi, psi, level)
+    found = differs(phi, psi, level, 4, one_way)
+    match verdict:
+        case Different(stream, at, _, _, shortest):
+            assert shortest
+            assert at == len(stream) - 1
+            assert found is None or found >= len(stream)
+            assert differs(phi, psi, level, len(stream) - 1, one_way, stream) is None
+        case Equivalent(certificate) | Contained(certificate):
+            assert found is None
+            assert flaw(certificate) is None
+        case Undecided(reason):
+            raise AssertionError(reason)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "level"),
+    [
+        ("(A ; B) ; C", "A ; (B ; C)", "valuations"),
+        ("(A ; B) : C", "A ; (B : C)", "valuations"),
+        ("A+", "A OR (A ; A+)", "valuations"),
+        ("(A+)+", "A+", "valuations"),
+        ("NXT(A+)", "LAST(A+)", "valuations"),
+        ("A IN X", "A", "events"),
+        ("A FILTER A[x > 3 and x > 2]", "A FILTER A[x > 3]", "valuations"),
+        ("(A FILTER A[x < 3]) OR (A FILTER A[x > 1])", "A FILTER A[x < 3 or x > 1]", "valuations"),
+        ("A FILTER A[s like 'a.*' and s like '.*b' and s < 'ab']", "A FILTER A[s like 'a.*b' and s < 'ab']", "events"),
+        ("A UNLESS A", "A FILTER A[x > 1 and x < 1]", "events"),
+        ("STRICT(A ; B)", "A : B", "valuations"),
+    ],
+)
+def test_sameness_has_a_proof(left: str, right: str, level: Level) -> None:
+    verdict = equivalent(parse(left), parse(right), level)
+    assert isinstance(verdict, Equivalent)
+    assert flaw(verdict.certificate) is None
+    assert Certificate.from_json(verdict.certificate.to_json()) == verdict.certificate
+
+
+WRONG_REWRITES = [
+    ("A+ ; B", "(A ; B)+"),
+    ("A ; (B OR C)", "(A ; B) OR C"),
+    ("A:+", "A+"),
+    ("A : B", "A ; B"),
+    ("(A ; B) : C", "(A : B) ; C"),
+    ("NXT(A OR (B ; A))", "NXT(A) OR NXT(B ; A)"),
+    ("MAX(A ; B)", "NXT(A ; B)"),
+    ("LAST(A ; B)", "NXT(A ; B)"),
+    ("STRICT(A+)", "A+"),
+    ("MAX(A+) ; B", "MAX(A+ ; B)"),
+    ("START(A ; B)", "A ; START(B)"),
+    ("START(A) ; START(B)", "START(A ; B)"),
+    ("A UNLESS B", "A"),
+    ("(A ; C) UNLESS B", "A ; (C UNLESS B)"),
+    ("A ALL B", "A AND B"),
+    ("A ALL A", "A ; A"),
+    ("(A+ FILTER A[x = 1]) ; B", "A+ ; B"),
+    ("(A IN X OR B IN X) FILTER X[x = 1]", "(A IN X FILTER X[x = 1]) OR B IN X"),
+    ("A FILTER A[x <= 3]", "A FILTER A[x < 3]"),
+    ("A FILTER A[not x > 3]", "A FILTER A[x <= 3]"),
+    ("(A+) FILTER A[x = 1] OR A[x = 0]", "(A+) FILTER A[x = 1 or x = 0]"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), WRONG_REWRITES)
+def test_wrong_rewrites_are_refuted(left: str, right: str) -> None:
+    verdict = equivalent(parse(left), parse(right))
+    assert isinstance(verdict, Different)
+    assert verdict.left_only or verdict.right_only
+
+
+def test_containment_goes_one_way() -> None:
+    assert isinstance(contained(parse("A : B"), parse("A ; B")), Contained)
+    back = contained(parse("A ; B"), parse("A : B"))
+    assert isinstance(back, Different)
+    assert [match.events for match in back.left_only] == [(0, 2)]
+    assert back.right_only == ()
+
+
+def test_a_schema_narrows_what_events_there_are() -> None:
+    phi, psi = parse("A FILTER A[x > 3 and x < 4]"), parse("A FILTER A[x < 0 and x > 0]")
+    assert isinstance(equivalent(phi, psi), Different)
+    verdict = equivalent(phi, psi, schema=Schema({"A": {"x": "int"}}))
+    assert isinstance(verdict, Equivalent)
+    assert flaw(verdict.certificate) is None
+    assert flaw(replace(verdict.certificate, schema=None)) is not None
+
+
+def test_a_witness_fits_its_schema() -> None:
+    schema = Schema({"A": {"x": "int", "s": "string"}, "B": {"t": "timestamp"}})
+    verdict = equivalent(parse("A ; B"), parse("(A FILTER A[x < 7]) ; B"), schema=schema)
+    assert isinstance(verdict, Different)
+    assert Schema.of(verdict.stream) == schema
+
+
+@pytest.mark.parametrize("query", ["A ; B FILTER A.x = B.x", "A+ WITHIN 3 hours", "(A ; B) PARTITION BY [x]"])
+def test_what_no_automaton_carries_is_undecided(query: str) -> None:
+    assert isinstance(equivalent(parse(query), parse("A")), Undecided)
+
+
+def test_what_the_solver_cannot_tell_is_undecided_and_says_what_to_do() -> None:
+    verdict = equivalent(parse("A FILTER A[x / y = 7 and x = 1]"), parse("A FILTER A[x > 0 and x < 0]"))
+    assert isinstance(verdict, Undecided)
+    assert "schema" in verdict.reason
+
+
+def test_a_comparison_that_grows_too_large_is_undecided() -> None:
+    chain = "(A OR B) ; " * 9 + "A"
+    verdict = equivalent(parse(f"B ; {chain}"), parse(f"(B FILTER B[x = 1]) ; {chain}"), budget=Budget(states=3))
+    assert isinstance(verdict, Undecided)
+
+
+def test_a_shortest_match() -> None:
+    stream = shortest_match(parse("(A FILTER A[x > 3]) ; (B : C)"))
+    assert stream is not None
+    assert [event.type for event in stream] == ["A", "B", "C"]
+    assert shortest_match(parse("(A FILTER A[x > 3]) FILTER A[x < 2]")) is None
+    assert shortest_match(parse("A AND B")) is None
+
+
+def test_every_tampered_certificate_is_rejected() -> None:
+    """Whatever is changed in a relation, it proves the claim no more, or it was not needed."""
+    claims = [
+        ("(A ; B) ; C", "A ; (B ; C)"),
+        ("A+", "A OR (A ; A+)"),
+        ("STRICT(A ; B)", "A : B"),
+        ("NXT(A+)", "MAX(A+)"),
+    ]
+    for left, right in claims:
+        verdict = equivalent(parse(left), parse(right))
+        assert isinstance(verdict, Equivalent)
+        certificate = verdict.certificate
+        for i, (x, y) in enumerate(certificate.relation):
+            rest = (*certificate.relation[:i], *certificate.relation[i + 1 :])
+            assert flaw(replace(certificate, relation=rest)) is not None
+            for changed in [(x[1:], y), (x, y[1:]), ((*x, 99), y), (y, ())]:
+                assert flaw(replace(certificate, relation=(*rest, changed))) is not None
+
+
+@pytest.mark.parametrize(("left", "right"), [pair for pair in WRONG_REWRITES if "FILTER" not in pair[0]])
+def test_no_relation_proves_what_is_false(left: str, right: str) -> None:
+    """Random relations, and the certificate of something true put under a false claim."""
+    rng = Random(f"{left} {right}")
+    true = equivalent(parse(left), parse(left))
+    assert isinstance(true, Equivalent)
+    for _ in range(20):
+        relation = tuple(
+            (
+                tuple(sorted(rng.sample(range(4), rng.randint(0, 3)))),
+                tuple(sorted(rng.sample(range(4), rng.randint(0, 3)))),
+            )
+            for _ in range(rng.randint(0, 6))
+        )
+        assert flaw(Certificate("equivalent", left, right, "events", None, relation)) is not None
+    assert flaw(replace(true.certificate, right=right)) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("[]", "object"),
+        ("{", "JSON"),
+        ('{"version": 1}', "format"),
+        ('{"format": "cerify-certificate", "version": 1, "claim": "maybe"}', "required"),
+    ],
+)
+def test_what_is_no_certificate_says_why(text: str, field: str) -> None:
+    with pytest.raises(InputError, match=field):
+        Certificate.from_json(text)
+
+
+def test_core_formulas_of_twelve_nodes() -> None:
+    rng = Random(7)
+    for _ in range(20):
+        phi, psi = formula(rng, CORE, 12), formula(rng, CORE, 12)
+        assert isinstance(equivalent(phi, psi), Different | Equivalent)

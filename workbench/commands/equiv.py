@@ -1,0 +1,142 @@
+"""cerify equiv: whether two queries are equivalent, or one contained in the other, decided for all streams."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from cerify.equivalence.decide import contained, equivalent
+from cerify.equivalence.verdict import Contained, Different, Equivalent, Level, Undecided, Verdict
+from cerify.explain.evidence import braces, row
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.errors import InputError, errors_in
+from cerify.semantics.events import Match, Schema
+from cerify.semantics.json_events import json_of_event
+from cerify.semantics.readers import read_schema
+
+UNDECIDED = 3
+
+
+@click.command()
+@click.argument("left")
+@click.argument("right")
+@click.option(
+    "--level",
+    type=click.Choice(get_args(Level)),
+    default="events",
+    show_default=True,
+    help="Compare complex events, or valuations too.",
+)
+@click.option("--contained", "one_way", is_flag=True, help="Ask only whether RIGHT has all that LEFT has.")
+@click.option("--schema", "schema_text", metavar="JSON|FILE", help="Ask about the streams of this schema.")
+@click.option(
+    "--certificate",
+    "certificate_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the proof, for cerify verify.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    left: str,
+    right: str,
+    level: Level,
+    one_way: bool,
+    schema_text: str | None,
+    certificate_file: Path | None,
+    as_json: bool,
+) -> int:
+    """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
+
+    If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
+    can be checked apart. Exit status: 0 if they are the same, 1 if they differ, 3 if that could not be decided.
+    """
+    schema = None if schema_text is None else read_schema(schema_text)
+    phi, psi = _parsed(left, schema), _parsed(right, schema)
+    verdict = (contained if one_way else equivalent)(phi, psi, level, schema)
+    if certificate_file is not None and isinstance(verdict, Equivalent | Contained):
+        _write(certificate_file, verdict.certificate.to_json())
+    click.echo(json.dumps(_json(verdict), ensure_ascii=False) if as_json else "\n".join(_text(verdict, level)))
+    match verdict:
+        case Equivalent() | Contained():
+            return 0
+        case Different():
+            return 1
+        case Undecided():
+            return UNDECIDED
+
+
+def _parsed(query: str, schema: Schema | None) -> Formula:
+    with errors_in(query):
+        phi = parse(query)
+        if schema is not None:
+            require_typed(phi, schema)
+        return phi
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _text(verdict: Verdict, level: Level) -> list[str]:
+    match verdict:
+        case Equivalent(certificate):
+            what = "complex events" if level == "events" else "valuations"
+            proof = f"the proof relates {len(certificate.relation)} pairs of sets of states"
+            return [f"{click.style('equivalent', fg='green', bold=True)}: the same {what} on every stream; {proof}"]
+        case Contained(certificate):
+            proof = f"the proof relates {len(certificate.relation)} pairs of sets of states"
+            return [f"{click.style('contained', fg='green', bold=True)}: the right has all that the left has; {proof}"]
+        case Different(stream, at, left_only, right_only, shortest):
+            length = f"on a stream of {len(stream)} event{'s' * (len(stream) > 1)}"
+            said = "and on none shorter" if shortest else "perhaps not the shortest"
+            heading = f"{click.style('different', fg='red', bold=True)}: {length}, {said}"
+            events = [f"  {position}  {row(event)}" for position, event in enumerate(stream)]
+            only = [*_only("left", left_only), *_only("right", right_only)]
+            return [heading, *events, f"after event {at}", *only]
+        case Undecided(reason):
+            return [f"{click.style('undecided', fg='yellow', bold=True)}: {reason}"]
+
+
+def _only(side: str, matches: Sequence[Match]) -> list[str]:
+    return [f"  only {side} has {braces(match.events)}{_bindings(match)}" for match in matches]
+
+
+def _bindings(match: Match) -> str:
+    if match.bindings is None:
+        return ""
+    return " with " + (", ".join(f"{A} -> {braces(places)}" for A, places in match.bindings) or "nothing bound")
+
+
+def _json(verdict: Verdict) -> dict[str, Any]:
+    answer: dict[str, Any] = {"verdict": "", "evidence": "decided", "bound": None, "witness": None, "reason": None}
+    match verdict:
+        case Equivalent():
+            return answer | {"verdict": "equivalent"}
+        case Contained():
+            return answer | {"verdict": "contained"}
+        case Different(stream, at, left_only, right_only, shortest):
+            witness = {
+                "events": [json_of_event(event) for event in stream],
+                "at": at,
+                "left_only": [_match_json(match) for match in left_only],
+                "right_only": [_match_json(match) for match in right_only],
+                "shortest": shortest,
+            }
+            return answer | {"verdict": "different", "witness": witness}
+        case Undecided(reason):
+            return answer | {"verdict": "undecided", "evidence": None, "reason": reason}
+
+
+def _match_json(match: Match) -> list[int] | dict[str, list[int]]:
+    """The positions, or at the level of valuations what each variable holds."""
+    return list(match.events) if match.bindings is None else {A: list(places) for A, places in match.bindings}
