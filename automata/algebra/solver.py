@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice, product
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
@@ -45,10 +46,20 @@ OTHERS: tuple[Kind | None, ...] = ("string", "timestamp", "bool", None)
 NUMBERS: tuple[Kind, ...] = ("int", "float", "real", "nan")
 GUESSES = 500  # combinations of likely values that are tried before the solver is asked
 SHAPES = 300  # combinations of kinds that the solver is asked about
-MILLISECONDS = 1000  # for one question
+MILLISECONDS = 250  # for one question
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST_FLOAT = sys.float_info.max
 TRUSTED = 2**53  # integers up to here are floats exactly
+
+
+def _microseconds(time: datetime) -> int:
+    return (time.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+
+
+BOUNDS: Mapping[Kind | None, tuple[int, int]] = {
+    "int": (-LARGEST_INT, LARGEST_INT),
+    "timestamp": (_microseconds(datetime.min), _microseconds(datetime.max)),
+}
 
 
 @dataclass(frozen=True)
@@ -76,13 +87,25 @@ class _Term(NamedTuple):
 
 def solve(tests: Mapping[Test, bool], allowed: Allowed) -> Solution:
     """Whether one event can pass and fail these tests as asked, with values that do so if some are found."""
+    return _solve(tuple(tests.items()), allowed if allowed is None else tuple(allowed.items()))
+
+
+@lru_cache(maxsize=10_000)  # the same tests are asked about for each type of event
+def _solve(asked: tuple[tuple[Test, bool], ...], allowed_: tuple[tuple[str, ValueType], ...] | None) -> Solution:
+    tests, allowed = dict(asked), allowed_ if allowed_ is None else dict(allowed_)
     names = list(dict.fromkeys(a.name for test in tests for a in mentions(test)))
-    likely = [_likely(name, tests, allowed) for name in names]
+    fitting = {name: _fitting(name, tests, allowed) for name in names}
+    if not all(fitting.values()):
+        return Solution(False)
+    likely = [[*values, *_plain((allowed or {}).get(name))] for name, values in fitting.items()]
     for guess in islice(product(*likely), GUESSES):
         if _right(values := dict(zip(names, guess, strict=True)), tests):
             return Solution(True, values)
-    ordered = not any(isinstance(term, Arithmetic) for test in tests for term in _sides(test))
-    kinds = [_kinds(name, allowed, ordered) for name in names]
+    calculated = [test for test in tests if any(isinstance(term, Arithmetic) for term in _sides(test))]
+    compared = {a.name for t in tests if t not in calculated and tested_attribute(t) is None for a in mentions(t)}
+    # An attribute that is calculated with and not compared to others is a number, or one of the guesses was right.
+    guessed = math.prod(map(len, likely)) <= GUESSES
+    kinds = [_kinds(name, allowed, not calculated, guessed and name not in compared) for name in names]
     unknown = False
     for count, shape in enumerate(product(*kinds)):
         if count >= SHAPES:
@@ -117,33 +140,42 @@ def _sides(test: Test) -> tuple[Term, ...]:
             assert_never(test)
 
 
-def _kinds(name: str, allowed: Allowed, ordered: bool) -> tuple[Kind | None, ...]:
-    """The kinds of value that an attribute may have; ordered if numbers are only compared."""
+def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[Kind | None, ...]:
+    """The kinds of value that an attribute may have; ordered if numbers are only compared, number if it is one."""
     if not _may_have(name, allowed):
         return (None,)
+    others: tuple[Kind | None, ...] = () if number and not ordered else OTHERS
     match None if allowed is None else allowed.get(name):
         case "int":
-            return ("int", None)
+            return ("int", *others[-1:])
         case "float":
-            return ("real", "nan", None) if ordered else ("float", None)
+            return ("real", "nan", None) if ordered else ("float", *others[-1:])
         case None:
-            return ("real", "nan", *OTHERS) if ordered else ("int", "float", *OTHERS)
+            return ("real", "nan", *OTHERS) if ordered else ("int", "float", *others)
         case value_type:
             return (value_type, None)
 
 
-def _likely(name: str, tests: Mapping[Test, bool], allowed: Allowed) -> list[Value | None]:
-    """Values that pass and fail the simple tests of the attribute as asked, and a few plain ones."""
-    if not _may_have(name, allowed):
-        return [None]
-    value_type = (allowed or {}).get(name)
-    plain: list[Value | None] = [0, 1, 2, None] if value_type in (None, "int", "float") else [DEFAULT[value_type], None]
-    if value_type == "float":
-        plain = [float(v) if isinstance(v, int) else v for v in plain]
+def _fitting(name: str, tests: Mapping[Test, bool], allowed: Allowed) -> list[Value | None]:
+    """Values that pass and fail the simple tests of the attribute as asked: none if no value does."""
     simple = {test: wanted for test, wanted in tests.items() if tested_attribute(test) == name}
-    cut = pieces(tuple(simple), value_type)
-    fitting = [value for truth, value in cut.items() if truth == tuple(simple.values())]
-    return list(dict.fromkeys([*fitting, *plain]))
+    if not _may_have(name, allowed):
+        return [] if any(simple.values()) else [None]
+    cut = pieces(tuple(simple), (allowed or {}).get(name))
+    return [value for truth, value in cut.items() if truth == tuple(simple.values())]
+
+
+def _plain(value_type: ValueType | None) -> list[Value | None]:
+    """Values that are often right."""
+    match value_type:
+        case "int":
+            return [0, 1, -1, 2, None]
+        case "float":
+            return [0.0, 1.0, -1.0, 0.5, math.inf, math.nan, None]
+        case None:
+            return [0, 1, -1, 2, 0.5, math.inf, math.nan, None]
+        case _:
+            return [DEFAULT[value_type], None]
 
 
 def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Values | None:
@@ -153,14 +185,14 @@ def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Valu
     solver = z3.Solver()
     solver.set("timeout", MILLISECONDS)
     variables = {name: _variable(name, kind) for name, kind in shape.items() if kind is not None}
-    for name, variable in variables.items():
-        if shape[name] in ("int", "timestamp"):
-            solver.add(variable >= -LARGEST_INT, variable <= LARGEST_INT)
-        if shape[name] == "timestamp":
-            solver.add(variable >= _microseconds(datetime.min), variable <= _microseconds(datetime.max))
     terms = {name: _Term(shape[name], variable, z3.BoolVal(True)) for name, variable in variables.items()}  # type: ignore[arg-type]
     for test, wanted in tests.items():
         solver.add(_test(test, terms) == wanted)
+    if solver.check() == z3.unsat:  # without the bounds that is often quicker to see
+        return None
+    for name, variable in variables.items():
+        if (bounds := BOUNDS.get(shape[name])) is not None:
+            solver.add(variable >= bounds[0], variable <= bounds[1])
     answer = solver.check()
     if answer == z3.unsat:
         return None
@@ -345,7 +377,3 @@ def _float(found: Any) -> float:
         return math.nan
     bits = z3.simplify(z3.fpToIEEEBV(found)).as_long()
     return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
-
-
-def _microseconds(time: datetime) -> int:
-    return (time.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
