@@ -12,15 +12,15 @@ from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA
 from cerify.equivalence.certificate import Certificate, Claim
+from cerify.equivalence.replay import replayed
 from cerify.equivalence.search import Separation, separate
-from cerify.equivalence.verdict import Contained, Different, Equivalent, Level, Undecided, Verdict
+from cerify.equivalence.verdict import Contained, Equivalent, Level, Undecided, Verdict
 from cerify.equivalence.words import Words, members, words
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel import denote
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
-from cerify.semantics.events import Match, Schema, Stream, bindings_of
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Schema, Stream
 
 UNTOLD = (
     "it hangs on an event of which the solver cannot tell whether there is one; give a schema, so that the kinds of "
@@ -78,10 +78,10 @@ def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Sc
             return Equivalent(certificate) if claim == "equivalent" else Contained(certificate)
         stream = _stream(found, automata, schema)
         if shortest := stream is not None:
-            return _replayed(phi, psi, stream, claim, level, shortest, budget)
+            return replayed(phi, psi, stream, claim == "contained", level, shortest, budget)
         found = separate(automata, budget.states, claim == "contained", known_events=True)
         if isinstance(found, Separation) and (stream := _stream(found, automata, schema)) is not None:
-            return _replayed(phi, psi, stream, claim, level, shortest, budget)
+            return replayed(phi, psi, stream, claim == "contained", level, shortest, budget)
         return Undecided(UNTOLD)
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(error.message)
@@ -92,19 +92,3 @@ def _stream(found: Separation, automata: Words, schema: Schema | None) -> Stream
     events = [automata.event(letter) for letter in found.word]
     known = [event for event in events if event is not None]
     return Stream(known, schema) if len(known) == len(events) else None
-
-
-def _replayed(
-    phi: Formula, psi: Formula, stream: Stream, claim: Claim, level: Level, shortest: bool, budget: Budget
-) -> Different:
-    """The difference as the definition has it. Raises BudgetExceeded."""
-    n = len(stream) - 1
-    left, right = (_matches(chi, stream, n, level, budget) for chi in (phi, psi))
-    if not (left - right or (right - left and claim == "equivalent")):
-        raise InternalError(f"{show(phi)} and {show(psi)} were found to differ on {list(stream)}, and do not")
-    return Different(stream, n, tuple(sorted(left - right)), tuple(sorted(right - left)), shortest)
-
-
-def _matches(phi: Formula, S: Stream, n: int, level: Level, budget: Budget) -> set[Match]:
-    mus = denote.valuations(phi, S, n, budget)
-    return {Match(n, tuple(sorted(denote.sup(mu))), bindings_of(mu) if level == "valuations" else None) for mu in mus}

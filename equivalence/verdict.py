@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Match, Schema, Stream
 
 if TYPE_CHECKING:
     from cerify.equivalence.certificate import Certificate
@@ -44,10 +44,18 @@ class Different:
 
 
 @dataclass(frozen=True)
+class Bounded:
+    """No difference on any stream of at most this length and of this schema; longer ones were not looked at."""
+
+    length: int
+    schema: Schema
+
+
+@dataclass(frozen=True)
 class Undecided:
     """No answer, and why."""
 
     reason: str
 
 
-Verdict: TypeAlias = Equivalent | Contained | Different | Undecided
+Verdict: TypeAlias = Equivalent | Contained | Bounded | Different | Undecided

@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cerify.compare import contained as contained
+    from cerify.compare import equivalent as equivalent
     from cerify.conformance.run import conform as conform
     from cerify.evaluators import match as match
     from cerify.semantics.budget import Budget as Budget
@@ -27,13 +29,28 @@ _HOME = {
     "Schema": "semantics.events",
     "Stream": "semantics.events",
     "conform": "conformance.run",
+    "contained": "compare",
+    "equivalent": "compare",
     "match": "evaluators",
     "parse": "semantics.cel.parse",
     "read": "semantics.readers",
     "show": "semantics.cel.show",
 }
 
-__all__ = ["Budget", "Event", "Match", "Schema", "Stream", "conform", "match", "parse", "read", "show"]
+__all__ = [
+    "Budget",
+    "Event",
+    "Match",
+    "Schema",
+    "Stream",
+    "conform",
+    "contained",
+    "equivalent",
+    "match",
+    "parse",
+    "read",
+    "show",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,24 +9,17 @@ cannot be told (a quotient of integers, a pattern, an integer beside a float), i
 from __future__ import annotations
 
 import math
-import struct
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, product
-from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from cerify.automata.algebra.values import DEFAULT, LARGEST_INT, pieces, tested_attribute
+from cerify.automata.algebra.values import DEFAULT, pieces, tested_attribute
 from cerify.semantics.events import TIME, Value, ValueType
 from cerify.semantics.predicates import (
     Arithmetic,
-    Attribute,
-    Comparator,
     Comparison,
-    Constant,
     InRange,
     Like,
     OfType,
@@ -36,30 +29,18 @@ from cerify.semantics.predicates import (
     satisfied,
 )
 
+if TYPE_CHECKING:
+    from cerify.automata.algebra.symbolic import Kind
+
 Test: TypeAlias = OfType | Comparison | OneOf | InRange | Like
 Values: TypeAlias = Mapping[str, Value | None]
 Allowed: TypeAlias = Mapping[str, ValueType] | None
 """The attributes that an event may have, with their types; None if it may have any."""
 
-Kind = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
 OTHERS: tuple[Kind | None, ...] = ("string", "timestamp", "bool", None)
-NUMBERS: tuple[Kind, ...] = ("int", "float", "real", "nan")
 GUESSES = 500  # combinations of likely values that are tried before the solver is asked
 SHAPES = 300  # combinations of kinds that the solver is asked about
 MILLISECONDS = 250  # for one question
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-LARGEST_FLOAT = sys.float_info.max
-TRUSTED = 2**53  # integers up to here are floats exactly
-
-
-def _microseconds(time: datetime) -> int:
-    return (time.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
-
-
-BOUNDS: Mapping[Kind | None, tuple[int, int]] = {
-    "int": (-LARGEST_INT, LARGEST_INT),
-    "timestamp": (_microseconds(datetime.min), _microseconds(datetime.max)),
-}
 
 
 @dataclass(frozen=True)
@@ -71,18 +52,6 @@ class Solution:
 
 
 POSSIBLE = Solution(True)
-
-
-class _TooHard(Exception):
-    """The solver cannot be told this exactly."""
-
-
-class _Term(NamedTuple):
-    """A term's kind, its expression, and when it has a value."""
-
-    kind: Kind
-    expression: Any
-    defined: Any
 
 
 def solve(tests: Mapping[Test, bool], allowed: Allowed) -> Solution:
@@ -106,13 +75,20 @@ def _solve(asked: tuple[tuple[Test, bool], ...], allowed_: tuple[tuple[str, Valu
     # An attribute that is calculated with and not compared to others is a number, or one of the guesses was right.
     guessed = math.prod(map(len, likely)) <= GUESSES
     kinds = [_kinds(name, allowed, not calculated, guessed and name not in compared) for name in names]
+    return _possible(names, kinds, tests)
+
+
+def _possible(names: Sequence[str], kinds: Sequence[Sequence[Kind | None]], tests: Mapping[Test, bool]) -> Solution:
+    """What the solver says of each choice of kinds."""
+    from cerify.automata.algebra.symbolic import TooHard
+
     unknown = False
     for count, shape in enumerate(product(*kinds)):
         if count >= SHAPES:
             return POSSIBLE
         try:
             found = _asked(dict(zip(names, shape, strict=True)), tests)
-        except _TooHard:
+        except TooHard:
             unknown = True
             continue
         if found is not None:
@@ -179,201 +155,31 @@ def _plain(value_type: ValueType | None) -> list[Value | None]:
 
 
 def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Values | None:
-    """Values of these kinds with which the tests come out as asked; None if there are none. Raises _TooHard."""
+    """Values of these kinds with which the tests come out as asked; None if there are none. Raises TooHard."""
     import z3
+
+    from cerify.automata.algebra.symbolic import BOUNDS, Symbol, TooHard, formula, value_of, variable
 
     solver = z3.Solver()
     solver.set("timeout", MILLISECONDS)
-    variables = {name: _variable(name, kind) for name, kind in shape.items() if kind is not None}
-    terms = {name: _Term(shape[name], variable, z3.BoolVal(True)) for name, variable in variables.items()}  # type: ignore[arg-type]
+    variables = {name: variable(name, kind) for name, kind in shape.items() if kind is not None}
+    symbols = {name: Symbol(shape[name], v, z3.BoolVal(True)) for name, v in variables.items()}  # type: ignore[arg-type]
     for test, wanted in tests.items():
-        solver.add(_test(test, terms) == wanted)
+        solver.add(formula(test, lambda a: symbols.get(a.name), lambda R: z3.BoolVal(False)) == wanted)
     if solver.check() == z3.unsat:  # without the bounds that is often quicker to see
         return None
-    for name, variable in variables.items():
+    for name, expression in variables.items():
         if (bounds := BOUNDS.get(shape[name])) is not None:
-            solver.add(variable >= bounds[0], variable <= bounds[1])
+            solver.add(expression >= bounds[0], expression <= bounds[1])
     answer = solver.check()
     if answer == z3.unsat:
         return None
     if answer == z3.sat:
         model = solver.model()
         values = {
-            name: None if kind is None else _value(model.eval(variables[name], model_completion=True), kind)
+            name: None if kind is None else value_of(model.eval(variables[name], model_completion=True), kind)
             for name, kind in shape.items()
         }
         if _right(values, tests):
             return values
-    raise _TooHard
-
-
-def _variable(name: str, kind: Kind) -> Any:
-    import z3
-
-    match kind:
-        case "int" | "timestamp":
-            return z3.Int(name)
-        case "real":
-            return z3.Real(name)
-        case "float":
-            return z3.FP(name, z3.Float64())
-        case "nan":
-            return z3.fpNaN(z3.Float64())
-        case "string":
-            return z3.String(name)
-        case "bool":
-            return z3.Bool(name)
-
-
-def _test(test: Test, terms: Mapping[str, _Term]) -> Any:
-    import z3
-
-    match test:
-        case Comparison(comparator, left, right):
-            return _comparison(comparator, _term(left, terms), _term(right, terms))
-        case OneOf(term, values):
-            t = _term(term, terms)
-            return z3.Or([_comparison("=", t, _constant(value)) for value in values])
-        case InRange(term, low, high):
-            t = _term(term, terms)
-            return z3.And(_comparison("<=", _constant(low), t), _comparison("<=", t, _constant(high)))
-        case _:
-            raise _TooHard
-
-
-def _term(term: Term, terms: Mapping[str, _Term]) -> _Term | None:
-    """The term for the solver, None if it has no value."""
-    import z3
-
-    match term:
-        case Attribute(name):
-            return terms.get(name)
-        case Constant(value):
-            return _constant(value)
-        case Arithmetic(symbol, left, right):
-            a, b = _term(left, terms), _term(right, terms)
-            if a is None or b is None or not {a.kind, b.kind} <= set(NUMBERS):
-                return None
-            if a.kind != b.kind:
-                a, b = _as_float(a), _as_float(b)
-            defined = z3.And(a.defined, b.defined)
-            match symbol, a.kind:
-                case "/", "int":
-                    raise _TooHard
-                case "/", _:
-                    defined = z3.And(defined, z3.Not(z3.fpIsZero(b.expression)))
-                    return _Term("float", a.expression / b.expression, defined)
-                case "+", _:
-                    return _Term(a.kind, a.expression + b.expression, defined)
-                case "-", _:
-                    return _Term(a.kind, a.expression - b.expression, defined)
-                case _:
-                    return _Term(a.kind, a.expression * b.expression, defined)
-
-
-def _constant(value: Value) -> _Term:
-    import z3
-
-    true = z3.BoolVal(True)
-    match value:
-        case bool():
-            return _Term("bool", z3.BoolVal(value), true)
-        case int():
-            return _Term("int", z3.IntVal(value), true)
-        case float():
-            return _Term("float", z3.FPVal(value, z3.Float64()), true)
-        case str():
-            return _Term("string", z3.StringVal(value), true)
-        case datetime():
-            return _Term("timestamp", z3.IntVal(_microseconds(value)), true)
-
-
-def _as_float(term: _Term) -> _Term:
-    """A number as a float, if it is known to be one exactly."""
-    import z3
-
-    if term.kind == "float":
-        return term
-    if not z3.is_int_value(term.expression) or abs(term.expression.as_long()) > TRUSTED:
-        raise _TooHard
-    return _Term("float", z3.FPVal(float(term.expression.as_long()), z3.Float64()), term.defined)
-
-
-def _as_real(term: _Term) -> _Term:
-    """A number as a point of the line."""
-    import z3
-
-    match term.kind:
-        case "real":
-            return term
-        case "int":
-            return _Term("real", z3.ToReal(term.expression), term.defined)
-        case _:
-            value = _float(term.expression)
-            if not math.isfinite(value):
-                raise _TooHard
-            return _Term("real", z3.RealVal(Fraction(value)), term.defined)
-
-
-def _comparison(comparator: Comparator, left: _Term | None, right: _Term | None) -> Any:
-    """The comparison; false where a side has no value or they are of different kinds (predicates.compare)."""
-    import z3
-
-    if left is None or right is None:
-        return z3.BoolVal(False)
-    if left.kind != right.kind:
-        if not {left.kind, right.kind} <= set(NUMBERS):
-            return z3.BoolVal(False)
-        if "nan" in (left.kind, right.kind):
-            return z3.BoolVal(comparator == "!=")
-        convert = _as_real if "real" in (left.kind, right.kind) else _as_float
-        left, right = convert(left), convert(right)
-    a, b = left.expression, right.expression
-    if left.kind == "bool" and comparator not in ("=", "!="):
-        return z3.BoolVal(False)
-    equal = z3.fpEQ(a, b) if left.kind in ("float", "nan") else a == b
-    match comparator:
-        case "=":
-            result = equal
-        case "!=":
-            result = z3.Not(equal)
-        case "<":
-            result = a < b
-        case ">":
-            result = b < a
-        case "<=":
-            result = z3.Or(a < b, equal)
-        case ">=":
-            result = z3.Or(b < a, equal)
-    return z3.And(left.defined, right.defined, result)
-
-
-def _value(found: Any, kind: Kind) -> Value:
-    """A value of the solver's as one of ours."""
-    import z3
-
-    match kind:
-        case "int":
-            return int(found.as_long())
-        case "timestamp":
-            return EPOCH + timedelta(microseconds=found.as_long())
-        case "bool":
-            return bool(z3.is_true(found))
-        case "string":
-            return str(found.as_string())
-        case "real":
-            exact = Fraction(found.numerator_as_long(), found.denominator_as_long())
-            return float(exact) if abs(exact) < LARGEST_FLOAT else math.copysign(math.inf, exact)
-        case "float":
-            return _float(found)
-        case "nan":
-            return math.nan
-
-
-def _float(found: Any) -> float:
-    import z3
-
-    if found.isNaN():
-        return math.nan
-    bits = z3.simplify(z3.fpToIEEEBV(found)).as_long()
-    return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
+    raise TooHard

@@ -9,14 +9,11 @@ from typing import Any, get_args
 
 import click
 
-from cerify.equivalence.decide import contained, equivalent
-from cerify.equivalence.verdict import Contained, Different, Equivalent, Level, Undecided, Verdict
+from cerify.compare import BOUND, contained, equivalent
+from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Level, Undecided, Verdict
 from cerify.explain.evidence import braces, row
-from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.cel.wellformed import require_typed
-from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.events import Match, Schema
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.readers import read_schema
 
@@ -36,6 +33,14 @@ UNDECIDED = 3
 @click.option("--contained", "one_way", is_flag=True, help="Ask only whether RIGHT has all that LEFT has.")
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help="Ask about the streams of this schema.")
 @click.option(
+    "--bound",
+    type=click.IntRange(min=0),
+    default=BOUND,
+    show_default=True,
+    metavar="N",
+    help="Of queries that compare events with each other, look at all streams of up to N events.",
+)
+@click.option(
     "--certificate",
     "certificate_file",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -49,17 +54,18 @@ def command(
     level: Level,
     one_way: bool,
     schema_text: str | None,
+    bound: int,
     certificate_file: Path | None,
     as_json: bool,
 ) -> int:
     """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
 
     If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
-    can be checked apart. Exit status: 0 if they are the same, 1 if they differ, 3 if that could not be decided.
+    can be checked apart. Exit status: 0 if they are the same, 1 if they differ, 3 if that could not be decided, or only
+    for streams of up to N events.
     """
     schema = None if schema_text is None else read_schema(schema_text)
-    phi, psi = _parsed(left, schema), _parsed(right, schema)
-    verdict = (contained if one_way else equivalent)(phi, psi, level, schema)
+    verdict = (contained if one_way else equivalent)(left, right, level=level, schema=schema, bound=bound)
     if certificate_file is not None and isinstance(verdict, Equivalent | Contained):
         _write(certificate_file, verdict.certificate.to_json())
     click.echo(json.dumps(_json(verdict), ensure_ascii=False) if as_json else "\n".join(_text(verdict, level)))
@@ -68,16 +74,8 @@ def command(
             return 0
         case Different():
             return 1
-        case Undecided():
+        case Bounded() | Undecided():
             return UNDECIDED
-
-
-def _parsed(query: str, schema: Schema | None) -> Formula:
-    with errors_in(query):
-        phi = parse(query)
-        if schema is not None:
-            require_typed(phi, schema)
-        return phi
 
 
 def _write(path: Path, text: str) -> None:
@@ -103,6 +101,13 @@ def _text(verdict: Verdict, level: Level) -> list[str]:
             events = [f"  {position}  {row(event)}" for position, event in enumerate(stream)]
             only = [*_only("left", left_only), *_only("right", right_only)]
             return [heading, *events, f"after event {at}", *only]
+        case Bounded(length, schema):
+            said = f"no difference on streams of up to {length} events; longer ones were not looked at"
+            attributes = ", ".join(f"{name} {value_type}" for name, value_type in schema.attributes.items())
+            return [
+                f"{click.style('bounded', fg='yellow', bold=True)}: {said}",
+                f"  attributes: {attributes or 'none'}",
+            ]
         case Undecided(reason):
             return [f"{click.style('undecided', fg='yellow', bold=True)}: {reason}"]
 
@@ -133,6 +138,8 @@ def _json(verdict: Verdict) -> dict[str, Any]:
                 "shortest": shortest,
             }
             return answer | {"verdict": "different", "witness": witness}
+        case Bounded(length):
+            return answer | {"verdict": "equivalent", "evidence": "bounded", "bound": length}
         case Undecided(reason):
             return answer | {"verdict": "undecided", "evidence": None, "reason": reason}
 

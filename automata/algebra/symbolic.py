@@ -1,0 +1,237 @@
+"""Tuple predicates as formulas of a solver: the terms, the tests, and values back again.
+
+A term has one kind; integers are those of 64 bits, floats are those of IEEE 754, and a number that is only ever
+compared may be a point of the line ("real"), or not a number ("nan"). What the solver cannot be told exactly is
+TooHard: a quotient of integers, a pattern, an integer beside a float.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
+
+import z3
+
+from cerify.automata.algebra.values import LARGEST_INT
+from cerify.semantics.events import Value
+from cerify.semantics.predicates import (
+    Anything,
+    Arithmetic,
+    Attribute,
+    Both,
+    Comparator,
+    Comparison,
+    Constant,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Predicate,
+    Term,
+)
+
+Kind = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
+NUMBERS: frozenset[Kind] = frozenset({"int", "float", "real", "nan"})
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LARGEST_FLOAT = sys.float_info.max
+TRUSTED = 2**53  # integers up to here are floats exactly
+
+
+class TooHard(Exception):
+    """The solver cannot be told this exactly."""
+
+
+def microseconds(time: datetime) -> int:
+    return (time.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+
+
+BOUNDS: Mapping[Kind | None, tuple[int, int]] = {
+    "int": (-LARGEST_INT, LARGEST_INT),
+    "timestamp": (microseconds(datetime.min), microseconds(datetime.max)),
+}
+
+
+class Symbol(NamedTuple):
+    """A term as the solver knows it: its kind, its expression, and when it has a value."""
+
+    kind: Kind
+    expression: Any
+    defined: Any
+
+
+def variable(name: str, kind: Kind) -> Any:
+    match kind:
+        case "int" | "timestamp":
+            return z3.Int(name)
+        case "real":
+            return z3.Real(name)
+        case "float":
+            return z3.FP(name, z3.Float64())
+        case "nan":
+            return z3.fpNaN(z3.Float64())
+        case "string":
+            return z3.String(name)
+        case "bool":
+            return z3.Bool(name)
+
+
+Lookup: TypeAlias = Callable[[Attribute], Symbol | None]
+"""What stands for an attribute; None where it has no value."""
+
+
+def formula(predicate: Predicate, lookup: Lookup, type_is: Callable[[str], Any]) -> Any:
+    """The predicate as a formula, true exactly where it is satisfied (predicates.satisfied). Raises TooHard."""
+    match predicate:
+        case Anything():
+            return z3.BoolVal(True)
+        case OfType(R):
+            return type_is(R)
+        case Comparison(comparator, left, right):
+            return compared(comparator, _term(left, lookup), _term(right, lookup))
+        case OneOf(term, values):
+            t = _term(term, lookup)
+            return z3.Or([compared("=", t, constant(value)) for value in values])
+        case InRange(term, low, high):
+            t = _term(term, lookup)
+            return z3.And(compared("<=", constant(low), t), compared("<=", t, constant(high)))
+        case Like():
+            raise TooHard
+        case Not(inner):
+            return z3.Not(formula(inner, lookup, type_is))
+        case Both(left_, right_):
+            return z3.And(formula(left_, lookup, type_is), formula(right_, lookup, type_is))
+        case Either(left_, right_):
+            return z3.Or(formula(left_, lookup, type_is), formula(right_, lookup, type_is))
+        case _:
+            assert_never(predicate)
+
+
+def _term(term: Term, lookup: Lookup) -> Symbol | None:
+    """The term for the solver, None if it has no value."""
+    match term:
+        case Attribute():
+            return lookup(term)
+        case Constant(value):
+            return constant(value)
+        case Arithmetic(symbol, left, right):
+            a, b = _term(left, lookup), _term(right, lookup)
+            if a is None or b is None or not {a.kind, b.kind} <= NUMBERS:
+                return None
+            if a.kind != b.kind:
+                a, b = _as_float(a), _as_float(b)
+            defined = z3.And(a.defined, b.defined)
+            match symbol, a.kind:
+                case "/", "int":
+                    raise TooHard
+                case "/", _:
+                    defined = z3.And(defined, z3.Not(z3.fpIsZero(b.expression)))
+                    return Symbol("float", a.expression / b.expression, defined)
+                case "+", _:
+                    return Symbol(a.kind, a.expression + b.expression, defined)
+                case "-", _:
+                    return Symbol(a.kind, a.expression - b.expression, defined)
+                case _:
+                    return Symbol(a.kind, a.expression * b.expression, defined)
+
+
+def constant(value: Value) -> Symbol:
+    true = z3.BoolVal(True)
+    match value:
+        case bool():
+            return Symbol("bool", z3.BoolVal(value), true)
+        case int():
+            return Symbol("int", z3.IntVal(value), true)
+        case float():
+            return Symbol("float", z3.FPVal(value, z3.Float64()), true)
+        case str():
+            return Symbol("string", z3.StringVal(value), true)
+        case datetime():
+            return Symbol("timestamp", z3.IntVal(microseconds(value)), true)
+
+
+def _as_float(term: Symbol) -> Symbol:
+    """A number as a float, if it is known to be one exactly."""
+    if term.kind == "float":
+        return term
+    if not z3.is_int_value(term.expression) or abs(term.expression.as_long()) > TRUSTED:
+        raise TooHard
+    return Symbol("float", z3.FPVal(float(term.expression.as_long()), z3.Float64()), term.defined)
+
+
+def _as_real(term: Symbol) -> Symbol:
+    """A number as a point of the line."""
+    match term.kind:
+        case "real":
+            return term
+        case "int":
+            return Symbol("real", z3.ToReal(term.expression), term.defined)
+        case _:
+            value = _float(term.expression)
+            if not math.isfinite(value):
+                raise TooHard
+            return Symbol("real", z3.RealVal(Fraction(value)), term.defined)
+
+
+def compared(comparator: Comparator, left: Symbol | None, right: Symbol | None) -> Any:
+    """The comparison; false where a side has no value or they are of different kinds (predicates.compare)."""
+    if left is None or right is None:
+        return z3.BoolVal(False)
+    if left.kind != right.kind:
+        if not {left.kind, right.kind} <= NUMBERS:
+            return z3.BoolVal(False)
+        if "nan" in (left.kind, right.kind):
+            return z3.BoolVal(comparator == "!=")
+        convert = _as_real if "real" in (left.kind, right.kind) else _as_float
+        left, right = convert(left), convert(right)
+    a, b = left.expression, right.expression
+    if left.kind == "bool" and comparator not in ("=", "!="):
+        return z3.BoolVal(False)
+    equal = z3.fpEQ(a, b) if left.kind in ("float", "nan") else a == b
+    match comparator:
+        case "=":
+            result = equal
+        case "!=":
+            result = z3.Not(equal)
+        case "<":
+            result = a < b
+        case ">":
+            result = b < a
+        case "<=":
+            result = z3.Or(a < b, equal)
+        case ">=":
+            result = z3.Or(b < a, equal)
+    return z3.And(left.defined, right.defined, result)
+
+
+def value_of(found: Any, kind: Kind) -> Value:
+    """A value of the solver's as one of ours."""
+    match kind:
+        case "int":
+            return int(found.as_long())
+        case "timestamp":
+            return EPOCH + timedelta(microseconds=found.as_long())
+        case "bool":
+            return bool(z3.is_true(found))
+        case "string":
+            return str(found.as_string())
+        case "real":
+            exact = Fraction(found.numerator_as_long(), found.denominator_as_long())
+            return float(exact) if abs(exact) < LARGEST_FLOAT else math.copysign(math.inf, exact)
+        case "float":
+            return _float(found)
+        case "nan":
+            return math.nan
+
+
+def _float(found: Any) -> float:
+    if found.isNaN():
+        return math.nan
+    bits = z3.simplify(z3.fpToIEEEBV(found)).as_long()
+    return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
