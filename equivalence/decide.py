@@ -54,11 +54,11 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
     algebra = Algebra(generators(phi), budget, schema, solver=True)
     automata = words(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
     found = separate(automata, budget.states)
-    if isinstance(found, Separation) and (stream := _stream(found, automata, schema)) is None:
+    if isinstance(found, Separation) and (stream := stream_of(found, automata, schema)) is None:
         found = separate(automata, budget.states, known_events=True)
         if not isinstance(found, Separation):
             raise Unsupported(UNTOLD)
-        stream = _stream(found, automata, schema)
+        stream = stream_of(found, automata, schema)
     elif not isinstance(found, Separation):
         return None
     return stream
@@ -76,18 +76,18 @@ def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Sc
             relation = tuple((tuple(members(x)), tuple(members(y))) for x, y in found)
             certificate = Certificate(claim, show(phi), show(psi), level, schema, relation)
             return Equivalent(certificate) if claim == "equivalent" else Contained(certificate)
-        stream = _stream(found, automata, schema)
+        stream = stream_of(found, automata, schema)
         if shortest := stream is not None:
             return replayed(phi, psi, stream, claim == "contained", level, shortest, budget)
         found = separate(automata, budget.states, claim == "contained", known_events=True)
-        if isinstance(found, Separation) and (stream := _stream(found, automata, schema)) is not None:
+        if isinstance(found, Separation) and (stream := stream_of(found, automata, schema)) is not None:
             return replayed(phi, psi, stream, claim == "contained", level, shortest, budget)
         return Undecided(UNTOLD)
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(error.message)
 
 
-def _stream(found: Separation, automata: Words, schema: Schema | None) -> Stream | None:
+def stream_of(found: Separation, automata: Words, schema: Schema | None) -> Stream | None:
     """The stream of a word, None if it has a type of which no event is known."""
     events = [automata.event(letter) for letter in found.word]
     known = [event for event in events if event is not None]

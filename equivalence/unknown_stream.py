@@ -73,10 +73,10 @@ class UnknownStream:
         return Stream([self._event(model, p) for p in range(length)], self.schema)
 
     def _event(self, model: z3.ModelRef, p: int) -> Event:
-        R = next(R for R in self._numbers if z3.is_true(model.eval(self.type_is(p, R), model_completion=True)))
+        R = next(R for R in self._numbers if z3.is_true(model.evaluate(self.type_is(p, R), model_completion=True)))
         values = {}
         for name in self._attributes:
             symbol = self._value(p, name)
-            if z3.is_true(model.eval(symbol.defined, model_completion=True)):
-                values[name] = value_of(model.eval(symbol.expression, model_completion=True), symbol.kind)
+            if z3.is_true(model.evaluate(symbol.defined, model_completion=True)):
+                values[name] = value_of(model.evaluate(symbol.expression, model_completion=True), symbol.kind)
         return Event(R, values)

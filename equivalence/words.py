@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cerify.automata.algebra.finite import Algebra
+from cerify.automata.algebra.finite import Algebra, Mask
 from cerify.automata.cea.model import CEA, Marks
 from cerify.semantics.events import Event, Value
 
@@ -25,9 +25,11 @@ Letter: TypeAlias = int
 class Words:
     """The disjoint union of two automata: the states of the right one come after those of the left.
 
-    events has an event of each type, None where none is known; steps has for each state where each letter leads.
+    types has each type as a set of the algebra's types, which the automata do not tell apart; events an event of each,
+    None where none is known; steps where each letter leads from each state.
     """
 
+    types: tuple[Mask, ...]
     events: tuple[Event | None, ...]
     marks: tuple[Marks, ...]
     steps: tuple[Mapping[Letter, Subset], ...]
@@ -51,11 +53,12 @@ class Words:
 def words(A: CEA, B: CEA, algebra: Algebra) -> Words:
     """Both automata, over the types of events that they tell apart. Raises BudgetExceeded."""
     masks = {P: algebra.mask(P) for P in dict.fromkeys((*A.predicates, *B.predicates))}
-    types: dict[tuple[bool, ...], list[int]] = {}
+    grouped: dict[tuple[bool, ...], Mask] = {}
     for i in range(len(algebra.atoms)):
-        types.setdefault(tuple(bool(mask >> i & 1) for mask in masks.values()), []).append(i)
-    members_ = [sum(1 << i for i in atoms) for atoms in types.values()]
-    types_of = {P: [t for t, group in enumerate(members_) if group & mask] for P, mask in masks.items()}
+        behaviour = tuple(bool(mask >> i & 1) for mask in masks.values())
+        grouped[behaviour] = grouped.get(behaviour, 0) | 1 << i
+    types = tuple(grouped.values())
+    types_of = {P: [t for t, type_ in enumerate(types) if type_ & mask] for P, mask in masks.items()}
     marks = tuple(dict.fromkeys(t.marks for t in (*A.transitions, *B.transitions)))
     number = {L: m for m, L in enumerate(marks)}
     steps: list[dict[Letter, Subset]] = [{} for _ in range(A.states + B.states)]
@@ -66,7 +69,8 @@ def words(A: CEA, B: CEA, algebra: Algebra) -> Words:
                 letter = type_ * len(marks) + number[t.marks]
                 step[letter] = step.get(letter, 0) | 1 << (t.target + offset)
     return Words(
-        tuple(_simplest(algebra.atoms[i].witness for i in atoms) for atoms in types.values()),
+        types,
+        tuple(_simplest(algebra.atoms[i].witness for i in members(type_)) for type_ in types),
         marks,
         tuple(steps),
         subset(A.initial),

@@ -35,10 +35,11 @@ from cerify.semantics.predicates import (
     Operator,
     Predicate,
     Term,
-    whole,
 )
 
 MAX_DEPTH = 200  # nesting that every recursive function of the toolkit carries within Python's own limit
+
+MAX_DIGITS = 308  # a whole number of more may be beyond a 64-bit float, and takes long to read
 
 COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
@@ -53,14 +54,17 @@ def parser_of(folder: Path) -> Lark:
 def parsed(text: str, parser: Lark, builder: PredicateBuilder) -> Any:
     """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
     with errors_in(text):
+        too_deep = f"the formula is nested more than {MAX_DEPTH} operators deep; write it with fewer inside each other"
         try:
             phi = builder.transform(parser.parse(text))
         except VisitError as error:
+            if isinstance(error.orig_exc, RecursionError):  # a predicate that is much too deep, looked at on the way
+                raise BudgetExceeded(too_deep, Span(0, len(text))) from None
             raise error.orig_exc from None
         except UnexpectedInput as error:
             raise _explained(error, text, parser) from None
         if _depth(phi) > MAX_DEPTH:
-            raise BudgetExceeded(f"the formula is nested more than {MAX_DEPTH} operators deep", Span(0, len(text)))
+            raise BudgetExceeded(too_deep, Span(0, len(text)))
         return phi
 
 
@@ -93,7 +97,9 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
         term, token = children
         pattern = _unquoted(token)
         try:
-            pc.match_substring_regex(pa.scalar(""), whole(pattern))
+            pc.match_substring_regex(
+                pa.scalar(""), pattern
+            )  # on its own: `)(` is one only where it is put in parentheses
         except pa.ArrowInvalid as error:
             reason = str(error).removeprefix("Invalid regular expression: ")
             raise ParseError(f"not a regular expression (RE2 syntax): {reason}", span_of(token)) from None
@@ -147,6 +153,8 @@ def span_of(at: Meta | Token) -> Span:
 def number_of(token: Token) -> int | float:
     """The number that a token writes. Raises ParseError where it is beyond a 64-bit float."""
     if token.isdecimal():
+        if len(token) > MAX_DIGITS:
+            raise ParseError(f"a whole number has at most {MAX_DIGITS} digits", span_of(token))
         return int(token)
     value = float(token)
     if math.isinf(value):

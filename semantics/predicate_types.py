@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal, assert_never
 
 from cerify.semantics.errors import Span
@@ -27,10 +28,11 @@ from cerify.semantics.predicates import (
     kind,
 )
 
-Rule = Literal["unbound", "unsafe", "event_type", "attribute", "kind", "arithmetic", "order", "like"]
+Rule = Literal["unbound", "unused", "unsafe", "event_type", "attribute", "kind", "arithmetic", "order", "like"]
 """What is wrong.
 
 unbound     no event can be bound to the variable where it is used; in core-CEL, none need be
+unused      a variable is bound where nothing asks for it
 unsafe      in core-CEL: a variable that holds one event is defined on both sides of a sequence
 event_type  the schema has no such event type
 attribute   an event type that the variable can hold lacks the attribute
@@ -43,13 +45,37 @@ like        what has to be a string is none
 KINDS = {"int": "number", "float": "number", "string": "string", "bool": "bool", "timestamp": "timestamp"}
 
 
+MENDS: Mapping[Rule, str] = {
+    "unbound": "bind the variable, or name one that is bound",
+    "unused": "leave the variable out, or ask for it in a filter or in PROJECT",
+    "unsafe": "give the variable another name on one of the two sides",
+    "event_type": "name a type of the schema, or add this one to it",
+    "attribute": "name an attribute that the type has, or add this one to the schema",
+    "kind": "compare with a value of the same kind",
+    "arithmetic": "use an attribute that is a number",
+    "order": "use = or !=",
+    "like": "use = or another comparison",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A rule that a query breaks, a sentence about it, and the place in the text where it is known."""
+    """A rule that a query breaks, a sentence about it, the place in the text where it is known, and what mends it."""
 
     rule: Rule
     message: str
     span: Span | None
+    meant: str | None = None  # the name that was probably meant
+
+    @property
+    def mend(self) -> str:
+        """What to do about it."""
+        return MENDS[self.rule] if self.meant is None else f"did you mean {self.meant}? Or {MENDS[self.rule]}"
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """The known name that looks most like this one, if any does."""
+    return next(iter(get_close_matches(name, list(known), 1)), None)
 
 
 def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None) -> Iterator[Problem]:

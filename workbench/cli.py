@@ -23,6 +23,8 @@ COMMANDS = {
     "explain": "Say why something matched, or why it did not.",
     "fuzz": "Test an engine on random cases.",
     "match": "Print the matches of a query over a file of events.",
+    "normalize": "Rewrite a formula to a normal form.",
+    "translate": "Write a query in another language.",
     "verify": "Check a certificate of cerify equiv.",
 }
 

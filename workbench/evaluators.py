@@ -1,24 +1,39 @@
-"""The built-in evaluators by name, and `match`, which runs one of them."""
+"""The languages that are served, their built-in evaluators by name, and `match`, which runs one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import Interpreter, sup
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, named, require_registered
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import IllFormed, errors_in
-from cerify.semantics.events import Event, Match, Stream, bindings_of
+from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.core_cel import denote as core_denote
+from cerify.semantics.core_cel import parse as core_parse
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel import wellformed as core_wellformed
+from cerify.semantics.errors import IllFormed, Unsupported, errors_in
+from cerify.semantics.events import Event, Match, Schema, Stream, bindings_of
 
 Output = Literal["matches", "valuations"]
 Evaluator = Callable[[Formula, Stream, Output, Budget], list[Match]]
+F = TypeVar("F")
 
 
-def denotational(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+def denotational(
+    phi: Formula,
+    S: Stream,
+    output: Output = "matches",
+    budget: Budget = Budget(),
+    predicates: Predicates = NO_PREDICATES,
+) -> list[Match]:
     """All matches at all positions, sorted, straight from the definition. Raises Unsupported, BudgetExceeded."""
-    interpreter = Interpreter(S, budget)
+    interpreter = Interpreter(S, budget, predicates)
     found: set[Match] = set()
     for n in range(len(S)):
         for mu in interpreter.meaning(phi, 0, n):
@@ -41,31 +56,81 @@ def kernel(phi: Formula, S: Stream, output: Output = "matches", budget: Budget =
     return matches(phi, S, output, budget)
 
 
+def core_cel(phi: core.Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+    """All matches of a core-CEL formula, sorted, straight from the definition. Raises Unsupported, BudgetExceeded."""
+    _require_matches(output)
+    return core_denote.matches_of(phi, S, budget)
+
+
+def translated(
+    evaluate: Evaluator, phi: core.Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()
+) -> list[Match]:
+    """As core_cel, by an evaluator of CEL. Raises Unsupported also where no formula of CEL is found."""
+    from cerify.equivalence.translate.to_cel import to_cel
+
+    _require_matches(output)
+    return evaluate(to_cel(phi, budget), S, output, budget)
+
+
+def _require_matches(output: Output) -> None:
+    if output != "matches":
+        raise Unsupported("the answer of a core-CEL query is its complex events; its valuations are not listed")
+
+
 EVALUATORS: Mapping[str, Evaluator] = {"denotational": denotational, "automaton": automaton, "kernel": kernel}
 
 
+@dataclass(frozen=True)
+class Language(Generic[F]):
+    """A language that is served: how its queries are read and checked against a schema, and what evaluates them."""
+
+    parse: Callable[[str], F]
+    require_typed: Callable[[F, Schema], None]
+    evaluators: Mapping[str, Callable[[F, Stream, Output, Budget], list[Match]]]
+
+
+CEL = Language(parse, require_typed, EVALUATORS)
+CORE_CEL = Language(
+    core_parse.parse,
+    core_wellformed.require_typed,
+    {"denotational": core_cel, "automaton": partial(translated, automaton), "kernel": partial(translated, kernel)},
+)
+LANGUAGES: Mapping[str, Language[Any]] = {"cel": CEL, "core-cel": CORE_CEL}
+
+
 def match(
-    query: str | Formula,
+    query: str | Formula | core.Formula,
     events: Stream | Iterable[Event],
     *,
+    language: str = "cel",
     evaluator: str = "automaton",
     output: Output = "matches",
     budget: Budget = Budget(),
+    predicates: Predicates = NO_PREDICATES,
 ) -> list[Match]:
-    """All matches of a CEL query over a stream, sorted by position.
+    """All matches of a query over a stream, sorted by position; language is that of a query given as text.
 
-    With output="valuations" a match also says what each variable holds, and two matches may differ in that alone. If
-    the stream has a schema the query is checked against it first. Raises ParseError, IllFormed, Unsupported,
+    predicates are those of the user's own that a CEL query may name; a query with one is evaluated by the interpreter,
+    since no automaton carries it.
+
+    With output="valuations" a match of CEL also says what each variable holds, and two matches may differ in that
+    alone. If the stream has a schema the query is checked against it first. Raises ParseError, IllFormed, Unsupported,
     BudgetExceeded.
     """
-    from cerify.semantics.cel.wellformed import require_typed
-
+    if language not in LANGUAGES:
+        raise IllFormed(f"there is no language {language!r}; use one of {', '.join(LANGUAGES)}")
     if evaluator not in EVALUATORS:
         raise IllFormed(f"there is no evaluator {evaluator!r}; use one of {', '.join(EVALUATORS)}")
     S = events if isinstance(events, Stream) else Stream(events)
-    text = query if isinstance(query, str) else ""
-    with errors_in(text):
-        phi = parse(query) if isinstance(query, str) else query
+    with errors_in(query if isinstance(query, str) else ""):
+        if isinstance(query, str):
+            spoken = LANGUAGES[language]
+            phi = spoken.parse(query)
+        else:
+            spoken, phi = CORE_CEL if isinstance(query, get_args(core.Formula)) else CEL, query
         if S.schema is not None:
-            require_typed(phi, S.schema)
-        return EVALUATORS[evaluator](phi, S, output, budget)
+            spoken.require_typed(phi, S.schema)
+        if spoken is CEL and named(phi):
+            require_registered(phi, predicates)
+            return denotational(phi, S, output, budget, predicates)
+        return spoken.evaluators[evaluator](phi, S, output, budget)

@@ -83,7 +83,7 @@ class Algebra:
     def predicate(self, mask: Mask) -> Predicate:
         """The events of these types."""
         if (predicate := self._predicates.get(mask)) is None:
-            decision = self._decision(self.everything, mask)
+            decision = self.decision(self.everything, mask)
             predicate = decision if not isinstance(decision, bool) else Anything() if decision else Not(Anything())
             self._predicates[mask] = predicate
             self._masks[predicate] = mask
@@ -98,13 +98,13 @@ class Algebra:
             split = [(chosen, part) for chosen, part in halves if part]
         return [(chosen, self.predicate(part)) for chosen, part in split]
 
-    def _decision(self, among: Mask, wanted: Mask) -> Decision:
-        """A predicate that tells the wanted types from the others among which an event's type is known to be."""
+    def decision(self, among: Mask, wanted: Mask) -> Decision:
+        """What tells the wanted types from the others, of an event whose type is known to be among these."""
         if wanted in (0, among):
             return wanted == among
         cuts = [(P, self._masks[P]) for P in self.generators if self._masks[P] & among not in (0, among)]
         P, mask = min(cuts, key=lambda cut: _undecided(among & cut[1], wanted) + _undecided(among & ~cut[1], wanted))
-        return _choice(P, self._decision(among & mask, wanted & mask), self._decision(among & ~mask, wanted & ~mask))
+        return _choice(P, self.decision(among & mask, wanted & mask), self.decision(among & ~mask, wanted & ~mask))
 
 
 def _undecided(among: Mask, wanted: Mask) -> bool:

@@ -177,7 +177,7 @@ def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Valu
     if answer == z3.sat:
         model = solver.model()
         values = {
-            name: None if kind is None else value_of(model.eval(variables[name], model_completion=True), kind)
+            name: None if kind is None else value_of(model.evaluate(variables[name], model_completion=True), kind)
             for name, kind in shape.items()
         }
         if _right(values, tests):

@@ -3,21 +3,25 @@
 Letters, here and in every module of this package:
     phi  a formula          S  a stream            i, j, k  positions, 0-based, inclusive
     mu   a valuation        C  a complex event     sup(mu)  the positions that mu uses
-Read it beside the figure: each case is one clause. What keeps it from running away is in the two classes at the end.
+Read it beside the figure: each case is one clause. What keeps it from running away is in the class at the end.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from itertools import product
+from itertools import chain, islice, product
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.cel.extent import Extent, extents
+from cerify.semantics.cel.facts import Facts
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, require_registered
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Stream, Valuation, Value
-from cerify.semantics.predicates import compare, holds, kind, mentions, satisfied
+from cerify.semantics.predicates import compare, kind, mentions, satisfied
 
 Valuations: TypeAlias = frozenset[Valuation]
 NONE: Valuations = frozenset()
@@ -34,7 +38,9 @@ def complex_events(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget(
     return frozenset(map(sup, valuations(phi, S, n, budget)))
 
 
-def clause(phi: cel.Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation]:
+def clause(
+    phi: cel.Formula, S: Stream, i: int, j: int, meaning: Meaning, facts: Facts | None = None
+) -> Iterable[Valuation]:
     """The valuations of phi over S from i to j, given the meaning of any formula over any interval of S."""
     match phi:
         case cel.Event(R):
@@ -42,19 +48,19 @@ def clause(phi: cel.Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Ite
         case cel.In(psi, A):
             return (mu - at(mu, A) | bind(A, sup(mu)) for mu in meaning(psi, i, j))
         case cel.Filter(psi, condition):
-            return (mu for mu in meaning(psi, i, j) if satisfies(mu, condition, S))
+            return (mu for mu in meaning(psi, i, j) if satisfies(mu, condition, S, facts))
         case cel.Seq(left, right):
             return sequenced(left, right, i, j, meaning)
         case cel.Plus(psi):
-            return meaning(psi, i, j).union(sequenced(psi, phi, i, j, meaning))
+            return chain(meaning(psi, i, j), sequenced(psi, phi, i, j, meaning))
         case cel.ContiguousSeq(left, right):
             return contiguous(left, right, i, j, meaning)
         case cel.ContiguousPlus(psi):
-            return meaning(psi, i, j).union(contiguous(psi, phi, i, j, meaning))
+            return chain(meaning(psi, i, j), contiguous(psi, phi, i, j, meaning))
         case cel.Project(L, psi):
             return (frozenset((A, p) for A, p in mu if A in L) for mu in meaning(psi, i, j))
         case cel.Start(psi):
-            return (mu for mu in meaning(psi, i, j) if mu and min(sup(mu)) == i)
+            return (mu for mu in meaning(psi, i, j) if mu and first(mu) == i)
         case cel.Or(left, right):
             return meaning(left, i, j) | meaning(right, i, j)
         case cel.And(left, right):
@@ -70,16 +76,19 @@ def clause(phi: cel.Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Ite
             intervals = ((i_, j_) for j_ in range(i, j + 1) for i_ in range(i, j_ + 1))
             return NONE if any(meaning(right, i_, j_) for i_, j_ in intervals) else meaning(left, i, j)
         case cel.Strict(psi):
-            return (mu for mu in meaning(psi, i, j) if not mu or max(sup(mu)) - min(sup(mu)) < len(sup(mu)))
+            return (mu for mu in meaning(psi, i, j) if not mu or last(mu) - first(mu) < len(sup(mu)))
         case cel.Next(psi):
             mus = meaning(psi, i, j)
-            return (mu for mu in mus if all(next_at_most(sup(other), sup(mu)) for other in mus))
+            Cs = set(map(sup, mus))
+            return (mu for mu in mus if all(next_at_most(other, sup(mu)) for other in Cs))
         case cel.Last(psi):
             mus = meaning(psi, i, j)
-            return (mu for mu in mus if all(last_at_most(sup(other), sup(mu)) for other in mus))
+            Cs = set(map(sup, mus))
+            return (mu for mu in mus if all(last_at_most(other, sup(mu)) for other in Cs))
         case cel.Max(psi):
             mus = meaning(psi, i, j)
-            return (mu for mu in mus if not any(sup(mu) < sup(other) for other in mus))
+            Cs = set(map(sup, mus))
+            return (mu for mu in mus if not any(map(sup(mu).__lt__, Cs)))
         case cel.Within(psi, window):
             return (mu for mu in meaning(psi, i, j) if spans_at_most(window, sup(mu), S))
         case cel.PartitionBy(psi, a):
@@ -99,11 +108,11 @@ def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Me
 def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
     """left : right: as sequencing, where left's last event is at k and right's first at k + 1."""
     for k in range(i, j):
-        starts = [mu2 for mu2 in meaning(right, k + 1, j) if mu2 and min(sup(mu2)) == k + 1]
-        for mu1 in meaning(left, i, k) if starts else NONE:
-            if mu1 and max(sup(mu1)) == k:
-                for mu2 in starts:
-                    yield mu1 | mu2
+        ending = [mu1 for mu1 in meaning(left, i, k) if mu1 and last(mu1) == k]
+        starting = [mu2 for mu2 in meaning(right, k + 1, j) if mu2 and first(mu2) == k + 1] if ending else []
+        for mu1 in ending:
+            for mu2 in starting:
+                yield mu1 | mu2
 
 
 def interleavings(i: int, j: int) -> Iterator[tuple[int, int, int, int]]:
@@ -114,11 +123,12 @@ def interleavings(i: int, j: int) -> Iterator[tuple[int, int, int, int]]:
                 yield i1, j1, i2, j2
 
 
-def satisfies(mu: Valuation, condition: cel.Condition, S: Stream) -> bool:
+def satisfies(mu: Valuation, condition: cel.Condition, S: Stream, facts: Facts | None = None) -> bool:
     """Whether the events that mu binds are in the condition's predicate (section 4, with its sugar)."""
+    facts = facts or Facts(S)
     match condition:
         case cel.Every(A, predicate):
-            return all(holds(predicate, S[p]) for _, p in at(mu, A))
+            return all(facts.holds(predicate, p) for _, p in at(mu, A))
         case cel.Correlated(predicate):
             ranges = ([S[p] for _, p in at(mu, m.variable)] for m in mentions(predicate))
             for events in product(*ranges):
@@ -127,11 +137,11 @@ def satisfies(mu: Valuation, condition: cel.Condition, S: Stream) -> bool:
                     return False
             return True
         case cel.Conjunction(left, right):
-            return satisfies(mu, left, S) and satisfies(mu, right, S)
+            return satisfies(mu, left, S, facts) and satisfies(mu, right, S, facts)
         case cel.Disjunction(left, right):
-            return satisfies(mu, left, S) or satisfies(mu, right, S)
-        case cel.Named(name, _):
-            raise Unsupported(f"the predicate {name} is not registered", condition.span)
+            return satisfies(mu, left, S, facts) or satisfies(mu, right, S, facts)
+        case cel.Named(_, variables):
+            return facts.in_relation(condition, tuple(sup(at(mu, A)) for A in variables))
         case _:
             assert_never(condition)
 
@@ -170,17 +180,27 @@ def agree(a: str, C: ComplexEvent, S: Stream) -> bool:
 
 def bind(A: str, C: Iterable[int]) -> Valuation:
     """The valuation that maps A to C, and every other variable to nothing."""
-    return frozenset((A, p) for p in C)
+    return frozenset([(A, p) for p in C])
 
 
 def at(mu: Valuation, A: str | None) -> Valuation:
     """The pairs of mu that bind A."""
-    return frozenset(pair for pair in mu if pair[0] == A)
+    return frozenset([pair for pair in mu if pair[0] == A])
 
 
 def sup(mu: Valuation) -> ComplexEvent:
     """The support of mu: all positions that it uses."""
-    return frozenset(p for _, p in mu)
+    return frozenset([p for _, p in mu])
+
+
+def first(mu: Valuation) -> int:
+    """min(sup(mu)), where mu binds something."""
+    return min([p for _, p in mu])
+
+
+def last(mu: Valuation) -> int:
+    """max(sup(mu)), where mu binds something."""
+    return max([p for _, p in mu])
 
 
 def next_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
@@ -194,36 +214,83 @@ def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
 
 
 Meaning: TypeAlias = Callable[[cel.Formula, int, int], Valuations]
+COUNTED_TOGETHER = 100  # valuations made between two looks at the budget
 
 
 class Interpreter:
-    """The meaning of formulas over one stream; remembers what it has computed, and keeps to a budget."""
+    """The meaning of formulas over one stream; remembers what it has computed, and keeps to a budget.
 
-    def __init__(self, S: Stream, budget: Budget = Budget()) -> None:
+    It follows a clause only where that can give something new: not where the formula has no valuation (extent.py), and
+    not where it has those of a longer interval that use no event before i. The clauses know nothing of this.
+    """
+
+    def __init__(self, S: Stream, budget: Budget = Budget(), predicates: Predicates = NO_PREDICATES) -> None:
         self.S = S
         self.budget = budget
+        self.facts = Facts(S, predicates)
         self._made = 0
+        self._followed = 0
+        self._deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
         self._known: dict[tuple[int, int, int], Valuations] = {}
-        self._kept: dict[int, cel.Formula] = {}  # formulas are known by identity, so they must stay alive
+        self._earliest: dict[tuple[int, int], int] = {}  # by formula and j: the least i whose clause was followed
+        self._extents: dict[int, Extent] = {}
+        self._kept: list[cel.Formula] = []  # formulas are known by identity, so they must stay alive
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """The valuations of phi over the stream from i to j. Raises BudgetExceeded, Unsupported."""
-        key = (id(phi), i, j)
-        if (known := self._known.get(key)) is None:
-            self._kept[id(phi)] = phi
-            try:
-                known = frozenset(self._counted(clause(phi, self.S, i, j, self.meaning)))
-            except RecursionError:
-                raise BudgetExceeded("the stream is too long for a formula nested this deeply", phi.span) from None
-            self._known[key] = known
+        """The valuations of phi over the stream from i to j. Raises BudgetExceeded, IllFormed, Unsupported."""
+        known = self._known.get((id(phi), i, j))
+        if known is None:
+            known = self._known[id(phi), i, j] = self._found(phi, i, j)
         return known
 
-    def _counted(self, mus: Iterable[Valuation]) -> Iterator[Valuation]:
-        for mu in mus:
-            self._made += 1
-            if self._made > self.budget.valuations:
-                raise BudgetExceeded(
-                    f"more than {self.budget.valuations} valuations; the interpreter follows the definition and "
-                    "keeps them all, so give it a shorter stream or a larger budget"
-                )
-            yield mu
+    def _found(self, phi: cel.Formula, i: int, j: int) -> Valuations:
+        extent = self._extents.get(id(phi)) or self._extent(phi)
+        if self.S[j].type not in extent.last:
+            return NONE
+        if self._earliest.get((id(phi), j), i) < i:
+            return self._inherited(phi, i, j)
+        try:
+            found = self._collected(clause(phi, self.S, i, j, self.meaning, self.facts))
+        except RecursionError:
+            raise BudgetExceeded("the stream is too long for a formula nested this deeply", phi.span) from None
+        if extent.inherits:
+            self._earliest[id(phi), j] = i
+        return found
+
+    def _inherited(self, phi: cel.Formula, i: int, j: int) -> Valuations:
+        """Those of the next longer interval that is known, without those that use an event before i."""
+        h = i - 1
+        while (longer := self._known.get((id(phi), h, j))) is None:
+            h -= 1
+        return frozenset([mu for mu in longer if first(mu) >= i]) if longer else NONE
+
+    def _extent(self, phi: cel.Formula) -> Extent:
+        """The extent of a formula that was not asked about before; its predicates have to be registered."""
+        require_registered(phi, self.facts.predicates)
+        self._kept.append(phi)
+        self._extents |= extents(phi)
+        return self._extents[id(phi)]
+
+    def _collected(self, mus: Iterable[Valuation]) -> Valuations:
+        """The valuations, as long as the budget lasts."""
+        self._followed += 1
+        found: set[Valuation] = set()
+        pending = iter(mus)
+        while made := list(islice(pending, COUNTED_TOGETHER)):
+            self._made += len(made)
+            self._check()
+            found.update(made)
+        self._check()
+        return frozenset(found) if found else NONE
+
+    def _check(self) -> None:
+        if self._made > self.budget.valuations:
+            limit = f"{self.budget.valuations} valuations"
+        elif self._deadline is not None and time.monotonic() > self._deadline:
+            limit = f"{self.budget.seconds} seconds"
+        else:
+            return
+        raise BudgetExceeded(
+            f"more than {limit}; the interpreter follows the definition and keeps all it makes, so give it a shorter "
+            f"stream or a larger budget (so far {self._made} valuations, over {self._followed} intervals of formulas)"
+        )

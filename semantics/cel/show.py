@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicate_text import show_predicate
 from cerify.semantics.predicates import Comparison, InRange, Like, OneOf, about, mentions
@@ -13,8 +14,9 @@ FILTERED, COMBINED, SEQUENCED, POSTFIX = range(4)
 
 
 def show(phi: cel.Formula) -> str:
-    """The text of a formula, with no more parentheses than needed."""
-    return _show(phi, FILTERED)
+    """The text of a formula, with no more parentheses than needed. Raises BudgetExceeded where it is too deep."""
+    with depth_limited(phi.span):
+        return _show(phi, FILTERED)
 
 
 def _show(phi: cel.Formula, level: int) -> str:

@@ -13,19 +13,20 @@ from typing import Literal, TypeAlias, assert_never
 
 from cerify.semantics.errors import Span
 from cerify.semantics.predicates import Predicate
+from cerify.semantics.trees import Tree
 
 Unit = Literal["second", "minute", "hour", "day"]
 
 
-@dataclass(frozen=True)
-class _Node:
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False)
+class _Node(Tree):
+    span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
 
 
 # --- filter conditions ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Every(_Node):
     """A[p]: every event of A satisfies p, the second-order extension of a tuple predicate (Definition 4.1)."""
 
@@ -33,14 +34,14 @@ class Every(_Node):
     predicate: Predicate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Correlated(_Node):
     """A predicate across events: each mention A.x ranges over the events of A on its own (section 4, sugar)."""
 
     predicate: Predicate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Named(_Node):
     """name(A, B): a CEL predicate over sets of events that the user has registered."""
 
@@ -48,7 +49,7 @@ class Named(_Node):
     variables: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Conjunction(_Node):
     """Both conditions; phi FILTER (c AND d) is (phi FILTER c) FILTER d."""
 
@@ -56,7 +57,7 @@ class Conjunction(_Node):
     right: Condition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Disjunction(_Node):
     """Either condition; phi FILTER (c OR d) is (phi FILTER c) OR (phi FILTER d)."""
 
@@ -70,14 +71,14 @@ Condition: TypeAlias = Atom | Conjunction | Disjunction
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Event(_Node):
     """R: one event of type R, bound to the variable R."""
 
     type: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class In(_Node):
     """phi IN A: A is bound to all that phi matched."""
 
@@ -85,7 +86,7 @@ class In(_Node):
     variable: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Filter(_Node):
     """phi FILTER condition."""
 
@@ -93,7 +94,7 @@ class Filter(_Node):
     condition: Condition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Seq(_Node):
     """phi ; phi: non-contiguous sequencing."""
 
@@ -101,14 +102,14 @@ class Seq(_Node):
     right: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plus(_Node):
     """phi+: non-contiguous iteration."""
 
     phi: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContiguousSeq(_Node):
     """phi : phi: contiguous sequencing."""
 
@@ -116,14 +117,14 @@ class ContiguousSeq(_Node):
     right: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContiguousPlus(_Node):
     """phi:+: contiguous iteration."""
 
     phi: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Project(_Node):
     """PROJECT[L](phi): only the variables of L are kept."""
 
@@ -131,14 +132,14 @@ class Project(_Node):
     phi: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Start(_Node):
     """START(phi): the match begins where the interval does."""
 
     phi: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Or(_Node):
     """phi OR phi: disjunction."""
 
@@ -146,7 +147,7 @@ class Or(_Node):
     right: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class And(_Node):
     """phi AND phi: conjunction, the same valuation on both sides."""
 
@@ -154,7 +155,7 @@ class And(_Node):
     right: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class All(_Node):
     """phi ALL phi: interleaved conjunction."""
 
@@ -162,7 +163,7 @@ class All(_Node):
     right: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Unless(_Node):
     """phi UNLESS phi: guarded negation."""
 
@@ -170,28 +171,28 @@ class Unless(_Node):
     right: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Strict(_Node):
     """STRICT(phi): only valuations whose support is an interval (section 7.1)."""
 
     phi: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Next(_Node):
     """NXT(phi): only valuations whose support is the greatest in the order next (section 7.1)."""
 
     phi: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Last(_Node):
     """LAST(phi): only valuations whose support is the greatest in the order last (section 7.1)."""
 
     phi: Formula
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Max(_Node):
     """MAX(phi): only valuations whose support is maximal under inclusion (section 7.1)."""
 
@@ -224,7 +225,7 @@ class AttributeWindow:
 Window: TypeAlias = EventWindow | TimeWindow | AttributeWindow
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Within(_Node):
     """phi WITHIN window: sugar for the filter Q of section 4."""
 
@@ -232,7 +233,7 @@ class Within(_Node):
     window: Window
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PartitionBy(_Node):
     """phi PARTITION BY [a]: every event of a match agrees on the attribute."""
 
@@ -288,14 +289,15 @@ def subformulas(phi: Formula) -> Iterator[Formula]:
 
 def atoms(condition: Condition) -> Iterator[Atom]:
     """The atoms of a condition, left to right."""
-    match condition:
-        case Conjunction(left, right) | Disjunction(left, right):
-            yield from atoms(left)
-            yield from atoms(right)
-        case Every() | Correlated() | Named():
-            yield condition
-        case _:
-            assert_never(condition)
+    pending = [condition]
+    while pending:
+        match node := pending.pop():
+            case Conjunction(left, right) | Disjunction(left, right):
+                pending += [right, left]
+            case Every() | Correlated() | Named():
+                yield node
+            case _:
+                assert_never(node)
 
 
 def size(phi: Formula) -> int:

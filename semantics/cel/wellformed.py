@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias, assert_never
 
+from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.unused import unused
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, Schema
-from cerify.semantics.predicate_types import Problem, kind_problems, number_problems
+from cerify.semantics.predicate_types import Problem, kind_problems, meant, number_problems
 from cerify.semantics.predicates import Attribute, mentions
 
 Types: TypeAlias = Mapping[str, frozenset[str]]
@@ -32,15 +34,16 @@ def is_unary(phi: cel.Formula) -> bool:
 
 
 def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
-    """All that is wrong with the formula; its type errors only if there is a schema."""
+    """All that is wrong with the formula; its type errors only if there is a schema. Raises BudgetExceeded."""
     found: list[Problem] = []
-    _types(phi, schema, found)
-    return found
+    with depth_limited(phi.span):
+        _types(phi, schema, found)
+    return [*found, *unused(phi)]
 
 
 def type_errors(phi: cel.Formula, schema: Schema) -> list[Problem]:
-    """The type errors of the formula under the schema; a variable that nothing binds is none."""
-    return [problem for problem in problems(phi, schema) if problem.rule != "unbound"]
+    """The type errors of the formula under the schema; a variable that nothing binds, or nothing uses, is none."""
+    return [problem for problem in problems(phi, schema) if problem.rule not in ("unbound", "unused")]
 
 
 def require_typed(phi: cel.Formula, schema: Schema) -> None:
@@ -55,7 +58,14 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
         case cel.Event(R):
             if schema is not None and R not in schema.types:
                 known = ", ".join(schema.types) or "none"
-                found.append(Problem("event_type", f"unknown event type {R}; the schema has {known}", phi.span))
+                found.append(
+                    Problem(
+                        "event_type",
+                        f"unknown event type {R}; the schema has {known}",
+                        phi.span,
+                        meant(R, schema.types),
+                    )
+                )
             return {R: frozenset({R})}
         case cel.In(psi, A):
             types = _types(psi, schema, found)
@@ -105,7 +115,7 @@ def _all(types: Types) -> frozenset[str]:
 def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iterator[Problem]:
     bound = ", ".join(sorted(types)) or "no variable"
     for A in sorted(variables - types.keys()):
-        yield Problem("unbound", f"nothing here binds {A}; bound are {bound}", span)
+        yield Problem("unbound", f"nothing here binds {A}; bound are {bound}", span, meant(A, types))
 
 
 def _in_atom(atom: cel.Atom, types: Types, schema: Schema | None) -> Iterator[Problem]:
@@ -136,4 +146,5 @@ def _lacking(
         if attribute.name not in schema.types[R]:
             known = ", ".join(schema.types[R]) or "none"
             held_by = "" if holder == R else f", which {holder} may hold,"
-            yield Problem("attribute", f"{R}{held_by} has no attribute {attribute.name!r}; it has {known}", span)
+            message = f"{R}{held_by} has no attribute {attribute.name!r}; it has {known}"
+            yield Problem("attribute", message, span, meant(attribute.name, schema.types[R]))

@@ -11,6 +11,7 @@ What keeps it from running away is in the class at the end.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
@@ -181,6 +182,7 @@ class Interpreter:
         self.S = S
         self.budget = budget
         self._counted = 0
+        self._deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
         self._meanings: dict[tuple[int, int], Pairs] = {}
         self._selections: dict[int, Selection] = {}
         self._kept: dict[int, core.Formula] = {}  # formulas are known by identity, so they must stay alive
@@ -223,7 +225,13 @@ class Interpreter:
     def _count(self, more: int) -> None:
         self._counted += more
         if self._counted > self.budget.valuations:
-            raise BudgetExceeded(
-                f"more than {self.budget.valuations} valuations; the interpreter follows the definition and "
-                "looks at them all, so give it a shorter stream or a larger budget"
-            )
+            limit = f"{self.budget.valuations} valuations"
+        elif self._deadline is not None and time.monotonic() > self._deadline:
+            limit = f"{self.budget.seconds} seconds"
+        else:
+            return
+        raise BudgetExceeded(
+            f"more than {limit}; the interpreter follows the definition and looks at all valuations, so give it a "
+            f"shorter stream or a larger budget (so far {self._counted} valuations, over {len(self._meanings)} "
+            "positions of formulas)"
+        )

@@ -9,6 +9,8 @@ import click
 
 from cerify.semantics.cel.fragment import beyond_star
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.registered import named
+from cerify.semantics.cel.syntax import Named
 from cerify.semantics.cel.wellformed import is_unary, problems
 from cerify.semantics.errors import underline
 from cerify.semantics.events import Schema
@@ -29,32 +31,42 @@ def command(query: str, language: str, schema_text: str | None, as_json: bool) -
     Exit status: 0 if there is no problem, 1 if there is one, 2 if QUERY is no formula.
     """
     schema = None if schema_text is None else read_schema(schema_text)
-    fragment, summary, found = _core_cel(query, schema) if language == "core-cel" else _cel(query, schema)
+    fragment, summary, found, predicates = _core_cel(query, schema) if language == "core-cel" else _cel(query, schema)
     if as_json:
-        listed = [{"rule": p.rule, "message": p.message, "span": p.span and [p.span.start, p.span.end]} for p in found]
-        answer = {"language": language, "fragment": fragment, "satisfiable": None, "problems": listed}
+        listed = [
+            {"rule": p.rule, "message": p.message, "mend": p.mend, "span": p.span and [p.span.start, p.span.end]}
+            for p in found
+        ]
+        answer: dict[str, Any] = {"language": language, "fragment": fragment, "satisfiable": None, "problems": listed}
+        if predicates:
+            answer["predicates"] = [{"name": atom.name, "variables": list(atom.variables)} for atom in predicates]
         click.echo(json.dumps(answer, ensure_ascii=False))
         return 1 if found else 0
     click.echo(summary)
+    if predicates:
+        listed_ = ", ".join(f"{atom.name}({', '.join(atom.variables)})" for atom in predicates)
+        click.echo(f"needs registered predicates: {listed_}")
     for problem in found:
         click.echo(f"\n{click.style(problem.rule, fg='red', bold=True)}: {problem.message}")
         if problem.span is not None:
             click.echo(underline(query, problem.span))
+        click.echo(f"to mend it: {problem.mend}")
     if not found:
         click.echo("no problems" if schema_text else "no problems; give a schema to have its types checked too")
     return 1 if found else 0
 
 
-Checked = tuple[dict[str, Any], str, list[Problem]]
-"""What a check tells of a formula: its fragment as JSON and in words, and its problems."""
+Checked = tuple[dict[str, Any], str, list[Problem], list[Named]]
+"""What a check tells of a formula: its fragment as JSON and in words, its problems, and the predicates it names."""
 
 
 def _cel(query: str, schema: Schema | None) -> Checked:
     phi = parse(query)
+    predicates = list(dict.fromkeys(named(phi)))
     unary, beyond = is_unary(phi), sorted(beyond_star(phi))
     written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
     summary = f"{written}, {'unary' if unary else 'not unary: it compares events with each other'}"
-    return {"unary": unary, "star": not beyond, "beyond_star": beyond}, summary, problems(phi, schema)
+    return {"unary": unary, "star": not beyond, "beyond_star": beyond}, summary, problems(phi, schema), predicates
 
 
 def _core_cel(query: str, schema: Schema | None) -> Checked:
@@ -69,4 +81,4 @@ def _core_cel(query: str, schema: Schema | None) -> Checked:
         "lp_normal": core.is_lp_normal(phi),
     }
     said = (name.replace("_", "-") if yes else f"not {name.replace('_', '-')}" for name, yes in fragment.items())
-    return fragment, f"core-CEL: {', '.join(said)}", core.problems(phi, schema)
+    return fragment, f"core-CEL: {', '.join(said)}", core.problems(phi, schema), []

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
 import cerify
 from cerify import protocol
-from cerify.evaluators import EVALUATORS, Evaluator
+from cerify.evaluators import EVALUATORS, LANGUAGES, Evaluator, Output
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
+from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
 
-LANGUAGES = ("cel",)
 FIGURE_3 = ("event", "in", "filter", "seq", "plus", "cseq", "cplus", "project", "start", "or", "and", "all", "unless")
 STRATEGIES = ("strict", "nxt", "last", "max")
 FEATURES = {
@@ -30,26 +29,31 @@ FEATURES = {
 @click.option("--evaluator", type=click.Choice(sorted(EVALUATORS)), default="automaton", show_default=True)
 def command(evaluator: str) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
-    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, LANGUAGES, FEATURES[evaluator])
-    serve(info, EVALUATORS[evaluator])
+    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, list(LANGUAGES), FEATURES[evaluator])
+    serve(info, EVALUATORS[evaluator], {name: known.evaluators[evaluator] for name, known in LANGUAGES.items()})
 
 
-def serve(info: protocol.EngineInfo, evaluate: Evaluator) -> None:
-    """Answer the messages on standard input until one says stop, or it ends.
+Served = Mapping[str, Callable[[Any, Stream, Output, Budget], list[Match]]]
+"""The evaluator of each language that is served."""
+
+
+def serve(info: protocol.EngineInfo, evaluate: Evaluator, others: Served | None = None) -> None:
+    """Answer the messages on standard input until one says stop, or it ends: CEL by evaluate, the others by others.
 
     A query that uses what the evaluator does not carry is answered with "skipped", since the engine does not claim the
     feature; every other failure is answered with an error. A line that is no message gets an error without an id.
     """
+    served = {**(others or {}), "cel": evaluate}
     for text in sys.stdin.buffer:
         if text.strip():
-            answer = answered(text, info, evaluate)
+            answer = answered(text, info, served)
             if answer is None:
                 return
             sys.stdout.write(protocol.line(answer) + "\n")
             sys.stdout.flush()
 
 
-def answered(text: bytes, info: protocol.EngineInfo, evaluate: Evaluator) -> dict[str, Any] | None:
+def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str, Any] | None:
     """The answer to one line; None to stop."""
     id_ = None
     try:
@@ -63,7 +67,7 @@ def answered(text: bytes, info: protocol.EngineInfo, evaluate: Evaluator) -> dic
                 return None
             case "run":
                 id_ = message.get("id") if isinstance(message.get("id"), str) else None
-                return {"id": id_} | run(protocol.read(text, "run"), evaluate)
+                return {"id": id_} | run(protocol.read(text, "run"), served)
             case _:
                 raise InputError(f"a message is an object whose cmd is start, run or stop, not {command_!r}")
     except CerifyError as error:
@@ -72,19 +76,21 @@ def answered(text: bytes, info: protocol.EngineInfo, evaluate: Evaluator) -> dic
         return {"id": id_, "error": {"code": "internal", "message": f"{type(error).__name__}: {error}"}}
 
 
-def run(message: dict[str, Any], evaluate: Evaluator) -> dict[str, Any]:
+def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
     """The answer to a run message, without its id."""
-    if message["language"] not in LANGUAGES:
-        return {"skipped": f"the language {message['language']} is not served"}
+    name = message["language"]
+    if name not in served:
+        return {"skipped": f"the language {name} is not served"}
+    language = LANGUAGES[name]
     query = message["query"]
     with errors_in(query):
         try:
-            phi = parse(query)
+            phi = language.parse(query)
             schema = schema_of_json(message["schema"]) if message.get("schema") is not None else None
             if schema is not None:
-                require_typed(phi, schema)
+                language.require_typed(phi, schema)
             S = stream_of_json(message["events"], schema, "events")
-            found = evaluate(phi, S, message.get("output", "matches"), Budget())
+            found = served[name](phi, S, message.get("output", "matches"), Budget())
         except Unsupported as error:
             return {"skipped": error.message}
     return {"matches": [protocol.json_of_match(match) for match in found]}

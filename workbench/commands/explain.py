@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from cerify.explain.explanation import Derived, Explanation, as_json, explain, explain_stream
+from cerify.explain.explanation import (
+    Derived,
+    Explanation,
+    Output,
+    Step,
+    as_json,
+    explain,
+    explain_stream,
+    steps,
+    steps_as_json,
+)
+from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.events import TYPE, ComplexEvent, Stream
+from cerify.semantics.events import TYPE, ComplexEvent, Stream, Valuation
 from cerify.semantics.readers import Format, read, read_schema
 
 
@@ -24,6 +36,19 @@ from cerify.semantics.readers import Format, read, read_schema
 @click.argument("file")
 @click.option(
     "--match", "match_text", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
+)
+@click.option(
+    "--valuation",
+    "valuation_text",
+    metavar="JSON",
+    help='Explain one valuation of a match: what each variable binds, as {"T": [1], "H": [8]}.',
+)
+@click.option(
+    "--output",
+    type=click.Choice(get_args(Output)),
+    default="matches",
+    show_default=True,
+    help="Without --match: explain each match, or each valuation of each.",
 )
 @click.option("--at", type=int, metavar="N", help="Where it is reported.  [default: the last of POSITIONS]")
 @click.option(
@@ -44,6 +69,8 @@ def command(
     query: str,
     file: str,
     match_text: str | None,
+    valuation_text: str | None,
+    output: Output,
     at: int | None,
     derivations: int,
     limit: int,
@@ -56,10 +83,10 @@ def command(
 ) -> int:
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
-    Without --match, explain the matches of the stream in their order. FILE is CSV, JSON Lines, Parquet or Arrow IPC;
-    - is standard input. Positions count from 0.
+    With --valuation, why its variables bind what they bind. Without either, explain the matches of the stream in their
+    order. FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count from 0.
 
-    Exit status: 0 if it is a match, 1 if it is not (without --match: if there is none), 2 on an error.
+    Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
     phi = parse(query)
     schema = None if schema_text is None else read_schema(schema_text)
@@ -69,14 +96,14 @@ def command(
         S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
         if at is not None:
             _require_on(S, at, "--at")
-        if match_text is None:
-            return _stream(phi, S, at, limit, as_json_, html_file)
-        events = positions(match_text, S)
+        if match_text is None and valuation_text is None:
+            return _stream(phi, S, at, limit, output, as_json_, html_file)
+        mu = None if valuation_text is None else valuation(valuation_text, S)
+        events = positions(match_text, S) if match_text is not None else sup(mu or frozenset())
         if at is None and not events:
             raise InputError("the match of no event needs --at: it has no last event to be reported at")
-        return _one(
-            phi, S, explain(phi, S, events, max(events) if at is None else at, count=derivations), as_json_, html_file
-        )
+        n = max(events) if at is None else at
+        return _one(phi, S, explain(phi, S, events, n, valuation=mu, count=derivations), as_json_, html_file)
 
 
 def positions(text: str, S: Stream) -> ComplexEvent:
@@ -92,6 +119,23 @@ def positions(text: str, S: Stream) -> ComplexEvent:
     if places != sorted(set(places)):
         raise InputError(f"--match takes each position once, going up: {','.join(map(str, sorted(set(places))))}")
     return frozenset(places)
+
+
+def valuation(text: str, S: Stream) -> Valuation:
+    """The valuation that --valuation writes. Raises InputError."""
+    try:
+        read_ = json.loads(text)
+    except (ValueError, RecursionError):
+        read_ = None
+    wrong = '--valuation takes a JSON object of variables and the positions that each binds, as in {"T": [1], "H": [8]}'
+    if not isinstance(read_, dict):
+        raise InputError(wrong)
+    for places in read_.values():
+        if not isinstance(places, list) or any(type(p) is not int for p in places):
+            raise InputError(wrong)
+        for p in places:
+            _require_on(S, p, "--valuation")
+    return frozenset((A, p) for A, places in read_.items() for p in places)
 
 
 def _require_on(S: Stream, position: int, option: str) -> None:
@@ -112,14 +156,18 @@ def _one(phi: Formula, S: Stream, explanation: Explanation, as_json_: bool, html
     return 0 if isinstance(explanation, Derived) else 1
 
 
-def _stream(phi: Formula, S: Stream, at: int | None, limit: int, as_json_: bool, html_file: Path | None) -> int:
+def _stream(
+    phi: Formula, S: Stream, at: int | None, limit: int, output: Output, as_json_: bool, html_file: Path | None
+) -> int:
     first, last = (0, len(S) - 1) if at is None else (at, at)
-    found = list(islice(explain_stream(phi, S, first, last), limit + 1))
+    found = list(islice(explain_stream(phi, S, first, last, output=output), limit + 1))
+    more = len(found) > limit  # then what comes after the last one that is shown is not known
+    walked = steps(found[:limit], first, found[limit - 1].at if more else last)
     if html_file is not None:
-        _write(html_file, phi, S, found[:limit], len(found) > limit)
+        _write(html_file, phi, S, found[:limit], more, walked)
     if as_json_:
         matches = [as_json(explanation, phi) for explanation in found[:limit]]
-        _print_json({"query": show(phi), "matches": matches, "more": len(found) > limit})
+        _print_json({"query": show(phi), "steps": steps_as_json(walked), "matches": matches, "more": more})
     else:
         from cerify.explain.text import print_stream
 
@@ -127,11 +175,11 @@ def _stream(phi: Formula, S: Stream, at: int | None, limit: int, as_json_: bool,
     return 0 if found else 1
 
 
-def _write(path: Path, phi: Formula, S: Stream, found: list[Any], more: bool) -> None:
+def _write(path: Path, phi: Formula, S: Stream, found: list[Any], more: bool, walked: Sequence[Step] = ()) -> None:
     from cerify.explain.html import render
 
     try:
-        path.write_text(render(phi, S, found, more), encoding="utf-8")
+        path.write_text(render(phi, S, found, more, walked), encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 import click
 from rich.console import Console
 
 from cerify import protocol
+from cerify.commands.fuzz_languages import FUZZED
 from cerify.commands.progress import progress_bar
 from cerify.conformance.engine_evaluator import EngineEvaluator
 from cerify.conformance.engines import NAMES, command_of
-from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
 from cerify.conformance.words import difference, shown
-from cerify.equivalence.differential import Answer, Disagreement, Evaluator, Outcome, Output, Plan, Summary, campaign
-from cerify.equivalence.generate import PROFILES
-from cerify.evaluators import automaton, denotational, kernel
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.show import show
+from cerify.equivalence.differential import Answer, Disagreement, Outcome, Output, Plan, Summary, campaign
+from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema
 
-BUILT_IN: Mapping[str, Evaluator] = {
-    "automaton": partial(automaton, budget=Budget()),
-    "kernel": partial(kernel, budget=Budget()),
-}
-ORACLE = partial(denotational, budget=Budget(valuations=1_000_000))
+Show = Callable[[Formula], str]
 RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
 TRIES = 400  # questions to an engine for each disagreement
 
@@ -44,7 +36,8 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 
 
 @click.command("fuzz")
-@click.option("--evaluator", type=click.Choice(list(BUILT_IN)), help="A built-in evaluator.")
+@click.option("--language", type=click.Choice(list(FUZZED)), default="cel", show_default=True)
+@click.option("--evaluator", type=click.Choice(list(FUZZED["cel"].built_in)), help="A built-in evaluator.")
 @click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
 @click.option("--cases", type=click.IntRange(min=1), default=1000, show_default=True, help="How many cases.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same cases.")
@@ -56,10 +49,10 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 )
 @click.option(
     "--profile",
-    type=click.Choice(list(PROFILES)),
+    type=click.Choice(list(dict.fromkeys(name for known in FUZZED.values() for name in known.profiles))),
     default="core",
     show_default=True,
-    help="What the formulas are made of.",
+    help="What the formulas are made of; each language has its own.",
 )
 @click.option(
     "--output", type=click.Choice(list(OUTPUTS)), default="matches", show_default=True, help="What has to agree."
@@ -81,6 +74,7 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 )
 @click.argument("command_line", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 def command(
+    language: str,
     evaluator: str | None,
     engine: str | None,
     cases: int,
@@ -106,8 +100,13 @@ def command(
         raise click.UsageError("give the engine's command after --, or --engine NAME, or --evaluator NAME")
     if processes is not None and evaluator is None:
         raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
-    made_of, outputs = PROFILES[profile], OUTPUTS[output]
-    plan = Plan(ORACLE, ORACLE, made_of, cases, seed, nodes, events, outputs)
+    fuzzed = FUZZED[language]
+    if profile not in fuzzed.profiles:
+        raise click.UsageError(f"{language} has the profiles {', '.join(fuzzed.profiles)}")
+    if language == "core-cel" and output != "matches":
+        raise click.UsageError("the answer of a core-CEL query is its complex events: --output matches")
+    made_of, outputs = fuzzed.profiles[profile], OUTPUTS[output]
+    plan = fuzzed.plan(fuzzed.oracle, fuzzed.oracle, made_of, cases, seed, nodes, events, outputs)
     with progress_bar() as bar:
         task = bar.add_task("starting", total=cases)
 
@@ -119,27 +118,27 @@ def command(
             name = evaluator
             workers = processes or min(os.cpu_count() or 1, -(-cases // 500))
             try:
-                summary = campaign(replace(plan, right=BUILT_IN[evaluator]), workers, stop_after, progress)
+                summary = campaign(replace(plan, right=fuzzed.built_in[evaluator]), workers, stop_after, progress)
             except BrokenProcessPool:
                 raise InternalError("a process of the campaign died; was there enough memory?") from None
         else:
             argv = command_of(engine) if engine is not None else command_line
             limits = Limits(run_seconds=time_limit, memory=memory * 2**20, restarts=RESTARTS)
-            with Engine(argv, limits) as started:
+            with fuzzed.engine(argv, limits) as started:
                 name = f"{started.info.name} {started.info.version}"
                 right = EngineEvaluator(started)
                 summary = campaign(replace(plan, right=right, tries=TRIES), 1, stop_after, progress)
-    (_print_json if as_json else _print)(name, plan, profile, summary)
+    (_print_json if as_json else _print)(name, plan, profile, summary, fuzzed.show)
     return 0 if summary.agreed and not summary.disagreements and summary.ended is None else 1
 
 
 # --- for a program ----------------------------------------------------------------------------------------------------
 
 
-def _print_json(name: str, plan: Plan, profile: str, summary: Summary) -> None:
+def _print_json(name: str, plan: Plan, profile: str, summary: Summary, show: Show) -> None:
     click.echo(protocol.line({"summary": _summary(name, plan, profile, summary)}))
     for disagreement in summary.disagreements:
-        click.echo(protocol.line(_disagreement(disagreement)))
+        click.echo(protocol.line(_disagreement(disagreement, show)))
 
 
 def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str, Any]:
@@ -159,7 +158,7 @@ def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str,
     }
 
 
-def _disagreement(d: Disagreement) -> dict[str, Any]:
+def _disagreement(d: Disagreement, show: Show) -> dict[str, Any]:
     return {
         "case": d.index,
         "output": d.output,
@@ -187,14 +186,14 @@ KINDS: Mapping[Outcome, str] = {
 }
 
 
-def _print(name: str, plan: Plan, profile: str, summary: Summary) -> None:
+def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show) -> None:
     console = Console(highlight=False, markup=False)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {profile}, seed {plan.seed}", style="bold")
     for kind, words in KINDS.items():
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
     for d, indices in _together(summary.disagreements):
-        _print_disagreement(console, d, indices)
+        _print_disagreement(console, d, indices, show)
     if summary.disagreements:
         console.print()
     if summary.ended is not None:
@@ -212,7 +211,7 @@ def _together(disagreements: Sequence[Disagreement]) -> list[tuple[Disagreement,
     return list(groups.values())
 
 
-def _print_disagreement(console: Console, d: Disagreement, indices: Sequence[int]) -> None:
+def _print_disagreement(console: Console, d: Disagreement, indices: Sequence[int], show: Show) -> None:
     console.print()
     if isinstance(d.left, frozenset) and isinstance(d.right, frozenset):
         console.print(difference(set(d.left), set(d.right)), style="bold")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -15,6 +16,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import TYPE, Event, Match, Schema, Stream, show_time
 from cerify.semantics.readers import Format, read, read_schema
@@ -62,9 +64,9 @@ def command(
 
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """
-    if language == "core-cel" and (evaluator == "automaton" or valuations):
-        raise click.UsageError("core-CEL is evaluated by its definition, to complex events")
-    prepared = _core_cel(query) if language == "core-cel" else _cel(query, evaluator, valuations)
+    if language == "core-cel" and valuations:
+        raise click.UsageError("the answer of a core-CEL query is its complex events; its valuations are not listed")
+    prepared = _core_cel(query, evaluator) if language == "core-cel" else _cel(query, evaluator, valuations)
     schema = None if schema_text is None else read_schema(schema_text)
     with errors_in(query):
         if schema is not None:
@@ -89,12 +91,32 @@ def _cel(query: str, evaluator: str | None, valuations: bool) -> _Prepared:
     return _Prepared(partial(require_typed, phi), lambda S: _matches(phi, S, evaluator, valuations))
 
 
-def _core_cel(query: str) -> _Prepared:
+def _core_cel(query: str, evaluator: str | None) -> _Prepared:
     from cerify.semantics.core_cel import denote, wellformed
     from cerify.semantics.core_cel.parse import parse as parse_core_cel
 
     phi = parse_core_cel(query)
-    return _Prepared(partial(wellformed.require_typed, phi), lambda S: iter(denote.matches_of(phi, S)))
+    by_definition = evaluator != "automaton"
+    found = partial(denote.matches_of, phi) if by_definition else partial(_translated, phi)
+    return _Prepared(partial(wellformed.require_typed, phi), lambda S: iter(found(S)))
+
+
+def _translated(phi: core.Formula, S: Stream) -> Iterator[Match]:
+    """The matches of a core-CEL formula, as those of a CEL formula by its automaton."""
+    from cerify.equivalence.translate.to_cel import to_cel
+
+    with _pointing_to_denotational():
+        psi = to_cel(phi)
+    yield from _matches(psi, S, "automaton", valuations=False)
+
+
+@contextmanager
+def _pointing_to_denotational() -> Iterator[None]:
+    """What is unsupported inside can be evaluated by the definition."""
+    try:
+        yield
+    except Unsupported as error:
+        raise Unsupported(f"{error.message}; try --evaluator denotational", error.span) from None
 
 
 def _matches(phi: Formula, S: Stream, evaluator: str | None, valuations: bool) -> Iterator[Match]:
@@ -108,10 +130,8 @@ def _matches(phi: Formula, S: Stream, evaluator: str | None, valuations: bool) -
     from cerify.automata.cea.compile import compile_cel
     from cerify.automata.evaluate.streaming import evaluate
 
-    try:
+    with _pointing_to_denotational():
         automaton = compile_cel(phi)
-    except Unsupported as error:
-        raise Unsupported(f"{error.message}; try --evaluator denotational", error.span) from None
     yield from evaluate(automaton, S, output)
 
 

@@ -9,7 +9,7 @@ from typing import assert_never
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import at, sup
 from cerify.semantics.cel.show import show_condition
-from cerify.semantics.events import TIME, Event, Stream, Valuation, Value
+from cerify.semantics.events import TIME, Event, Stream, Valuation, Value, bindings_of
 from cerify.semantics.predicate_text import show_value
 from cerify.semantics.predicates import Attribute, holds, mentions, satisfied
 
@@ -98,6 +98,11 @@ def positions(mu: Valuation, A: str | None) -> list[int]:
 def braces(places: Iterable[int]) -> str:
     """A complex event as the papers write it."""
     return "{" + ", ".join(map(str, sorted(places))) + "}"
+
+
+def bindings_text(mu: Valuation) -> str:
+    """A valuation as text: each variable with the positions it binds."""
+    return ", ".join(f"{A} -> {braces(places)}" for A, places in bindings_of(mu)) or "binds nothing"
 
 
 def listed(texts: Iterable[str]) -> str:

@@ -2,88 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from cerify.explain.derivation import Node, derivations, nodes, ordered, supports
+from cerify.explain.evidence import bindings_text
 from cerify.explain.oracle import ANY, Oracle
-from cerify.explain.rejection import Reason, Rejection, oracle_for, reject
+from cerify.explain.rejection import Reason, Rejection, oracle_for, reject, reject_binding
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import ComplexEvent, Stream, Valuation, bindings_of
 
 Json: TypeAlias = dict[str, Any]
+Output = Literal["matches", "valuations"]
 
 
 @dataclass(frozen=True)
 class Derived:
-    """The set is a match at position at: its derivations, as many as were asked for; more tells if there are others."""
+    """The set is a match at position at: its derivations, as many as were asked for; more tells if there are others.
+
+    With a valuation they are the derivations of that one alone.
+    """
 
     events: ComplexEvent
     at: int
     derivations: tuple[Node, ...]
     more: bool
+    valuation: Valuation | None = None
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """The set is no match at position at: why, and what comes near."""
+    """The set is no match at position at, or none with the valuation: why, and what comes near."""
 
     events: ComplexEvent
     at: int
     rejection: Rejection
+    valuation: Valuation | None = None
 
 
 Explanation: TypeAlias = Derived | Rejected
 
 
 def explain(
-    phi: cel.Formula, S: Stream, events: ComplexEvent, at: int, *, valuation: Valuation | None = None, count: int = 1
+    phi: cel.Formula,
+    S: Stream,
+    events: ComplexEvent,
+    at: int,
+    *,
+    valuation: Valuation | None = None,
+    count: int = 1,
+    predicates: Predicates = NO_PREDICATES,
 ) -> Explanation:
     """Why the positions are a complex event of phi at a position of S, or why they are not.
 
-    With a valuation, the derivations are those of it alone, and it has to be one that phi gives. Raises InputError,
+    With a valuation, whose positions these have to be, the question is about it alone. Raises InputError,
     BudgetExceeded, Unsupported.
     """
+    if valuation is not None and sup(valuation) != events:
+        raise InputError(f"the valuation binds the positions {_set(sup(valuation))}, the match has {_set(events)}")
     if not 0 <= at < len(S):
         raise InputError(f"position {at} is not on the stream, which has {_extent(S)}")
     if beyond := sorted(p for p in events if not 0 <= p < len(S)):
         raise InputError(f"position {beyond[0]} is not on the stream, which has {_extent(S)}")
     S = S.part(0, max(events | {at}) + 1)  # what a formula means at a position depends on no later event
-    oracle = oracle_for(phi, events, S)
+    oracle = oracle_for(phi, events, S, predicates)
     mus = ordered(mu for mu in oracle.meaning(phi, 0, at) if sup(mu) == events)
-    if valuation is not None and valuation not in mus:
-        raise InputError(f"the formula does not give this valuation at {at}")
     if not mus:
-        return Rejected(events, at, reject(phi, events, at, S))
-    return _derived(phi, events, at, mus if valuation is None else [valuation], oracle, count)
+        return Rejected(events, at, reject(phi, events, at, S, predicates), valuation)
+    if valuation is None:
+        return _derived(phi, events, at, mus, oracle, count)
+    if valuation not in mus:
+        return Rejected(events, at, reject_binding(phi, valuation, mus, at), valuation)
+    return replace(_derived(phi, events, at, [valuation], oracle, count), valuation=valuation)
 
 
-def explain_stream(phi: cel.Formula, S: Stream, first: int = 0, last: int | None = None) -> Iterator[Derived]:
+def explain_stream(
+    phi: cel.Formula,
+    S: Stream,
+    first: int = 0,
+    last: int | None = None,
+    *,
+    output: Output = "matches",
+    predicates: Predicates = NO_PREDICATES,
+) -> Iterator[Derived]:
     """Every match at the positions from first to last (both inclusive), by position; each is found when asked for.
 
-    Raises BudgetExceeded, Unsupported.
+    With output="valuations" every valuation of each. Raises BudgetExceeded, Unsupported.
     """
     last = len(S) - 1 if last is None else last
-    oracle = Oracle(S.part(0, last + 1))
+    oracle = Oracle(S.part(0, last + 1), predicates=predicates)
     for n in range(first, last + 1):
         for C in supports(phi, 0, n, oracle):
-            yield _derived(phi, C, n, ordered(mu for mu in oracle.meaning(phi, 0, n) if sup(mu) == C), oracle, 1)
+            mus = ordered(mu for mu in oracle.meaning(phi, 0, n) if sup(mu) == C)
+            if output == "matches":
+                yield _derived(phi, C, n, mus, oracle, 1)
+            else:
+                yield from (replace(_derived(phi, C, n, [mu], oracle, 1), valuation=mu) for mu in mus)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One position of a stream that is explained, and the matches there, each once."""
+
+    at: int
+    matches: tuple[ComplexEvent, ...]
+
+
+def steps(found: Sequence[Derived], first: int, last: int) -> list[Step]:
+    """The positions from first to last, one by one, with the matches that were found there."""
+    return [Step(n, tuple(dict.fromkeys(one.events for one in found if one.at == n))) for n in range(first, last + 1)]
+
+
+def steps_as_json(walked: Iterable[Step]) -> list[Json]:
+    """Steps as JSON."""
+    return [{"at": step.at, "matches": [sorted(C) for C in step.matches]} for step in walked]
 
 
 def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
     """An explanation as one JSON object; intervals are [i, j], both inclusive."""
     head: Json = {"query": show(phi), "events": sorted(explanation.events), "at": explanation.at}
+    if explanation.valuation is not None:
+        head["valuation"] = _bindings(explanation.valuation)
     match explanation:
-        case Derived(_, _, found, more):
+        case Derived(derivations=found, more=more):
             return {**head, "match": True, "derivations": [_node(node) for node in found], "more": more}
         case Rejected(events, _, rejection):
             return {
                 **head,
+                **({"nearest_valuations": list(map(_bindings, rejection.bindings))} if rejection.bindings else {}),
                 "match": False,
                 "reasons": [_reason(reason) for reason in rejection.reasons],
                 "relaxed": relaxed_text(rejection),
@@ -111,11 +163,9 @@ def relaxed_text(rejection: Rejection) -> str | None:
 
 def summary(explanation: Explanation) -> str:
     """What became of the set, in one sentence."""
-    match explanation:
-        case Derived(events, at, _, _):
-            return f"{_set(events)} is a match at {at}"
-        case Rejected(events, at, _):
-            return f"{_set(events)} is not a match at {at}"
+    C, mu = explanation.events, explanation.valuation
+    what = _set(C) if mu is None else f"{_set(C)} with {bindings_text(mu)}"
+    return f"{what} is {'a' if isinstance(explanation, Derived) else 'not a'} match at {explanation.at}"
 
 
 def changes(near: ComplexEvent, asked: ComplexEvent) -> str:

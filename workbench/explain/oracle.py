@@ -5,6 +5,7 @@ from __future__ import annotations
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, Valuations
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Event, Stream
 
@@ -21,8 +22,10 @@ class Oracle(Interpreter):
     So an explanation ends on a long stream even if little matches there.
     """
 
-    def __init__(self, S: Stream, budget: Budget = ENOUGH, steps: int = STEPS) -> None:
-        super().__init__(S, budget)
+    def __init__(
+        self, S: Stream, budget: Budget = ENOUGH, steps: int = STEPS, predicates: Predicates = NO_PREDICATES
+    ) -> None:
+        super().__init__(S, budget, predicates)
         self._left = steps
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:

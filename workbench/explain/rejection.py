@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 
+from cerify.explain.binding import misbound
+from cerify.explain.counts import miscounted
 from cerify.explain.derivation import Node, derivations, nodes, ordered, supports
 from cerify.explain.evidence import braces
 from cerify.explain.oracle import Oracle, alone, is_hidden, is_local
@@ -18,6 +20,7 @@ from cerify.explain.violation import violation
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
 
@@ -48,20 +51,22 @@ class Reason:
 class Rejection:
     """Why the set is no match at n.
 
-    reasons: all have to go before it is one; empty if no relaxation of the formula has the set as a match.
-    relaxed: the derivation of the set by the formula without them. nearest: the matches at n that differ in the
-    fewest positions; None if those could not all be found. gave_up: the search for reasons ran out of budget.
+    reasons: all have to go before it is one; empty if none was found.
+    relaxed: the derivation of the set by the formula without them, where there is one. nearest: the matches at n that
+    differ in the fewest positions; None if those could not all be found. gave_up: the search for reasons ran out of
+    budget. bindings: where the set is a match and a valuation of it was asked about, the valuations nearest to that.
     """
 
     reasons: tuple[Reason, ...]
     relaxed: Node | None
     nearest: tuple[ComplexEvent, ...] | None
     gave_up: bool = False
+    bindings: tuple[Valuation, ...] = ()
 
 
-def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream) -> Rejection:
+def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates = NO_PREDICATES) -> Rejection:
     """Why C is not among the complex events of phi at n; it must not be one. Raises Unsupported, BudgetExceeded."""
-    nearest = _nearest(phi, C, n, S)
+    nearest = _nearest(phi, C, n, Oracle(S, predicates=predicates))
     last = max(C, default=n)
 
     def position(message: str) -> Reason:
@@ -70,23 +75,34 @@ def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream) -> Rejection:
     if last > n:
         late = position(f"event {last} comes after position {n}, at which the match would be reported")
         return Rejection((late,), None, nearest)
-    if last < n and is_match(phi, C, last, oracle_for(phi, C, S)):
+    if last < n and is_match(phi, C, last, oracle_for(phi, C, S, predicates)):
         early = position(f"{braces(C)} is a match at {last}, where its last event is; it is not one at {n}")
         return Rejection((early,), None, nearest)
     gave_up = False
     for at in dict.fromkeys((n, last)):
-        search = _Search(phi, C, at, S)
+        search = _Search(phi, C, at, S, predicates)
         if found := search.smallest():
             reasons, relaxed = found
             moved = position(f"a match of {braces(C)} would be reported at {at}, where its last event is, not at {n}")
             return Rejection(reasons if at == n else (moved, *reasons), relaxed, nearest)
         gave_up |= search.gave_up
+    if found_count := miscounted(phi, C):
+        place, clause, message = found_count
+        return Rejection((Reason(clause, message, place, 0, n),), None, nearest)
     return Rejection((), None, nearest, gave_up)
 
 
-def oracle_for(phi: cel.Formula, C: ComplexEvent, S: Stream) -> Oracle:
+def reject_binding(phi: cel.Formula, mu: Valuation, known: Sequence[Valuation], n: int) -> Rejection:
+    """Why mu is not among the valuations of phi at n; known are those with the same positions, one or more."""
+    distance = min(len(mu ^ nu) for nu in known)
+    nearest = tuple(nu for nu in known if len(mu ^ nu) == distance)[:NEAREST]
+    reasons = (Reason(clause, why, place, 0, n) for place, clause, why in misbound(phi, mu, nearest[0]))
+    return Rejection(tuple(reasons), None, (sup(mu),), bindings=nearest)
+
+
+def oracle_for(phi: cel.Formula, C: ComplexEvent, S: Stream, predicates: Predicates = NO_PREDICATES) -> Oracle:
     """An oracle that can tell whether C is a complex event of phi over S."""
-    return Oracle(alone(S, C) if is_local(phi) else S)
+    return Oracle(alone(S, C) if is_local(phi) else S, predicates=predicates)
 
 
 def is_match(phi: cel.Formula, C: ComplexEvent, n: int, oracle: Oracle) -> bool:
@@ -94,9 +110,9 @@ def is_match(phi: cel.Formula, C: ComplexEvent, n: int, oracle: Oracle) -> bool:
     return any(sup(mu) == C for mu in oracle.meaning(phi, 0, n))
 
 
-def _nearest(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream) -> tuple[ComplexEvent, ...] | None:
+def _nearest(phi: cel.Formula, C: ComplexEvent, n: int, oracle: Oracle) -> tuple[ComplexEvent, ...] | None:
     try:
-        candidates = supports(phi, 0, n, Oracle(S))
+        candidates = supports(phi, 0, n, oracle)
     except BudgetExceeded:
         return None
     distance = min((len(C ^ other) for other in candidates), default=0)
@@ -106,21 +122,22 @@ def _nearest(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream) -> tuple[Comp
 class _Search:
     """Looks for the smallest relaxation of which C is a match."""
 
-    def __init__(self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream) -> None:
-        self.phi, self.C, self.n, self.S = phi, C, n, S
+    def __init__(self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates) -> None:
+        self.phi, self.C, self.n, self.S, self.predicates = phi, C, n, S, predicates
         self.types = {S[p].type for p in C}
         self.gave_up = False
         self._renew()
 
     def _renew(self) -> None:
-        self.alone = Oracle(alone(self.S, self.C), SEARCH, SEARCH_STEPS)
-        self.whole = Oracle(self.S, SEARCH, SEARCH_STEPS)
+        self.alone = Oracle(alone(self.S, self.C), SEARCH, SEARCH_STEPS, self.predicates)
+        self.whole = Oracle(self.S, SEARCH, SEARCH_STEPS, self.predicates)
 
     def smallest(self) -> tuple[tuple[Reason, ...], Node] | None:
         """The reasons of the smallest relaxation found, and the derivation by it; None if there is none."""
         everything = list(points(self.phi))
         early = [point for point in everything if point.kind not in LATE]
-        for more in ([], *([point for point in everything if point.kind == kind] for kind in LATE)):
+        late = [[point for point in everything if point.kind == kind] for kind in LATE]
+        for more in ([], *late, list(chain(*late))):
             try:
                 if found := self._within(early + more):
                     return found

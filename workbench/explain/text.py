@@ -9,11 +9,11 @@ from rich.text import Text
 from rich.tree import Tree
 
 from cerify.explain.derivation import Node
-from cerify.explain.evidence import braces, row
+from cerify.explain.evidence import bindings_text, braces, row
 from cerify.explain.explanation import Derived, Explanation, Rejected, changes, relaxed_text, summary
 from cerify.explain.rejection import Rejection
 from cerify.semantics.cel.show import show
-from cerify.semantics.events import Stream, Valuation, bindings_of
+from cerify.semantics.events import Stream
 
 
 def print_explanation(explanation: Explanation, S: Stream, console: Console) -> None:
@@ -23,13 +23,13 @@ def print_explanation(explanation: Explanation, S: Stream, console: Console) -> 
     for p in sorted(explanation.events):
         console.print(Text(f"  {p}  {row(S[p])}", style="dim"))
     match explanation:
-        case Derived(_, _, found, more):
+        case Derived(derivations=found, more=more):
             for root in found:
                 console.print()
                 console.print(_tree(root))
             if more:
                 console.print(Text("\nThere are more derivations: --derivations N shows N of them.", style="dim"))
-        case Rejected(_, at, rejection):
+        case Rejected(at=at, rejection=rejection):
             _print_rejection(rejection, explanation, at, console)
 
 
@@ -49,11 +49,6 @@ def print_stream(found: Iterable[Derived], S: Stream, limit: int, console: Conso
     _print_idle(done, last, console)
 
 
-def bindings_text(mu: Valuation) -> str:
-    """A valuation as text: each variable with the positions it binds."""
-    return ", ".join(f"{A} -> {braces(places)}" for A, places in bindings_of(mu)) or "binds nothing"
-
-
 def clause_text(node: Node) -> str:
     """The clause of a derivation's step with its citation and what it was applied with."""
     return f"{node.citation}, {node.clause}" + (f": {node.detail}" if node.detail else "")
@@ -64,7 +59,7 @@ def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
     if rejection.gave_up:
         yield "The search for the reason took too long and was given up. Ask about a shorter stream."
     elif not rejection.reasons:
-        yield "With looser filters, strategies, order or types the formula still does not match exactly these events."
+        yield "With looser filters, strategies, order and types the formula still does not match exactly these events."
     if rejection.nearest is None:
         yield f"The matches at {at} could not all be found, so the nearest are not known. Ask about a shorter stream."
     elif not rejection.nearest:
@@ -84,7 +79,11 @@ def _print_rejection(rejection: Rejection, explanation: Rejected, at: int, conso
         console.print(tree)
     if text := relaxed_text(rejection):
         console.print(Text.assemble("\nIt is a match of ", (text, "cyan")))
-    if rejection.nearest:
+    if rejection.bindings:
+        console.print(Text(f"\n{braces(explanation.events)} is a match at {at} with", style="bold"))
+        for mu in rejection.bindings:
+            console.print(Text(f"  {bindings_text(mu)}", style="green"))
+    elif rejection.nearest:
         console.print(Text(f"\nnearest matches at {at}", style="bold"))
         for C in rejection.nearest:
             console.print(Text(f"  {braces(C)}: {changes(C, explanation.events)}"))

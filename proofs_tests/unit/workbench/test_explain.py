@@ -11,15 +11,28 @@ from rich.console import Console
 
 from cerify import cli
 from cerify.equivalence import generate
+from cerify.equivalence.generate import PROFILES, case
+from cerify.explain.counts import miscounted
 from cerify.explain.derivation import Node, derivations, nodes
-from cerify.explain.explanation import Derived, Rejected, as_json, changes, explain, explain_stream, relaxed_text
+from cerify.explain.explanation import (
+    Derived,
+    Rejected,
+    as_json,
+    changes,
+    explain,
+    explain_stream,
+    relaxed_text,
+    steps,
+    summary,
+)
 from cerify.explain.html import render
 from cerify.explain.oracle import Oracle
 from cerify.explain.text import print_explanation
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, sup
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.cel.show import show
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Stream
 from proofs_tests.support import EXAMPLES, FIGURE_1, stream
 from proofs_tests.unit.workbench.test_html import HOSTILE, Outline
@@ -142,8 +155,8 @@ def test_a_valuation_picks_among_those_of_one_match() -> None:
         answer = ask(query, {0, 1}, 1, S, valuation=mu, count=5)
         assert isinstance(answer, Derived)
         assert {node.valuation for node in answer.derivations} == {mu}
-    with pytest.raises(InputError, match="does not give this valuation"):
-        ask(query, {0, 1}, 1, S, valuation=frozenset({("R", 0), ("R", 1)}))
+    with pytest.raises(InputError, match=r"binds the positions \{1\}, the match has \{0, 1\}"):
+        ask(query, {0, 1}, 1, S, valuation=frozenset({("R", 1)}))
 
 
 # --- rejections -------------------------------------------------------------------------------------------------------
@@ -229,11 +242,104 @@ def test_the_nearest_matches_differ_in_the_fewest_positions() -> None:
     assert changes(frozenset({1, 8}), frozenset({1, 2, 8})) == "without 2"
 
 
-def test_a_set_that_no_relaxation_admits_has_no_reason() -> None:
-    """Three events for a sequence of two, and two for one of three: no clause rejects them one by one."""
-    assert reasons(PHI_1, {1, 2, 8}, 8) == []
-    assert reasons(EXAMPLES["phi3"][0], {4, 6}, 7) == []
-    assert reasons("T ; T", {1}, 1) == []  # one event twice is not two in another order
+@pytest.mark.parametrize(
+    ("query", "positions", "clause", "says"),
+    [
+        (PHI_1, {1, 2, 8}, "sequencing", "too many events: T ; H takes 2, not 3"),
+        ("T ; T", {1}, "sequencing", "too few events: T ; T takes 2, not 1"),
+        ("H IN X ; T+ ; H IN Y", {6, 7}, "sequencing", "too few events: H IN X ; T+ ; H IN Y takes 3 or more, not 2"),
+        ("(T ; T)+ FILTER T.tmp > 50", {1, 4, 5}, "iteration", "(T ; T)+ takes 2, 4 and so on, not 3"),
+        ("T OR T ; T ; H", {1, 4}, "disjunction", "T OR T ; T ; H takes 1 or 3, not 2"),
+        ("T", {1, 4}, "event type", "too many events: T takes 1, not 2"),
+        ("T ALL H", {1, 2, 4}, "interleaved conjunction", "too many events: T ALL H takes 1 or 2, not 3"),
+        ("PROJECT[T](T ; H)", {1, 2, 4}, "projection", "too many events: PROJECT[T](T ; H) takes 0, 1 or 2, not 3"),
+        ("PROJECT[T](T+ ; H) ; H ; H", {8}, "sequencing", "too few events"),
+    ],
+)
+def test_a_number_of_events_that_no_match_has(query: str, positions: set[int], clause: str, says: str) -> None:
+    """No relaxation helps: the clause that decides how many events there are is named."""
+    answer = ask(query, positions, max(positions))
+    assert isinstance(answer, Rejected)
+    [reason] = answer.rejection.reasons
+    assert reason.clause == clause
+    assert says in reason.message
+    assert not answer.rejection.gave_up
+
+
+def test_the_numbers_of_events_are_those_that_matches_have() -> None:
+    """Every match of random formulas has a number of events that its formula allows."""
+    rng = Random(5)
+    for _ in range(200):
+        phi, S = case(rng, PROFILES["everything"], nodes=7, events=6)
+        oracle = Interpreter(S)
+        for n in range(len(S)):
+            for mu in oracle.meaning(phi, 0, n):
+                assert miscounted(phi, sup(mu)) is None, show(phi)
+
+
+def test_a_projection_and_a_type_may_be_in_the_way_together() -> None:
+    assert reasons("PROJECT[T](T ; C)", {1, 2}, 2) == [
+        "PROJECT keeps T only, which drops {2}",
+        "there is no event of type C at 2: event 2 is of type H",
+    ]
+
+
+def test_a_valuation_that_binds_wrongly_is_held_against_the_nearest() -> None:
+    S = stream("A B C")
+    wrong = {("A", 0), ("B", 1), ("C", 2), ("X", 0)}
+    answer = ask("(A ; B) IN X ; C", {0, 1, 2}, 2, S, valuation=frozenset(wrong))
+    assert isinstance(answer, Rejected)
+    [reason] = answer.rejection.reasons
+    assert (reason.clause, reason.message) == ("variable binding", "(A ; B) IN X binds X to {0, 1}, not to {0}")
+    assert answer.rejection.bindings == (frozenset(wrong | {("X", 1)}),)
+    said = as_json(answer, parse("(A ; B) IN X ; C"))
+    assert said["match"] is False
+    assert said["valuation"] == {"A": [0], "B": [1], "C": [2], "X": [0]}
+    assert said["nearest_valuations"] == [{"A": [0], "B": [1], "C": [2], "X": [0, 1]}]
+    assert summary(answer) == "{0, 1, 2} with A -> {0}, B -> {1}, C -> {2}, X -> {0} is not a match at 2"
+
+
+@pytest.mark.parametrize(
+    ("query", "mu", "clause", "message"),
+    [
+        ("A ; B", {("A", 0), ("A", 1), ("B", 1)}, "event type", "A binds A to {0}, not to {0, 1}"),
+        ("A ; B", {("A", 0), ("B", 1), ("Z", 1)}, "variable binding", "nothing in the formula binds Z"),
+        (
+            "PROJECT[A](A IN X ; B)",
+            {("A", 0), ("X", 0)},
+            "projection",
+            "PROJECT keeps A only, so X binds nothing, not {0}",
+        ),
+    ],
+)
+def test_what_binds_otherwise_is_named(query: str, mu: set[tuple[str, int]], clause: str, message: str) -> None:
+    answer = ask(query, {p for _, p in mu}, 1, stream("A B"), valuation=frozenset(mu))
+    assert isinstance(answer, Rejected)
+    assert [(reason.clause, reason.message) for reason in answer.rejection.reasons] == [(clause, message)]
+
+
+def test_registered_predicates_take_part() -> None:
+    S, predicates = stream("A A B", x=[1, 2, 2]), {"same": lambda left, right: left[0].get("x") == right[0].get("x")}
+    query = "A ; B FILTER same(A, B)"
+    yes = ask(query, {1, 2}, 2, S, predicates=predicates)
+    assert isinstance(yes, Derived)
+    assert yes.derivations[0].evidence == ("same(A, B): A binds {1}, B binds {2}",)
+    no = ask(query, {0, 2}, 2, S, predicates=predicates)
+    assert isinstance(no, Rejected)
+    assert [reason.message for reason in no.rejection.reasons] == ["same(A, B) is false: A binds {0}, B binds {2}"]
+    assert no.rejection.nearest == (frozenset({1, 2}),)
+    [found] = explain_stream(parse(query), S, predicates=predicates)
+    assert found.events == {1, 2}
+    with pytest.raises(Unsupported, match="same is not registered"):
+        ask(query, {1, 2}, 2, S)
+
+
+def test_of_a_stream_every_valuation_is_explained() -> None:
+    S, phi = stream("R R"), parse("(R IN A ; R) OR (R ; R IN A)")
+    assert len(list(explain_stream(phi, S))) == 1
+    found = list(explain_stream(phi, S, output="valuations"))
+    assert [sorted(p for A, p in answer.valuation or () if A == "A") for answer in found] == [[0], [1]]
+    assert all(answer.derivations[0].valuation == answer.valuation for answer in found)
 
 
 def test_what_is_not_in_the_way_stays_in_the_formula() -> None:
@@ -287,7 +393,7 @@ def test_too_long_a_stream_ends_in_an_error_that_says_so() -> None:
     with pytest.raises(BudgetExceeded, match="shorter stream"):
         ask("MAX(A+)", {5, 7, 39}, 39, S)
     with pytest.raises(BudgetExceeded, match="shorter stream"):
-        Oracle(S, steps=100).meaning(parse("A ; A ; B"), 0, 39)
+        Oracle(S, steps=100).meaning(parse("A ; A ; A"), 0, 39)
 
 
 def test_a_rejection_without_its_nearest_matches_still_has_its_reason() -> None:
@@ -322,6 +428,14 @@ def test_of_a_long_stream_only_what_is_near_is_drawn() -> None:
     page = render(parse("PROJECT[X](A IN X ; A ; A)"), S, [ask("PROJECT[X](A IN X ; A ; A)", {5}, 30, S)])
     assert [page.count(f">{p}</text>") for p in (4, 5, 6, 29, 30, 31)] == [1] * 6
     assert page.count('<rect class="event"') == 6
+
+
+def test_on_a_long_stream_what_matches_nothing_is_told_together() -> None:
+    S, phi = stream(" ".join(["A"] * 20 + ["B"] + ["A"] * 20)), parse("B")
+    found = list(explain_stream(phi, S))
+    page = render(phi, S, found, walked=steps(found, 0, len(S) - 1))
+    assert page.count('class="idle"') == 2
+    assert "0 to 19 <code>20 events</code>: no match" in page
 
 
 def test_text_has_no_colour_codes_where_there_is_no_terminal() -> None:
@@ -405,7 +519,60 @@ def test_bad_positions_get_one_clear_message(run, options: tuple[str, ...], mess
 def test_the_page_is_written(run, tmp_path: Path) -> None:
     assert run(PHI_1, "--html", str(tmp_path / "page.html"))[0] == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 4  # the stream, and each of three matches
+    assert page.count("<li") >= 9
+    assert '<a href="#h2">{1, 8}</a>, <a href="#h3">{5, 8}</a>' in page
+    assert page.count(": no match</li>") == 7
+
+
+def test_a_stream_in_json_is_walked_position_by_position(run) -> None:
+    answer = json.loads(run(PHI_1, "--json")[1])
+    assert [step["at"] for step in answer["steps"]] == list(range(9))
+    assert {step["at"]: step["matches"] for step in answer["steps"] if step["matches"]} == {
+        2: [[1, 2]],
+        8: [[1, 8], [5, 8]],
+    }
+    cut = json.loads(run(PHI_1, "--json", "--limit", "1")[1])
+    assert cut["more"] is True
+    assert [step["at"] for step in cut["steps"]] == [0, 1, 2]  # of what comes later nothing is known
+
+
+def test_one_valuation_is_explained_on_the_command_line(run, tmp_path: Path) -> None:
+    query = "(T IN A ; H) OR (T ; H IN A)"
+    status, out, _ = run(query, "--valuation", '{"T": [1], "H": [2], "A": [2]}')
+    assert status == 0
+    assert out.splitlines()[0] == "{1, 2} with A -> {2}, H -> {2}, T -> {1} is a match at 2"
+    status, out, _ = run(query, "--valuation", '{"T": [1], "H": [2]}', "--html", str(tmp_path / "page.html"))
+    assert status == 1
+    assert "variable binding: T IN A or H IN A binds A to {1}, not to {}" in out
+    assert "{1, 2} is a match at 2 with\n  A -> {1}, H -> {2}, T -> {1}\n  A -> {2}, H -> {2}, T -> {1}" in out
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "It is a match with" in page
+    assert page.count("<svg") == 1
+
+
+def test_every_valuation_of_a_stream_on_the_command_line(run) -> None:
+    answer = json.loads(run("(T IN A ; H) OR (T ; H IN A)", "--output", "valuations", "--at", "2", "--json")[1])
+    assert [one["valuation"]["A"] for one in answer["matches"]] == [[1], [2]]
+    assert answer["steps"] == [{"at": 2, "matches": [[1, 2]]}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("T=1", "--valuation takes a JSON object"),
+        ("[1]", "--valuation takes a JSON object"),
+        ('{"T": 1}', "--valuation takes a JSON object"),
+        ('{"T": [true]}', "--valuation takes a JSON object"),
+        ('{"T": [99]}', "--valuation: position 99 is not on the stream"),
+        ("[" * 100_000, "--valuation takes a JSON object"),
+        ("{}", "needs --at"),
+    ],
+)
+def test_a_bad_valuation_gets_one_clear_message(run, text: str, message: str) -> None:
+    status, out, err = run(PHI_1, "--valuation", text)
+    assert (status, out) == (2, "")
+    assert message in err
 
 
 # --- windows and partitions -------------------------------------------------------------------------------------------

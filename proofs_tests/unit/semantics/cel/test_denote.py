@@ -1,13 +1,19 @@
 """The meaning of CEL against the paper's own figures and against what each clause says in words."""
 
+import time
 from datetime import UTC, datetime
+from random import Random
 
 import pytest
 
+from cerify.equivalence.generate import PROFILES, case
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.denote import last_at_most, next_at_most, valuations
+from cerify.semantics.cel.denote import Interpreter, Meaning, Valuations, clause, last_at_most, next_at_most, valuations
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Stream
 from proofs_tests.support import EXAMPLES, FIGURE_1, by_position, complex_events, stream
 
 
@@ -174,3 +180,47 @@ def test_a_valuation_that_binds_nothing_is_not_contiguous_to_anything() -> None:
     assert complex_events("PROJECT[](A) : B", "A B", 1) == set()
     assert complex_events("START(PROJECT[](A))", "A", 0) == set()
     assert complex_events("STRICT(PROJECT[](A))", "A", 0) == {()}
+
+
+def plainly(S: Stream) -> Meaning:
+    """The meaning over S by the clauses and nothing else."""
+    known: dict[tuple[int, int, int], Valuations] = {}
+
+    def meaning(psi: Formula, i: int, j: int) -> Valuations:
+        if (id(psi), i, j) not in known:
+            known[id(psi), i, j] = frozenset(clause(psi, S, i, j, meaning))
+        return known[id(psi), i, j]
+
+    return meaning
+
+
+@pytest.mark.parametrize("profile", ["core", "everything"])
+def test_the_interpreter_skips_no_clause_that_has_a_valuation(profile: str) -> None:
+    """It does not follow clauses that can add nothing; here they are all followed."""
+    rng = Random(11)
+    for _ in range(150):
+        phi, S = case(rng, PROFILES[profile], nodes=8, events=6)
+        interpreter, meaning = Interpreter(S), plainly(S)
+        intervals = [(i, j) for i in range(len(S)) for j in range(i, len(S))]
+        rng.shuffle(intervals)
+        for psi in rng.sample(list(subformulas(phi)), k=len(list(subformulas(phi)))):
+            for i, j in intervals:
+                assert interpreter.meaning(psi, i, j) == meaning(psi, i, j), (show(psi), i, j)
+
+
+def test_a_budget_of_seconds_ends_what_takes_longer() -> None:
+    began = time.monotonic()
+    with pytest.raises(BudgetExceeded, match=r"more than 0\.05 seconds; .*so far [1-9]\d* valuations, over [1-9]"):
+        valuations(parse("A+"), stream("A " * 40), 39, Budget(valuations=10**9, seconds=0.05))
+    assert time.monotonic() - began < 5
+
+
+def test_a_budget_of_seconds_ends_what_finds_nothing() -> None:
+    with pytest.raises(BudgetExceeded, match="seconds"):
+        valuations(parse("(A ; B FILTER B.x = 2) UNLESS C"), stream("A B " * 30), 59, Budget(seconds=0.0))
+
+
+def test_valuations_found_again_count_too() -> None:
+    """A round of A+ and the rounds of (A+)+ can be cut in many places: the budget is about the work."""
+    with pytest.raises(BudgetExceeded, match="valuations"):
+        valuations(parse("A++"), stream("A " * 10), 9, Budget(valuations=5_000))

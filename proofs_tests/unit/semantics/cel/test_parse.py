@@ -102,3 +102,10 @@ def test_a_described_error_shows_the_line() -> None:
     with pytest.raises(ParseError) as caught:
         parse("A ;\nB : C")
     assert caught.value.described().endswith("B : C\n  ^")
+
+
+@pytest.mark.parametrize("pattern", [")(", "a)(b", "(", "a)"])
+def test_a_pattern_is_one_on_its_own(pattern: str) -> None:
+    """In the parentheses that match it as a whole `)(` would be one."""
+    with pytest.raises(ParseError):
+        parse(f"A FILTER A.s like '{pattern}'")

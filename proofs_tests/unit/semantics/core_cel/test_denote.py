@@ -175,6 +175,11 @@ def test_what_blows_up_stops_with_a_typed_error(query: str, length: int) -> None
         matches_of(parse(query), stream("A " * length), Budget(valuations=50_000))
 
 
+def test_a_budget_of_seconds_ends_what_takes_longer() -> None:
+    with pytest.raises(BudgetExceeded, match=r"more than 0\.05 seconds; .*so far [1-9]\d* valuations"):
+        matches_of(parse("(A AS x)+"), stream("A " * 40), Budget(valuations=10**9, seconds=0.05))
+
+
 def test_a_long_stream_stops_with_a_typed_error() -> None:
     with pytest.raises(BudgetExceeded):
         matches_of(parse("B AS y ; (A AS x)+"), stream("B " + "A " * 3000))

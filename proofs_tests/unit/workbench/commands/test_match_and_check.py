@@ -176,7 +176,12 @@ def test_check_prints_the_pinned_json(run: Run) -> None:
         "fragment": {"unary": False, "star": True, "beyond_star": []},
         "satisfiable": None,
         "problems": [
-            {"rule": "attribute", "message": "T has no attribute 'hum'; it has id, tmp", "span": [15, 27]},
+            {
+                "rule": "attribute",
+                "message": "T has no attribute 'hum'; it has id, tmp",
+                "mend": "name an attribute that the type has, or add this one to the schema",
+                "span": [15, 27],
+            },
         ],
     }
 
@@ -189,10 +194,42 @@ def test_check_underlines_every_problem(run: Run) -> None:
         "\nattribute: T has no attribute 'hum'; it has id, tmp\n"
         "T FILTER T.hum = 3 AND X.y = 3\n"
         "         ^^^^^^^^^\n"
+        "to mend it: name an attribute that the type has, or add this one to the schema\n"
         "\nunbound: nothing here binds X; bound are T\n"
         "T FILTER T.hum = 3 AND X.y = 3\n"
         "                       ^^^^^^^\n"
+        "to mend it: bind the variable, or name one that is bound\n"
     )
+
+
+def test_check_says_what_was_probably_meant(run: Run) -> None:
+    status, out, _ = run("check", "(T IN first ; H) FILTER frist.tpm > 3 AND first.tpm > 3", "--schema", SCHEMA)
+    assert status == 1
+    assert "to mend it: did you mean first? Or bind the variable" in out
+    assert "to mend it: did you mean tmp? Or name an attribute" in out
+
+
+def test_check_names_the_predicates_that_have_to_be_registered(run: Run) -> None:
+    query = "(T ; H) FILTER near(T, H) AND hot(T) OR near(T, H)"
+    status, out, _ = run("check", query)
+    assert status == 0
+    assert out.splitlines()[1] == "needs registered predicates: near(T, H), hot(T)"
+    answer = json.loads(run("check", query, "--json")[1])
+    assert answer["predicates"] == [
+        {"name": "near", "variables": ["T", "H"]},
+        {"name": "hot", "variables": ["T"]},
+    ]
+
+
+def test_check_finds_a_variable_that_nothing_uses(run: Run) -> None:
+    status, out, _ = run("check", "PROJECT[T](T ; H IN spare)")
+    assert status == 1
+    assert out.splitlines()[2:] == [
+        "unused: spare is bound here and nothing uses it: no filter around it names it, no output has it",
+        "PROJECT[T](T ; H IN spare)",
+        "               ^^^^^^^^^^",
+        "to mend it: leave the variable out, or ask for it in a filter or in PROJECT",
+    ]
 
 
 def test_check_underlines_what_does_not_parse(run: Run) -> None:

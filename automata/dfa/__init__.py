@@ -1,0 +1,1 @@
+"""Finite automata for event expressions (vldb92, section 3)."""

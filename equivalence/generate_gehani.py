@@ -1,0 +1,158 @@
+"""Random event expressions of a given size, and histories on which they are likely to take place.
+
+Everything comes from the random.Random that is passed in, so that the same seed gives the same cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from random import Random
+from typing import Literal, get_args
+
+from cerify.semantics.events import Event, Schema, Stream, Value, value_type_of
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.syntax import Expression
+from cerify.semantics.predicates import Attribute, Comparator, Comparison, Constant
+
+Operator = Literal[
+    "and", "not", "relative", "plus",
+    "or", "prior", "sequence", "pipe", "nth", "every", "after", "between", "first_after", "before", "happened",
+    "prefix", "series", "exists",
+]  # fmt: skip
+
+UNARY: dict[Operator, Callable[[Expression], Expression]] = {
+    "not": ev.Not,
+    "plus": ev.RelativePlus,
+    "before": ev.Before,
+    "happened": ev.Happened,
+    "prefix": ev.Prefix,
+}
+BINARY: dict[Operator, Callable[[Expression, Expression], Expression]] = {
+    "and": ev.And,
+    "or": ev.Or,
+    "pipe": ev.Pipe,
+    "after": ev.After,
+    "between": ev.Between,
+    "series": ev.Series,
+    "relative": lambda E, F: ev.Relative((E, F)),
+    "prior": lambda E, F: ev.Prior((E, F)),
+    "sequence": lambda E, F: ev.Sequence((E, F)),
+}
+TERNARY: dict[Operator, Callable[[Expression, Expression, Expression], Expression]] = {
+    "first_after": ev.FirstAfter,
+    "relative": lambda E, F, G: ev.Relative((E, F, G)),
+    "prior": lambda E, F, G: ev.Prior((E, F, G)),
+    "sequence": lambda E, F, G: ev.Sequence((E, F, G)),
+}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What random expressions and histories are made of.
+
+    operators: how often each is chosen, as weights; those left out never are.
+    attributes: every event has each of them; its values and the constants in masks come from one pool.
+    masked: the share of primitive events that have a mask. special: that of NULL, any and first among the leaves.
+    start: the share of histories that begin with the start event.
+    """
+
+    operators: tuple[tuple[Operator, int], ...]
+    types: tuple[str, ...] = ("a", "b", "c")
+    attributes: tuple[tuple[str, tuple[Value, ...]], ...] = (("n", (0, 1, 2)),)
+    masked: float = 0.0
+    special: float = 0.2
+    start: float = 0.0
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the histories."""
+        return Schema({T: {name: value_type_of(pool[0]) for name, pool in self.attributes} for T in self.types})
+
+
+BASE = Profile((("and", 3), ("not", 3), ("relative", 4), ("plus", 2)))
+"""NULL, primitive events, and the operators of section 2.2."""
+
+DERIVED = replace(
+    BASE,
+    operators=tuple((name, 3 if name == "relative" else 2) for name in get_args(Operator) if name != "exists"),
+)
+"""All operators of section 2.3 too."""
+
+MASKED = replace(DERIVED, masked=0.5)
+"""The same with masks."""
+
+STARTED = replace(DERIVED, start=0.5)
+"""The same with histories that begin with the start event."""
+
+CORRELATED = replace(DERIVED, operators=(*DERIVED.operators, ("exists", 6)), special=0.15)
+"""The same with correlation variables."""
+
+PROFILES = {"base": BASE, "derived": DERIVED, "masked": MASKED, "started": STARTED, "correlated": CORRELATED}
+
+
+def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Expression, Stream]:
+    """An expression of at most so many nodes and a history of at most so many events; larger ones are more frequent."""
+    E = expression(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
+    return E, history(rng, profile, max(rng.randint(0, events), rng.randint(0, events)))
+
+
+def expression(rng: Random, profile: Profile, nodes: int) -> Expression:
+    """An expression of exactly so many nodes, as `size` counts; of fewer where the operators do not admit one."""
+    return _expression(rng, profile, nodes, ())
+
+
+def history(rng: Random, profile: Profile, length: int) -> Stream:
+    """A history of that length."""
+    events = [
+        Event(rng.choice(profile.types), {name: rng.choice(pool) for name, pool in profile.attributes})
+        for _ in range(length)
+    ]
+    if events and rng.random() < profile.start:
+        events[0] = Event(ev.START)
+    return Stream(events, profile.schema)
+
+
+def _expression(rng: Random, profile: Profile, nodes: int, variables: tuple[str, ...]) -> Expression:
+    """An expression in which the variables may occur."""
+    if nodes > 1 and variables and rng.random() < 0.2:
+        return ev.Equated(_expression(rng, profile, nodes - 1, variables[:-1]), variables[-1])
+    allowed = [(name, weight) for name, weight in profile.operators if nodes > 2 or name not in BINARY]
+    allowed = [(name, weight) for name, weight in allowed if nodes > 3 or name != "first_after"]
+    if nodes == 1 or not allowed:
+        return _leaf(rng, profile, variables)
+    names, weights = zip(*allowed, strict=True)
+    operator: Operator = rng.choices(names, cum_weights=list(accumulate(weights)))[0]
+
+    def below(size: int) -> Expression:  # no correlation variable may be free in relative+
+        return _expression(rng, profile, size, () if operator == "plus" else variables)
+
+    if operator in UNARY:
+        return UNARY[operator](below(nodes - 1))
+    if operator == "exists":
+        x = f"x{len(variables)}"
+        E = _expression(rng, profile, nodes - 1, (*variables, x))
+        return ev.Exists(x, E)
+    if operator in ("nth", "every"):
+        return (ev.Nth if operator == "nth" else ev.EveryNth)(rng.randint(1, 3), below(nodes - 1))
+    left = rng.randint(1, nodes - (2 if operator in BINARY else 3))
+    right = nodes - 1 - left
+    if operator in TERNARY and right > 1 and (operator not in BINARY or rng.random() < 0.3):
+        middle = rng.randint(1, right - 1)
+        return TERNARY[operator](below(left), below(middle), below(right - middle))
+    return BINARY[operator](below(left), below(right))
+
+
+def _leaf(rng: Random, profile: Profile, variables: tuple[str, ...]) -> Expression:
+    if variables and rng.random() < 0.5:
+        return ev.Variable(rng.choice(variables))
+    if rng.random() < profile.special:
+        return rng.choice((ev.Null(), ev.AnyEvent(), ev.First()))
+    if profile.start and rng.random() < 0.1:
+        return ev.Primitive(ev.START)
+    mask = None
+    if rng.random() < profile.masked:
+        name, pool = rng.choice(profile.attributes)
+        mask = Comparison(rng.choice(get_args(Comparator)), Attribute(name), Constant(rng.choice(pool)))
+    return ev.Primitive(rng.choice(profile.types), (), mask)

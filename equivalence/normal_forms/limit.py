@@ -1,0 +1,61 @@
+"""What keeps a rewriting from running away: the number of nodes that its result may have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.fragment import SYMBOLS
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.errors import BudgetExceeded
+
+NODES = 10_000
+"""The most nodes that a normal form may have, unless told otherwise."""
+
+CHAIN = 64  # disjuncts in a row; more are joined as a tree, which is not as deep
+
+_NAMES: dict[type, str] = {
+    **SYMBOLS,
+    **dict.fromkeys((cel.Event, core.Event), "an event type"),
+    **dict.fromkeys((cel.In,), "IN"),
+    **dict.fromkeys((cel.Filter, core.Filter), "FILTER"),
+    **dict.fromkeys((cel.Seq, core.Seq), ";"),
+    **dict.fromkeys((cel.Plus, core.Plus), "+"),
+    **dict.fromkeys((cel.Or, core.Or), "OR"),
+    core.Strict: "STRICT",
+    core.Next: "NXT",
+    core.Last: "LAST",
+    core.Max: "MAX",
+}
+
+
+def named(phi: cel.Formula | core.Formula) -> str:
+    """The operator of a formula, as one writes it."""
+    return _NAMES[type(phi)]
+
+
+def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:
+    """Raises BudgetExceeded if the formula would be rewritten to more nodes than the limit."""
+    if made > limit:
+        raise BudgetExceeded(
+            f"the normal form would have {made} nodes already at this {named(phi)}, and {limit} are allowed; "
+            "rewrite a part of the formula, or allow more",
+            phi.span,
+        )
+
+
+def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
+    """The OR of the formulas, in their order; of very many as a tree, so that it can be read and evaluated."""
+    if len(disjuncts) > CHAIN:
+        half = len(disjuncts) // 2
+        return Or(joined(Or, disjuncts[:half]), joined(Or, disjuncts[half:]))
+    phi, *others = disjuncts
+    for psi in others:
+        phi = Or(phi, psi)
+    return phi
+
+
+def product_size(left: Sequence[int], right: Sequence[int]) -> int:
+    """The nodes of all pairs of formulas of these sizes, each under an operator of its own."""
+    return len(right) * sum(left) + len(left) * sum(right) + len(left) * len(right)

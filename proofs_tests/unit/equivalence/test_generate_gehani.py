@@ -1,0 +1,60 @@
+"""Generated event expressions and histories: of the size and the operators asked for, and apt to take place."""
+
+from random import Random
+
+import pytest
+
+from cerify.equivalence.generate_gehani import BASE, CORRELATED, PROFILES, STARTED, case, expression, history
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.wellformed import problems
+
+EVERYTHING = {
+    ev.Null, ev.Primitive, ev.And, ev.Not, ev.Relative, ev.RelativePlus, ev.Or, ev.AnyEvent, ev.Prior, ev.Sequence,
+    ev.First, ev.Pipe, ev.Nth, ev.EveryNth, ev.After, ev.Between, ev.FirstAfter, ev.Before, ev.Happened, ev.Prefix,
+    ev.Series, ev.Exists, ev.Equated, ev.Variable,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_sizes_are_exact(name: str) -> None:
+    rng = Random(1)
+    for nodes in range(1, 13):
+        assert {ev.size(expression(rng, PROFILES[name], nodes)) for _ in range(30)} == {nodes}
+
+
+def test_every_operator_that_is_asked_for_occurs_and_no_other() -> None:
+    rng = Random(2)
+
+    def occurring(profile: str) -> set[type]:
+        return {type(F) for _ in range(400) for F in ev.subexpressions(expression(rng, PROFILES[profile], 12))}
+
+    assert occurring("base") == {
+        ev.Null, ev.Primitive, ev.And, ev.Not, ev.Relative, ev.RelativePlus, ev.AnyEvent, ev.First,
+    }  # fmt: skip
+    assert occurring("correlated") == EVERYTHING
+
+
+def test_correlation_variables_are_bound_and_stay_out_of_iterations() -> None:
+    rng = Random(3)
+    for _ in range(300):
+        found = problems(expression(rng, CORRELATED, 12))
+        assert all(problem.message.startswith("nothing is equated") for problem in found)
+
+
+def test_the_same_seed_gives_the_same_cases() -> None:
+    first, second = ([case(Random(seed), BASE, 9, 6)[0] for seed in range(20)] for _ in range(2))
+    assert first == second
+
+
+def test_histories() -> None:
+    rng = Random(4)
+    made = [history(rng, STARTED, 3) for _ in range(40)]
+    assert {len(S) for S in made} == {3}
+    assert {S[0].type == ev.START for S in made} == {True, False}
+    assert not any(S[1].type == ev.START for S in made)
+
+
+def test_many_expressions_take_place_somewhere() -> None:
+    rng = Random(5)
+    assert sum(bool(takes_place(*case(rng, CORRELATED, 8, 6))) for _ in range(200)) > 50

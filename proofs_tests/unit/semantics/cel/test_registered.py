@@ -1,0 +1,100 @@
+"""Predicates over sets of events that a user registers."""
+
+from __future__ import annotations
+
+import pytest
+
+from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.registered import Events, Predicates, named, require_registered
+from cerify.semantics.errors import IllFormed, Unsupported
+from proofs_tests.support import stream
+
+
+def same_zone(left: Events, right: Events) -> bool:
+    return {event.get("zone") for event in left} == {event.get("zone") for event in right}
+
+
+def rising(events: Events) -> bool:
+    values = [event.attributes["zone"] for event in events]
+    return values == sorted(values)  # type: ignore[type-var]
+
+
+S = stream("A A B B", zone=[1, 2, 2, 1])
+
+
+def matches(query: str, at: int, **predicates: object) -> set[tuple[int, ...]]:
+    mus = Interpreter(S, predicates=predicates).meaning(parse(query), 0, at)  # type: ignore[arg-type]
+    return {tuple(sorted(sup(mu))) for mu in mus}
+
+
+def test_a_predicate_is_over_the_sets_that_the_variables_bind() -> None:
+    assert matches("A ; B FILTER same_zone(A, B)", 3, same_zone=same_zone) == {(0, 3)}
+    assert matches("A+ ; B+ FILTER same_zone(A, B)", 3, same_zone=same_zone) == {(0, 3), (0, 1, 2, 3)}
+
+
+def test_events_come_in_the_order_of_the_stream() -> None:
+    assert (0, 1, 2) in matches("(A OR B)+ IN X FILTER rising(X)", 2, rising=rising)
+    assert (2, 3) not in matches("(A OR B)+ IN X FILTER rising(X)", 3, rising=rising)
+
+
+def test_a_variable_that_binds_nothing_gives_an_empty_set() -> None:
+    assert matches("A FILTER none(Z)", 0, none=lambda events: events == ()) == {(0,)}
+
+
+def test_with_and_and_or_it_is_an_atom_as_any_other() -> None:
+    assert matches("A ; B FILTER same_zone(A, B) AND A.zone > 1", 3, same_zone=same_zone) == set()
+    assert matches("A ; B FILTER same_zone(A, B) OR A.zone > 1", 3, same_zone=same_zone) == {(0, 3), (1, 3)}
+
+
+def test_two_interpreters_know_different_predicates() -> None:
+    """A registry is a value: nothing is registered for everybody."""
+    assert matches("A FILTER ok(A)", 1, ok=lambda events: True) == {(1,)}
+    assert matches("A FILTER ok(A)", 1, ok=lambda events: False) == set()
+    with pytest.raises(Unsupported):
+        matches("A FILTER ok(A)", 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "predicates", "error", "says"),
+    [
+        ("A FILTER ok(A)", {}, Unsupported, "ok is not registered; none is registered"),
+        ("A FILTER ok(A)", {"b": rising, "a": rising}, Unsupported, "ok is not registered; registered are a, b"),
+        ("A FILTER ok(A, A)", {"ok": rising}, IllFormed, "ok is given 2 variables, and its function takes (events:"),
+        ("A FILTER ok(A)", {"ok": lambda events: 1 / 0}, IllFormed, "ok failed with ZeroDivisionError: div"),
+        ("A FILTER ok(A)", {"ok": lambda events: 1}, IllFormed, "ok answered 1; it has to answer True or False"),
+        ("A FILTER ok(A)", {"ok": lambda events: None}, IllFormed, "ok answered None"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_predicate_and_its_place(
+    query: str, predicates: Predicates, error: type[Unsupported | IllFormed], says: str
+) -> None:
+    with pytest.raises(error) as caught:
+        Interpreter(S, predicates=predicates).meaning(parse(query), 0, 0)
+    assert says in caught.value.message
+    assert caught.value.span is not None
+    assert query[caught.value.span.start : caught.value.span.end].startswith("ok(")
+
+
+def test_what_is_not_registered_is_an_error_even_where_nothing_matches() -> None:
+    with pytest.raises(Unsupported):
+        Interpreter(S).meaning(parse("Z ; A FILTER ok(A)"), 0, 0)
+
+
+def test_a_formula_tells_which_predicates_it_needs() -> None:
+    phi = parse("(A FILTER f(A)) ; (B FILTER B.zone = 1 AND g(A, B))")
+    assert [(atom.name, atom.variables) for atom in named(phi)] == [("f", ("A",)), ("g", ("A", "B"))]
+    require_registered(phi, {"f": rising, "g": same_zone})
+
+
+def test_a_builtin_that_hides_its_signature_is_called() -> None:
+    assert matches("A FILTER ok(A)", 0, ok=bool) == {(0,)}
+
+
+def test_equal_events_at_two_positions_are_two() -> None:
+    """A set of tuples would have one (docs/decisions/registered-predicates.md)."""
+    twice = stream("A A", zone=[1, 1])
+    mus = Interpreter(twice, predicates={"pair": lambda events: len(events) == 2}).meaning(
+        parse("A+ FILTER pair(A)"), 0, 1
+    )
+    assert {sup(mu) for mu in mus} == {frozenset({0, 1})}

@@ -1,0 +1,103 @@
+"""The core-CEL part of the suite as it is shipped: right today, and able to tell wrong semantics from right."""
+
+import json
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from cerify.conformance.cases import load
+from cerify.conformance.core_cel_mutants import MUTANTS, Mutant
+from cerify.conformance.make_core_cel_suite import CLAUSES, QUERIES, chosen, kills
+from cerify.conformance.make_core_cel_suite import case as made_case
+from cerify.conformance.model import Case
+from cerify.evaluators import CORE_CEL
+from cerify.semantics.budget import Budget
+from cerify.semantics.core_cel.parse import parse
+from cerify.semantics.core_cel.show import show
+from cerify.semantics.core_cel.wellformed import require_typed
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Match, Stream
+from cerify.semantics.json_events import schema_of_json, stream_of_json
+from proofs_tests.support import FIGURE_1
+from proofs_tests.unit.semantics.core_cel.examples import EXAMPLES
+
+
+@cache
+def suite() -> tuple[Case, ...]:
+    return tuple(load("core-cel"))
+
+
+def stream(case: Case) -> Stream:
+    return stream_of_json(case.events, schema_of_json(case.schema), case.id)
+
+
+def test_every_case_expects_what_the_denotation_says_today() -> None:
+    for case in suite():
+        assert CORE_CEL.evaluators["denotational"](parse(case.query), stream(case), "matches", Budget()) == case.matches
+
+
+def test_the_automaton_agrees_wherever_it_can() -> None:
+    answered = 0
+    for case in suite():
+        try:
+            found = CORE_CEL.evaluators["automaton"](parse(case.query), stream(case), "matches", Budget())
+        except Unsupported:
+            continue
+        assert found == case.matches, case.id
+        answered += 1
+    assert answered > 80
+
+
+def test_every_query_is_well_typed_and_survives_printing() -> None:
+    for case in suite():
+        phi = parse(case.query)
+        assert parse(show(phi)) == phi, case.id
+        require_typed(phi, schema_of_json(case.schema))
+
+
+def test_ids_are_unique_and_say_the_feature() -> None:
+    assert len({case.id for case in suite()}) == len(suite()) >= 150
+    for case in suite():
+        assert case.id.split("/")[:2] == ["core-cel", case.feature]
+        assert (case.language, case.clause) == ("core-cel", CLAUSES[case.feature])
+    assert {case.feature for case in suite()} == CLAUSES.keys()
+
+
+def test_no_two_cases_ask_the_same() -> None:
+    asked = Counter((case.query, json.dumps(list(case.events))) for case in suite())
+    assert asked.most_common(1)[0][1] == 1
+
+
+def test_there_are_cases_with_matches_and_cases_without() -> None:
+    for feature in CLAUSES:
+        assert any(case.matches for case in suite() if case.feature == feature), feature
+    assert sum(not case.matches for case in suite()) >= 10
+
+
+def test_the_running_examples_expect_what_the_paper_prints() -> None:
+    by_query = {parse(case.query): case for case in suite() if case.feature == "core-examples"}
+    for query, printed in EXAMPLES.values():
+        case = by_query[parse(query)]
+        assert stream(case).events == FIGURE_1.events
+        assert set(case.matches) == {Match(n, C) for n, Cs in printed.items() for C in Cs}
+
+
+@cache
+def caught() -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for case in suite():
+        counts.update(kills(case.query, stream(case)))
+    return counts
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_wrong_semantics_fails_a_case(mutant: Mutant) -> None:
+    assert caught()[mutant.name] > 0
+
+
+def test_the_file_is_what_the_generator_writes() -> None:
+    """Whoever changes the generator, or edits the file by hand, has to write it anew. One feature stands for all."""
+    found = ((query, S) for query in QUERIES["core-event"] for S in chosen(query))
+    made = [made_case("core-event", number, query, S) for number, (query, S) in enumerate(found, 1)]
+    assert made == [shipped for shipped in suite() if shipped.feature == "core-event"]

@@ -1,0 +1,254 @@
+"""core-CEL wherever CEL is served: match, engine, fuzz and translate."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import cerify
+from cerify.commands import engine, fuzz, fuzz_languages, translate
+from cerify.commands import match as match_command
+from cerify.commands.fuzz_languages import FUZZED, CoreCelPlan
+from cerify.equivalence.differential import campaign
+from cerify.equivalence.generate_core_cel import CORE_CEL_PROFILES, formula
+from cerify.equivalence.translate.shape import as_cel_tree, of_cel_tree
+from cerify.evaluators import CORE_CEL, EVALUATORS
+from cerify.semantics.cel.parse import parse as parse_cel
+from cerify.semantics.cel.show import show as show_cel
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.parse import parse
+from cerify.semantics.errors import IllFormed, ParseError, Unsupported
+from cerify.semantics.events import Match, Stream
+from proofs_tests.support import FIGURE_1, stream
+from proofs_tests.unit.semantics.core_cel.examples import EXAMPLES
+
+UNARY = [name for name in EXAMPLES if name not in ("correlated", "not well-formed")]
+
+
+# --- match ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evaluator", EVALUATORS)
+@pytest.mark.parametrize("name", UNARY)
+def test_every_evaluator_has_the_papers_answers(name: str, evaluator: str) -> None:
+    query, expected = EXAMPLES[name]
+    found = cerify.match(query, FIGURE_1, language="core-cel", evaluator=evaluator)
+    assert found == sorted(Match(n, C) for n, Cs in expected.items() for C in Cs)
+    assert cerify.match(parse(query), FIGURE_1, evaluator=evaluator) == found  # a formula says what language it is of
+
+
+def test_what_an_automaton_cannot_carry_is_unsupported_and_has_a_place() -> None:
+    query, S = "A AS x ; B AS y FILTER x.a = y.a", stream("A B", a=[1, 1])
+    with pytest.raises(Unsupported, match="one event at a time") as error:
+        cerify.match(query, S, language="core-cel")
+    assert error.value.described().endswith(f"{query}\n                       ^^^^^^^^^")
+    with pytest.raises(Unsupported, match="need not hold an event"):
+        cerify.match("A AS x FILTER y.a = 1", S, language="core-cel")
+    assert cerify.match("A AS x FILTER y.a = 1", S, language="core-cel", evaluator="denotational") == [Match(0, (0,))]
+    with pytest.raises(Unsupported, match="its valuations are not listed"):
+        cerify.match("A AS x", S, language="core-cel", output="valuations")
+    with pytest.raises(IllFormed, match="no language 'sase'; use one of cel, core-cel"):
+        cerify.match("A AS x", S, language="sase")
+
+
+def test_a_schema_is_looked_at_in_the_language_of_the_query() -> None:
+    S = Stream(stream("A", a=[1]), cerify.Schema({"A": {"a": "int"}}))
+    assert cerify.match("A AS x FILTER x.a = 1", S, language="core-cel") == [Match(0, (0,))]
+    with pytest.raises(IllFormed, match="which x may hold, has no attribute 'b'"):
+        cerify.match("A AS x FILTER x.b = 1", S, language="core-cel")
+
+
+def test_the_command_matches_by_automaton_if_asked(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("type,a\nA,1\nB,2\nB,1\n")
+    run = CliRunner().invoke
+
+    def lines(*arguments: str) -> list[dict[str, Any]]:
+        result = run(match_command.command, [*arguments, "--language", "core-cel", "--json"], standalone_mode=False)
+        return [json.loads(line) for line in result.output.splitlines()]
+
+    query, file = "A AS x ; (B AS y FILTER y.a = 1)", str(tmp_path / "e.csv")
+    assert lines(query, file) == lines(query, file, "--evaluator", "automaton") == [{"at": 2, "events": [0, 2]}]
+    refused = run(
+        match_command.command,
+        ["A AS x ; LAST((B AS y)+)", file, "--language", "core-cel", "--evaluator", "automaton"],
+        standalone_mode=False,
+    )
+    assert isinstance(refused.exception, Unsupported)
+    assert refused.exception.message.endswith("; try --evaluator denotational")
+    assert "        ^^^^^^^^^^^^^^^" in refused.exception.described()
+
+
+# --- engine -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evaluator", EVALUATORS)
+def test_the_engine_speaks_core_cel(
+    evaluator: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def message(id_: str, query: str, **more: object) -> dict[str, object]:
+        events = [{"type": "A", "a": 1}, {"type": "B", "a": 1}]
+        return {"cmd": "run", "id": id_, "language": "core-cel", "query": query, "events": events, **more}
+
+    messages = [
+        {"cmd": "start", "protocol": 1},
+        message("1", "A AS x ; (B AS y FILTER y.a = 1)"),
+        message("2", "A AS x ; B AS y FILTER y.a = x.a"),
+        message("3", "A ; B"),
+        message("4", "A AS x FILTER x.b = 1", schema={"A": {"a": "int"}, "B": {"a": "int"}}),
+        message("5", "A AS x", output="valuations"),
+        {**message("6", "A"), "language": "sase"},
+        {**message("7", "A"), "language": "cel"},
+    ]
+    lines = "".join(json.dumps(m) + "\n" for m in messages)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
+    engine.command.callback(evaluator)  # type: ignore[misc]
+    started, one, two, three, four, five, six, seven = map(json.loads, capsys.readouterr().out.splitlines())
+    assert started["languages"] == ["cel", "core-cel"]
+    assert one == {"id": "1", "matches": [{"at": 1, "events": [0, 1]}]}
+    assert ("matches" if evaluator == "denotational" else "skipped") in two
+    assert three["error"]["code"] == "parse"
+    assert four["error"]["code"] == "ill_formed"
+    assert "valuations" in five["skipped"]
+    assert "sase" in six["skipped"]
+    assert seven == {"id": "7", "matches": [{"at": 0, "events": [0]}]}
+
+
+# --- fuzz -------------------------------------------------------------------------------------------------------------
+
+
+def test_core_cel_survives_being_a_tree_of_cel() -> None:
+    for profile in CORE_CEL_PROFILES.values():
+        for i in range(60):
+            phi = formula(Random(i), profile, 9)
+            assert of_cel_tree(as_cel_tree(phi)) == phi
+            assert of_cel_tree(parse_cel(show_cel(as_cel_tree(phi)))) == phi
+
+
+def test_a_comparison_within_one_event_is_read_as_one() -> None:
+    """Shrinking gives two variables one name."""
+    assert of_cel_tree(parse_cel("A IN x FILTER x.a = x.b")) == parse("A AS x FILTER x.a = x.b")
+
+
+@pytest.mark.parametrize("query", ["A", "A IN X IN Y", "A IN X : B IN Y", "A IN X FILTER p(X)"])
+def test_other_trees_are_none_of_core_cel(query: str) -> None:
+    with pytest.raises(Unsupported):
+        of_cel_tree(parse_cel(query))
+
+
+@pytest.mark.parametrize("profile", CORE_CEL_PROFILES)
+def test_the_automaton_agrees_with_the_definition(profile: str) -> None:
+    fuzzed = FUZZED["core-cel"]
+    plan = CoreCelPlan(fuzzed.oracle, fuzzed.built_in["automaton"], CORE_CEL_PROFILES[profile], 60, nodes=8, events=6)
+    summary = campaign(plan)
+    assert not summary.disagreements
+    assert summary.outcomes["matched"] > 5
+
+
+def one_variable_for_all_rounds(phi: core.Formula) -> core.Formula:
+    """A wrong semantics: an iteration is one round."""
+    match phi:
+        case core.Event():
+            return phi
+        case core.Filter(psi, condition):
+            return core.Filter(one_variable_for_all_rounds(psi), condition)
+        case core.Or(left, right) | core.Seq(left, right):
+            return type(phi)(one_variable_for_all_rounds(left), one_variable_for_all_rounds(right))
+        case core.Plus(psi):
+            return one_variable_for_all_rounds(psi)
+        case _:
+            return type(phi)(one_variable_for_all_rounds(phi.phi))
+
+
+def test_a_wrong_evaluator_is_found_and_shrunk_and_shown_in_core_cel(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def wrong(phi: Formula, S: Stream, output: str) -> Collection[Match]:
+        psi = one_variable_for_all_rounds(of_cel_tree(phi))
+        return CORE_CEL.evaluators["denotational"](psi, S, "matches", fuzz_languages.ORACLE_BUDGET)
+
+    built_in = fuzz_languages.FUZZED["core-cel"].built_in
+    monkeypatch.setitem(built_in, "automaton", wrong)  # type: ignore[arg-type]
+    arguments = [
+        "--language",
+        "core-cel",
+        "--evaluator",
+        "automaton",
+        "--processes",
+        "1",
+        "--stop-after",
+        "1",
+        "--json",
+    ]
+    result = CliRunner().invoke(fuzz.command, arguments, standalone_mode=False)
+    assert result.exception is None
+    _, found = map(json.loads, result.output.splitlines())
+    assert found["query"] == "(A AS A)+"
+    assert [event["type"] for event in found["events"]] == ["A", "A"]
+    assert isinstance(parse(found["found"]["query"]), core.Formula)
+
+
+def test_an_engine_is_asked_in_core_cel() -> None:
+    command = [sys.executable, "-m", "cerify.cli", "engine", "--evaluator", "denotational"]
+    arguments = ["--language", "core-cel", "--cases", "40", "--profile", "strategies", "--json", "--", *command]
+    result = CliRunner().invoke(fuzz.command, arguments, standalone_mode=False)
+    assert result.return_value == 0
+    summary = json.loads(result.output)["summary"]
+    assert summary["agreed"] == 40
+
+
+@pytest.mark.parametrize("option", [["--profile", "figure3"], ["--output", "both"]])
+def test_what_core_cel_has_not_is_a_usage_error(option: list[str]) -> None:
+    result = CliRunner().invoke(fuzz.command, ["--language", "core-cel", "--evaluator", "automaton", *option])
+    assert result.exit_code == 2
+    assert "core-c" in result.output.lower()
+
+
+# --- translate --------------------------------------------------------------------------------------------------------
+
+
+def translated(query: str, from_: str, to: str, *options: str) -> tuple[int, str]:
+    """The exit status and the output of the command."""
+    arguments = [query, "--from", from_, "--to", to, *options]
+    result = CliRunner().invoke(translate.command, arguments, standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return result.return_value, result.output
+
+
+def test_translate_writes_the_query_or_says_why_not() -> None:
+    assert translated("A AS x ; B AS y", "core-cel", "cel") == (0, "A IN x ; B IN y\n")
+    assert translated("A ; B+", "cel", "core-cel") == (0, "A AS a ; (B AS b)+\n")
+    status, out = translated("A ; (B ALL C)", "cel", "core-cel")
+    assert status == 1
+    assert out.startswith("no translation: ALL lets matches overlap")
+    assert out.endswith("\nA ; (B ALL C)\n     ^^^^^^^\n")
+
+
+def test_translate_prints_json() -> None:
+    status, out = translated("A AS x ; B AS y", "core-cel", "cel", "--json")
+    assert (status, json.loads(out)) == (
+        0,
+        {"from": "core-cel", "to": "cel", "query": "A IN x ; B IN y", "refused": None},
+    )
+    status, out = translated("START(A)", "cel", "core-cel", "--json")
+    answer = json.loads(out)
+    assert (status, answer["query"], answer["refused"]["span"]) == (1, None, [0, 8])
+
+
+def test_translate_says_what_is_no_query_and_what_cannot_be_written() -> None:
+    with pytest.raises(ParseError):
+        translated("A ; B", "core-cel", "cel")
+    status, out = translated("START AS x", "core-cel", "cel")
+    assert (status, "called like a word of the other language" in out) == (1, True)
+    result = CliRunner().invoke(translate.command, ["A", "--from", "cel", "--to", "cel"])
+    assert result.exit_code == 2

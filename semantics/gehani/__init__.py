@@ -1,0 +1,1 @@
+"""Event expressions: Gehani, Jagadish, Shmueli, "Composite Event Specification in Active Databases", 1992 (vldb92)."""

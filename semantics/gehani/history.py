@@ -1,0 +1,38 @@
+"""What a stream says of a history: that start comes first, and which attribute stands at which place of an event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME, Schema, Stream
+from cerify.semantics.gehani.syntax import START
+
+Places: TypeAlias = Mapping[str, tuple[str, ...]]
+"""The attributes of each event type, in their order."""
+
+
+def places_of(S: Stream) -> Places:
+    """The attributes of each type in the order of the schema, or in that of the events where there is no schema.
+
+    The time of an event is not counted among them.
+    """
+    if S.schema is not None:
+        return in_order(S.schema)
+    seen: dict[str, dict[str, None]] = {}
+    for event in S:
+        seen.setdefault(event.type, {}).update(dict.fromkeys(name for name in event.attributes if name != TIME))
+    return {T: tuple(names) for T, names in seen.items()}
+
+
+def in_order(schema: Schema) -> Places:
+    """The attributes of each type of a schema but for the time, in order."""
+    return {T: tuple(name for name in names if name != TIME) for T, names in schema.types.items()}
+
+
+def require_start_first(S: Stream) -> None:
+    """Raises InputError if a start event is anywhere but at the beginning (section 2.1)."""
+    for e, event in enumerate(S):
+        if event.type == START and e > 0:
+            raise InputError(f"event {e} is a {START} event; a history has one at its beginning or none")

@@ -1,0 +1,289 @@
+"""The syntax of event expressions: vldb92, sections 2.2 and 2.3, 5 (correlation variables) and 6 (attribute variables).
+
+The letters used for these trees, here and in every module of this package:
+    E, F, G  expressions        h  a history            x, y  correlation variables, each of which names one event
+    T        an event type      e  a position in it     X, Y  attribute variables, each of which has one value
+Two trees are equal if they are the same expression; where in a text they stood does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, assert_never
+
+from cerify.semantics.errors import Span
+from cerify.semantics.predicates import Comparison, Constant, Predicate
+
+START = "start"  # the event type of the event with which the history of a system begins (section 2.1)
+
+Argument: TypeAlias = str | Constant
+"""What stands at an attribute's place in order(I, 40): an attribute variable, or a value."""
+
+
+@dataclass(frozen=True)
+class _Node:
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class _Unary(_Node):
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class _Binary(_Node):
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class _Nary(_Node):
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class _Counted(_Node):
+    n: int
+    operand: Expression
+
+
+# --- section 2.2: the base operators ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Null(_Node):
+    """NULL: never takes place."""
+
+
+@dataclass(frozen=True)
+class Primitive(_Node):
+    """T, T[mask], T(X, 40): an event of type T that passes the mask; arguments stand for its first attributes."""
+
+    type: str
+    arguments: tuple[Argument, ...] = ()
+    mask: Predicate | None = None
+
+
+@dataclass(frozen=True)
+class And(_Binary):
+    """E and F: both at one event."""
+
+
+@dataclass(frozen=True)
+class Not(_Unary):
+    """!E: every other event of the history."""
+
+
+@dataclass(frozen=True)
+class Relative(_Nary):
+    """relative(E, F): F in the history that is left after some event at which E takes place."""
+
+
+@dataclass(frozen=True)
+class RelativePlus(_Unary):
+    """relative+(E): E, relative(E, E), relative(E, E, E), ..."""
+
+
+# --- section 2.3: the derived operators -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Or(_Binary):
+    """E or F (a)."""
+
+
+@dataclass(frozen=True)
+class AnyEvent(_Node):
+    """any: every event but the start event (b)."""
+
+
+@dataclass(frozen=True)
+class Prior(_Nary):
+    """prior(E, F): F after E, where F may have begun before (c, d)."""
+
+
+@dataclass(frozen=True)
+class Sequence(_Nary):
+    """sequence(E, F): F at the event just after one of E (e)."""
+
+
+@dataclass(frozen=True)
+class First(_Node):
+    """first: the first event of the history (f)."""
+
+
+@dataclass(frozen=True)
+class Pipe(_Binary):
+    """E | F: F on the history that E makes (g)."""
+
+
+@dataclass(frozen=True)
+class Nth(_Counted):
+    """<n> E: the n-th event of E (h)."""
+
+
+@dataclass(frozen=True)
+class EveryNth(_Counted):
+    """every <n> E: the n-th, 2n-th, ... event of E (i)."""
+
+
+@dataclass(frozen=True)
+class After(_Binary):
+    """F / E: F in the history after the first event of E (j)."""
+
+
+@dataclass(frozen=True)
+class Between(_Binary):
+    """F /+ E: F in each of the histories that the events of E cut (k)."""
+
+
+@dataclass(frozen=True)
+class FirstAfter(_Node):
+    """firstAfter(E1, E2, F): E2 relative to the last E1, with no F in between (l)."""
+
+    opening: Expression
+    event: Expression
+    closing: Expression
+
+
+@dataclass(frozen=True)
+class Before(_Unary):
+    """before(E): every event after one of E (m)."""
+
+
+@dataclass(frozen=True)
+class Happened(_Unary):
+    """happened(E): the first event of E and every one after it (n)."""
+
+
+@dataclass(frozen=True)
+class Prefix(_Unary):
+    """prefix(E): E may still take place, at an event to come (o)."""
+
+
+@dataclass(frozen=True)
+class Series(_Binary):
+    """E * T: T, where E takes place at every event before (p)."""
+
+
+# --- section 5: correlation variables ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Exists(_Node):
+    """exists x (E): E, for some event x."""
+
+    variable: str
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Equated(_Node):
+    """E = x: E, at the event x."""
+
+    operand: Expression
+    variable: str
+
+
+@dataclass(frozen=True)
+class Variable(_Node):
+    """x: the event x."""
+
+    name: str
+
+
+# --- section 6: attribute variables, and names for expressions --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Constraint(_Node):
+    """X != Y, X = 5: a comparison of attribute variables, which stand in it as attributes."""
+
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class Named(_Node):
+    """complete(I): the expression of that name, its parameters being the arguments."""
+
+    name: str
+    arguments: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True)
+class Definition(_Node):
+    """complete(I) := E."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: Expression
+
+
+@dataclass(frozen=True)
+class Let(_Node):
+    """name := E; ...; F: an expression that uses names; it is the whole of a text, never a part of an expression."""
+
+    definitions: tuple[Definition, ...]
+    body: Expression
+
+
+Unary: TypeAlias = Not | RelativePlus | Before | Happened | Prefix
+Binary: TypeAlias = And | Or | Pipe | After | Between | Series
+Nary: TypeAlias = Relative | Prior | Sequence
+Counted: TypeAlias = Nth | EveryNth
+Leaf: TypeAlias = Null | Primitive | AnyEvent | First | Variable | Constraint | Named
+Expression: TypeAlias = Leaf | Unary | Binary | Nary | Counted | FirstAfter | Exists | Equated | Let
+
+
+def children(E: Expression) -> tuple[Expression, ...]:
+    """The expressions directly below an expression, left to right; for Let those of the definitions first."""
+    match E:
+        case Null() | Primitive() | AnyEvent() | First() | Variable() | Constraint() | Named():
+            return ()
+        case Not() | RelativePlus() | Before() | Happened() | Prefix() | Nth() | EveryNth() | Exists() | Equated():
+            return (E.operand,)
+        case And() | Or() | Pipe() | After() | Between() | Series():
+            return (E.left, E.right)
+        case Relative() | Prior() | Sequence():
+            return E.parts
+        case FirstAfter(opening, event, closing):
+            return (opening, event, closing)
+        case Let(definitions, body):
+            return (*(definition.body for definition in definitions), body)
+        case _:
+            assert_never(E)
+
+
+def rebuilt(E: Expression, below: tuple[Expression, ...]) -> Expression:
+    """The same expression with others directly below it, in the order of children."""
+    match E:
+        case Null() | Primitive() | AnyEvent() | First() | Variable() | Constraint() | Named():
+            return E
+        case Not() | RelativePlus() | Before() | Happened() | Prefix() | Nth() | EveryNth() | Exists() | Equated():
+            return replace(E, operand=below[0])
+        case And() | Or() | Pipe() | After() | Between() | Series():
+            return replace(E, left=below[0], right=below[1])
+        case Relative() | Prior() | Sequence():
+            return replace(E, parts=below)
+        case FirstAfter():
+            return replace(E, opening=below[0], event=below[1], closing=below[2])
+        case Let(definitions):
+            changed = tuple(replace(d, body=body) for d, body in zip(definitions, below[:-1], strict=True))
+            return replace(E, definitions=changed, body=below[-1])
+        case _:
+            assert_never(E)
+
+
+def subexpressions(E: Expression) -> Iterator[Expression]:
+    """All expressions in an expression, itself first."""
+    pending = [E]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children(node)))
+
+
+def size(E: Expression) -> int:
+    """The number of nodes: one for each operator, event and name."""
+    return sum(1 for _ in subexpressions(E))

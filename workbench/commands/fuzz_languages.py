@@ -1,0 +1,96 @@
+"""What a campaign of `cerify fuzz` needs to know of a language.
+
+The machinery of campaigns and of shrinking works on trees of CEL. A core-CEL formula goes through it written as such a
+tree, symbol by symbol, and is read back wherever it is evaluated or shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
+from typing import Any, cast
+
+from cerify.conformance.harness import Engine
+from cerify.conformance.model import Case, Result
+from cerify.equivalence import generate_core_cel
+from cerify.equivalence.differential import Evaluator, Output, Plan
+from cerify.equivalence.generate import PROFILES, Profile
+from cerify.equivalence.generate_core_cel import CORE_CEL_PROFILES, CoreProfile
+from cerify.equivalence.translate.shape import as_cel_tree, of_cel_tree
+from cerify.evaluators import CORE_CEL, automaton, denotational, kernel
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.core_cel.show import show as show_core_cel
+from cerify.semantics.events import Match, Stream
+
+ORACLE_BUDGET = Budget(valuations=1_000_000)
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    """A language under test: where its cases come from, what judges them, who may be judged, and its text."""
+
+    profiles: Mapping[str, Profile]
+    plan: type[Plan]
+    oracle: Evaluator
+    built_in: Mapping[str, Evaluator]
+    engine: type[Engine]
+    show: Callable[[Formula], str]
+
+
+@dataclass(frozen=True)
+class CoreCelPlan(Plan):
+    """A campaign on core-CEL formulas, written as trees of CEL."""
+
+    def case(self, index: int) -> tuple[Formula, Stream]:
+        """The formula and the stream of that index."""
+        rng, profile = Random(f"{self.seed}/{index}"), cast("CoreProfile", self.profile)
+        phi, S = generate_core_cel.case(rng, profile, self.nodes, self.events)
+        return as_cel_tree(phi), S
+
+
+class CoreCelEngine(Engine):
+    """An engine that is asked in core-CEL what the case asks as a tree of CEL."""
+
+    def run(self, case: Case) -> Result:
+        """What becomes of a case."""
+        return super().run(replace(case, language="core-cel", query=_show(parse(case.query))))
+
+
+def evaluate_tree(
+    evaluate: Callable[[Any, Stream, Output, Budget], list[Match]],
+    budget: Budget,
+    phi: Formula,
+    S: Stream,
+    output: Output,
+) -> Collection[Match]:
+    """The matches of a core-CEL formula that is written as a tree of CEL."""
+    return evaluate(of_cel_tree(phi), S, output, budget)
+
+
+def _show(phi: Formula) -> str:
+    return show_core_cel(of_cel_tree(phi))
+
+
+FUZZED: Mapping[str, Fuzzed] = {
+    "cel": Fuzzed(
+        PROFILES,
+        Plan,
+        partial(denotational, budget=ORACLE_BUDGET),
+        {"automaton": partial(automaton, budget=Budget()), "kernel": partial(kernel, budget=Budget())},
+        Engine,
+        show,
+    ),
+    "core-cel": Fuzzed(
+        CORE_CEL_PROFILES,
+        CoreCelPlan,
+        partial(evaluate_tree, CORE_CEL.evaluators["denotational"], ORACLE_BUDGET),
+        {name: partial(evaluate_tree, CORE_CEL.evaluators[name], Budget()) for name in ("automaton", "kernel")},
+        CoreCelEngine,
+        _show,
+    ),
+}
