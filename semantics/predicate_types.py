@@ -28,12 +28,13 @@ from cerify.semantics.predicates import (
     kind,
 )
 
-Rule = Literal["unbound", "unused", "unsafe", "event_type", "attribute", "kind", "arithmetic", "order", "like"]
+Rule = Literal["unbound", "unused", "unsafe", "never", "event_type", "attribute", "kind", "arithmetic", "order", "like"]
 """What is wrong.
 
 unbound     no event can be bound to the variable where it is used; in core-CEL, none need be
 unused      a variable is bound where nothing asks for it
 unsafe      in core-CEL: a variable that holds one event is defined on both sides of a sequence
+never       there is no match, or no event that passes a filter, on any stream
 event_type  the schema has no such event type
 attribute   an event type that the variable can hold lacks the attribute
 kind        values of different kinds are compared
@@ -49,6 +50,7 @@ MENDS: Mapping[Rule, str] = {
     "unbound": "bind the variable, or name one that is bound",
     "unused": "leave the variable out, or ask for it in a filter or in PROJECT",
     "unsafe": "give the variable another name on one of the two sides",
+    "never": "ask for less, or leave this part out",
     "event_type": "name a type of the schema, or add this one to it",
     "attribute": "name an attribute that the type has, or add this one to the schema",
     "kind": "compare with a value of the same kind",

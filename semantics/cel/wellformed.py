@@ -52,6 +52,11 @@ def require_typed(phi: cel.Formula, schema: Schema) -> None:
         raise IllFormed(problem.message, problem.span)
 
 
+def types_held(phi: cel.Formula) -> Types:
+    """The event types of the events that each variable may hold in a match of phi."""
+    return _types(phi, None, [])
+
+
 def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Types:
     """The event types that the valuations of phi may bind, clause by clause as in Figure 3; adds the problems found."""
     match phi:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from cerify.equivalence.vacuous import satisfiable, vacuous
 from cerify.semantics.cel.fragment import beyond_star
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.registered import named
@@ -31,13 +32,18 @@ def command(query: str, language: str, schema_text: str | None, as_json: bool) -
     Exit status: 0 if there is no problem, 1 if there is one, 2 if QUERY is no formula.
     """
     schema = None if schema_text is None else read_schema(schema_text)
-    fragment, summary, found, predicates = _core_cel(query, schema) if language == "core-cel" else _cel(query, schema)
+    fragment, summary, found, predicates, matches = (_core_cel if language == "core-cel" else _cel)(query, schema)
     if as_json:
         listed = [
             {"rule": p.rule, "message": p.message, "mend": p.mend, "span": p.span and [p.span.start, p.span.end]}
             for p in found
         ]
-        answer: dict[str, Any] = {"language": language, "fragment": fragment, "satisfiable": None, "problems": listed}
+        answer: dict[str, Any] = {
+            "language": language,
+            "fragment": fragment,
+            "satisfiable": matches,
+            "problems": listed,
+        }
         if predicates:
             answer["predicates"] = [{"name": atom.name, "variables": list(atom.variables)} for atom in predicates]
         click.echo(json.dumps(answer, ensure_ascii=False))
@@ -56,8 +62,9 @@ def command(query: str, language: str, schema_text: str | None, as_json: bool) -
     return 1 if found else 0
 
 
-Checked = tuple[dict[str, Any], str, list[Problem], list[Named]]
-"""What a check tells of a formula: its fragment as JSON and in words, its problems, and the predicates it names."""
+Checked = tuple[dict[str, Any], str, list[Problem], list[Named], bool | None]
+"""What a check tells of a formula: its fragment as JSON and in words, its problems, the predicates it names, and
+whether it has a match on some stream, None where that is not decided."""
 
 
 def _cel(query: str, schema: Schema | None) -> Checked:
@@ -66,7 +73,11 @@ def _cel(query: str, schema: Schema | None) -> Checked:
     unary, beyond = is_unary(phi), sorted(beyond_star(phi))
     written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
     summary = f"{written}, {'unary' if unary else 'not unary: it compares events with each other'}"
-    return {"unary": unary, "star": not beyond, "beyond_star": beyond}, summary, problems(phi, schema), predicates
+    found = problems(phi, schema)
+    if not found or all(problem.rule == "unused" for problem in found):
+        found += vacuous(phi, schema)
+    fragment = {"unary": unary, "star": not beyond, "beyond_star": beyond}
+    return fragment, summary, found, predicates, satisfiable(phi, schema)
 
 
 def _core_cel(query: str, schema: Schema | None) -> Checked:
@@ -81,4 +92,4 @@ def _core_cel(query: str, schema: Schema | None) -> Checked:
         "lp_normal": core.is_lp_normal(phi),
     }
     said = (name.replace("_", "-") if yes else f"not {name.replace('_', '-')}" for name, yes in fragment.items())
-    return fragment, f"core-CEL: {', '.join(said)}", core.problems(phi, schema), []
+    return fragment, f"core-CEL: {', '.join(said)}", core.problems(phi, schema), [], None

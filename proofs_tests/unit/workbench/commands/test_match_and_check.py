@@ -166,7 +166,7 @@ def test_check_prints_the_pinned_json(run: Run) -> None:
     assert run("check", "T ; H", "--json", "--schema", SCHEMA) == (
         0,
         '{"language": "cel", "fragment": {"unary": true, "star": true, "beyond_star": []}, '
-        '"satisfiable": null, "problems": []}\n',
+        '"satisfiable": true, "problems": []}\n',
         "",
     )
     status, out, _ = run("check", "(T ; H) FILTER T.hum = H.id", "--json", "--schema", SCHEMA)
