@@ -185,8 +185,7 @@ def _apart(a: Symbol | None, b: Symbol | None, width: Fraction) -> Guard:
         return FALSE
     both = z3.And(a.defined, b.defined)
     if a.kind == "float":
-        above = Symbol("float", b.expression - a.expression, both)
-        return z3.Or(z3.And(both, b.expression <= a.expression), compared("<=", above, constant(float(width))))
+        return compared("<=", Symbol("float", b.expression - a.expression, both), constant(float(width)))
     return z3.And(both, b.expression - a.expression <= width.numerator // width.denominator)
 
 

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.scope import Scope, near, split, without_widths
+from cerify.automata.evaluate.scope_columns import Unordered
 from cerify.automata.evaluate.streaming import Output
 from cerify.automata.evaluate.tables import Tables, tabulate
 from cerify.semantics.budget import Budget
@@ -101,7 +104,10 @@ def complex_events(evaluated: Evaluated) -> Iterator[tuple[int, NDArray[np.int32
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
+    scope = split(phi)
     try:
+        if not scope.everything:
+            return _scoped(phi, scope, S, output, budget)
         evaluated = run(*prepare(phi, S, output, budget))
     except ImportError as error:
         raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
@@ -113,6 +119,15 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
             events = tuple(evaluated.event[path[::-1]].tolist())
             found.append(Match(position, events, _bindings(evaluated, path) if output == "valuations" else None))
     return sorted(found)
+
+
+def _scoped(phi: Formula, scope: Scope, S: Stream, output: Output, budget: Budget) -> list[Match]:
+    """Under windows and partitions; a window on values that go back is asked of each match."""
+    try:
+        return Evaluator(phi, output=output, budget=budget).read(S)
+    except Unordered:
+        found = matches(without_widths(scope), S, output, budget)
+        return [m for m in found if all(near(width, [S[i].get(a) for i in m.events]) for a, width in scope.widths)]
 
 
 def _bindings(evaluated: Evaluated, path: NDArray[np.int32]) -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -13,8 +13,10 @@ from typing import Literal
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.cea.model import CEA
+from cerify.automata.evaluate import scoped
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.scope import split
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded
@@ -72,7 +74,13 @@ def evaluate(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Bud
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
-    found = list(islice(evaluate(compile_cel(phi, budget), S, output, budget), budget.matches + 1))
+    scope = split(phi)
+    lazily = (
+        evaluate(compile_cel(phi, budget), S, output, budget)
+        if scope.everything
+        else scoped.evaluate(scope, S, output, budget)
+    )
+    found = list(islice(lazily, budget.matches + 1))
     if len(found) > budget.matches:
         raise BudgetExceeded(f"more than {budget.matches} matches; ask for the first ones, or count them")
     return sorted(found)
@@ -81,8 +89,13 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
 def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     """The number of matches at each position, without enumerating them. Raises Unsupported, BudgetExceeded.
 
-    The numbers are exact. One run for each complex event is what I/O-determinism gives, so it is runs that are counted.
+    The numbers are exact. One run for each complex event is what I/O-determinism gives, so it is runs that are counted;
+    under windows and partitions see scoped.count.
     """
+    scope = split(phi)
+    if not scope.everything:
+        yield from scoped.count(scope, S, budget)
+        return
     automaton = Determinized(single_variable(compile_cel(phi, budget)), budget)
     runs = {0: 1}
     for type_ in classify(automaton.A.predicates, S):

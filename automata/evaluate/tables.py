@@ -31,14 +31,19 @@ class Tables:
     labels: tuple[Marks, ...]
 
 
-def tabulate(automaton: Determinized, types: list[int], budget: Budget = Budget()) -> Tables:
-    """The tables over the classes with these types (bit masks); class c has type types[c]. Raises BudgetExceeded."""
+def tabulate(
+    automaton: Determinized, types: list[int], budget: Budget = Budget(), known: tuple[Marks, ...] = (UNMARKED,)
+) -> Tables:
+    """The tables over the classes with these types (bit masks); class c has type types[c]. Raises BudgetExceeded.
+
+    The labels known so far keep their numbers, as the states of the automaton do.
+    """
 
     def successors(state: int) -> list[tuple[tuple[int, Marks], int]]:
         return [((c, marks), q) for c, type_ in enumerate(types) for marks, q in automaton.step(state, type_)]
 
     found = explore([0], successors, budget.states, "the table of the automaton")
-    labels: dict[Marks, int] = {UNMARKED: 0}
+    labels = {marks: l for l, marks in enumerate(known)}
     for edges in found.values():
         for (_, marks), _ in edges:
             labels.setdefault(marks, len(labels))

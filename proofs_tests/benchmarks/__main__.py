@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from random import Random
 from statistics import median
 
 import click
@@ -22,10 +23,14 @@ from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.compiled import complex_events, prepare, run
 from cerify.automata.evaluate.streaming import Evaluation, count, matches
+from cerify.equivalence.generate import CORE, formula, stream
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.denote import Interpreter, Meaning, Valuations, clause
 from cerify.semantics.cel.parse import parse
-from proofs_tests.benchmarks.figure import Figure, rate
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.events import Stream
+from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
+from proofs_tests.benchmarks.scoped import memory, partition, window
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
 
 
@@ -126,6 +131,57 @@ def enumerate_(quick: bool) -> Iterator[Figure]:
         )
 
 
+def interpreter(quick: bool) -> Iterator[Figure]:
+    """Cases of 15 nodes over 12 events by the denotational interpreter, against its clauses alone, remembered.
+
+    All of them, of which a few with thousands of valuations take most of the time; and the middle fifth.
+    """
+    random = Random(7)
+    formulas = [formula(random, CORE, 15) for _ in range(100 if quick else 500)]
+    cases = [(phi, stream(random, CORE, 12, phi)) for phi in formulas]
+    cases.sort(key=lambda case: cpu_seconds(lambda: interpreted([case])))
+    middle = cases[2 * len(cases) // 5 : 3 * len(cases) // 5]
+    for name, some in (("all", cases), ("middle", middle)):
+        yield rate(
+            f"interpreter.{name}",
+            len(some),
+            "cases/s",
+            lambda some=some: interpreted(some),  # type: ignore[misc]
+            "the clauses alone",
+            lambda some=some: followed(some),  # type: ignore[misc]
+            target="≥ 1,000",
+            met=lambda value, ratio: value >= 1000,
+        )
+
+
+def interpreted(cases: list[tuple[Formula, Stream]]) -> None:
+    """All valuations at all positions."""
+    for phi, S in cases:
+        interpreter = Interpreter(S)
+        for n in range(len(S)):
+            interpreter.meaning(phi, 0, n)
+
+
+def followed(cases: list[tuple[Formula, Stream]]) -> None:
+    """All valuations at all positions: every clause is followed for every interval that is asked about."""
+    for phi, S in cases:
+        meaning = plainly(S)
+        for n in range(len(S)):
+            meaning(phi, 0, n)
+
+
+def plainly(S: Stream) -> Meaning:
+    """The meaning over S by the clauses and nothing else."""
+    known: dict[tuple[int, int, int], Valuations] = {}
+
+    def meaning(phi: Formula, i: int, j: int) -> Valuations:
+        if (id(phi), i, j) not in known:
+            known[id(phi), i, j] = frozenset(clause(phi, S, i, j, meaning))
+        return known[id(phi), i, j]
+
+    return meaning
+
+
 def import_(quick: bool) -> Iterator[Figure]:
     """Starting Python and importing cerify, against starting Python."""
 
@@ -151,6 +207,10 @@ BENCHMARKS = {
     "list": listing,
     "count": columns,
     "enumerate": enumerate_,
+    "interpreter": interpreter,
+    "window": window,
+    "partition": partition,
+    "memory": memory,
     "import": import_,
 }
 

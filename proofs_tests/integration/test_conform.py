@@ -17,6 +17,15 @@ def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([*CERIFY, *arguments], input=stdin, capture_output=True, text=True, timeout=120)
 
 
+SKIPS = (
+    "it cannot carry a filter across events",
+    "carries a window or a partition around the whole formula only",
+    "partitions formulas that wait for their events",
+    "CEL does not look ahead",
+    "stands after a ; or in an iteration",
+)
+
+
 @pytest.mark.parametrize("engine", ["automaton", "denotational", "kernel"])
 def test_our_engines_conform_on_all_they_claim(engine: str) -> None:
     ran = run("conform", "--engine", engine, "--json")
@@ -29,7 +38,7 @@ def test_our_engines_conform_on_all_they_claim(engine: str) -> None:
     if engine == "denotational":
         assert totals["skipped"] == 0
     for case in rest:
-        assert case["outcome"] != "skipped" or "one event at a time" in case["detail"]
+        assert case["outcome"] != "skipped" or any(reason in case["detail"] for reason in SKIPS)
 
 
 def test_a_broken_engine_gets_a_report_in_every_form(tmp_path: Path) -> None:

@@ -164,6 +164,8 @@ def _within(width: int | float, values: list[Value | None]) -> bool:
     present = [value for value in values if value is not None]
     if not present or len(present) < len(values) or len(set(map(kind, present))) > 1:
         return False
+    if any(value != value for value in present):  # NaN is no further from anything than anything else
+        return False
     match min(present), max(present):
         case (datetime() as first, datetime() as last):
             return (last - first).total_seconds() <= width

@@ -67,7 +67,7 @@ class _Builder(PredicateBuilder):
         if len(operators) > 1:
             _, second = operators.values()
             raise ParseError(
-                "; and : are mixed: the two do not associate, so put parentheses around one of them", span_of(second)
+                "; and : are mixed: put parentheses around one of them", span_of(second)
             )
         return _left_fold(children, SEQUENCERS)
 

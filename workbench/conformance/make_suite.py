@@ -6,19 +6,22 @@ possible (mutants) give a wrong answer. The expected matches are those of the de
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from random import Random
 from typing import Any, cast
 
+from cerify.conformance import queries
 from cerify.conformance.cases import SUITES, line_of_case
 from cerify.conformance.model import Case
-from cerify.conformance.mutants import MUTANTS
+from cerify.conformance.mutants import MUTANTS, PLAIN
 from cerify.conformance.mutants.model import Mutant, Reported, report
-from cerify.conformance.queries import CLAUSES, FILES, GROUPS
-from cerify.conformance.queries.examples import EXAMPLES
+from cerify.conformance.queries import CLAUSES, FILES
+from cerify.conformance.queries.examples import EXAMPLES, READINGS, Example, witnesses
 from cerify.conformance.queries.group import Group
 from cerify.equivalence import generate
 from cerify.equivalence.generate import Operator, Profile
@@ -34,9 +37,30 @@ from cerify.semantics.json_events import json_of_event, json_of_schema
 Chosen = tuple[Formula, Stream, Output]
 
 STREAMS_PER_QUERY = 2  # of those that tell the most mutants from the meaning
-CANDIDATES = 40  # streams looked at for one query
 GENERATED = 8  # cases of each feature with a generated query
-FIRST_GENERATED = 501  # their numbers begin here, so that a query added by hand does not change their ids
+
+
+@dataclass(frozen=True)
+class Edition:
+    """What was added to the suite at one time; the cases of an edition stay as they are when a later one comes.
+
+    mutants: those that its streams are chosen by. candidates: streams looked at for one query.
+    first, first_generated: where its numbers begin, for the queries chosen by hand and for those generated.
+    surroundings: what the generated queries are made of.
+    """
+
+    groups: tuple[Group, ...]
+    mutants: tuple[Mutant, ...]
+    candidates: int
+    first: int
+    first_generated: int
+    surroundings: Profile
+
+
+EDITIONS = (
+    Edition(queries.PLAIN, PLAIN, 40, 1, 501, generate.CORE),
+    Edition(queries.NESTED, MUTANTS, 12, 601, 901, generate.EVERYTHING),
+)
 
 
 def main() -> None:
@@ -49,14 +73,41 @@ def main() -> None:
 
 
 def suite() -> Iterator[Case]:
-    """All cases."""
-    for name, clause, feature, query, stream in EXAMPLES:
-        yield case(f"cel/{name}", feature, clause, query, Stream(stream, Schema.of(stream)), "matches")
-    for feature in chain.from_iterable(FILES.values()):
-        by_hand = (found for group in GROUPS if group.feature == feature for found in chosen(group))
-        for first, cases in ((1, by_hand), (FIRST_GENERATED, generated(feature))):
-            for number, (phi, stream, output) in enumerate(cases, first):
-                yield case(f"cel/{feature}/{number:03}", feature, CLAUSES[feature], show(phi), stream, output)
+    """All cases; where two would ask the same, the first."""
+    asked: set[tuple[str, str, str]] = set()
+    for found in _suite():
+        question = found.query, json.dumps(list(found.events)), found.output
+        if question not in asked:
+            asked.add(question)
+            yield found
+
+
+def _suite() -> Iterator[Case]:
+    yield from map(example, EXAMPLES)
+    with ProcessPoolExecutor() as pool:
+        asked_for = product(range(len(EDITIONS)), chain.from_iterable(FILES.values()))
+        yield from chain.from_iterable(pool.map(cases_of, *zip(*asked_for, strict=True)))
+    yield from map(example, READINGS)
+    for name, feature, query, stream, output in witnesses():
+        yield case(f"cel/{name}", feature, CLAUSES[feature], query, stream, output)
+
+
+def cases_of(number: int, feature: str) -> list[Case]:
+    """The cases of one feature in the edition of that number."""
+    edition = EDITIONS[number]
+    groups = [group for group in edition.groups if group.feature == feature]
+    by_hand = (found for group in groups for found in chosen(group, edition))
+    return [
+        case(f"cel/{feature}/{n:03}", feature, CLAUSES[feature], show(phi), stream, output)
+        for first, cases in ((edition.first, by_hand), (edition.first_generated, generated(feature, edition)))
+        for n, (phi, stream, output) in enumerate(cases, first)
+    ]
+
+
+def example(told: Example) -> Case:
+    """A case that is told with its stream."""
+    name, clause, feature, query, stream = told
+    return case(f"cel/{name}", feature, clause, query, Stream(stream, Schema.of(stream)), "matches")
 
 
 def case(id_: str, feature: str, clause: str, query: str, stream: Stream, output: Output) -> Case:
@@ -82,15 +133,15 @@ def matches(reported: Reported, output: Output) -> set[Match]:
 # --- streams for a query ----------------------------------------------------------------------------------------------
 
 
-def chosen(group: Group) -> Iterator[Chosen]:
+def chosen(group: Group, edition: Edition) -> Iterator[Chosen]:
     """Each query of a group with the streams that tell the most."""
     for query in group.queries:
         phi = parse(query)
-        killed = ((S, kills(phi, S, group.output)) for S in streams(group, query))
+        killed = ((S, kills(phi, S, group.output, edition.mutants)) for S in streams(group, query, edition.candidates))
         yield from ((phi, S, group.output) for S, _ in cover(killed, STREAMS_PER_QUERY))
 
 
-def streams(group: Group, query: str) -> list[Stream]:
+def streams(group: Group, query: str, candidates: int) -> list[Stream]:
     """Candidate streams for a query: all short ones if there are few enough, else a random choice of them."""
     schema = Schema({R: {name: value_type_of(pool[0]) for name, pool in group.attributes} for R in group.types})
     events = [
@@ -99,9 +150,9 @@ def streams(group: Group, query: str) -> list[Stream]:
         for values in product(*(pool for _, pool in group.attributes))
     ]
     rng = Random(query)
-    if sum(len(events) ** n for n in range(1, group.length + 1)) <= 2 * CANDIDATES and not group.absent:
+    if sum(len(events) ** n for n in range(1, group.length + 1)) <= 2 * candidates and not group.absent:
         return [Stream(S, schema) for n in range(1, group.length + 1) for S in product(events, repeat=n)]
-    found = [[rng.choice(events) for _ in range(rng.randint(1, group.length))] for _ in range(CANDIDATES)]
+    found = [[rng.choice(events) for _ in range(rng.randint(1, group.length))] for _ in range(candidates)]
     return [Stream([thinned(rng, event, group.absent) for event in S], schema) for S in sorted(found, key=len)]
 
 
@@ -112,8 +163,13 @@ def thinned(rng: Random, event: Event, absent: float) -> Event:
 
 def kills(phi: Formula, S: Stream, output: Output, mutants: Sequence[Mutant] = MUTANTS) -> frozenset[str]:
     """The mutants that give another answer than the meaning does."""
-    right = matches(report(phi, S), output)
-    return frozenset(m.name for m in mutants if m.concerns(phi, S) and matches(report(phi, S, m), output) != right)
+    meant = report(phi, S)
+
+    def reported(mutant: Mutant) -> Reported:
+        return mutant.reported(meant) if mutant.changes_only_the_answer else report(phi, S, mutant)
+
+    right = matches(meant, output)
+    return frozenset(m.name for m in mutants if m.concerns(phi, S) and matches(reported(m), output) != right)
 
 
 def cover(candidates: Iterable[tuple[Any, frozenset[str]]], most: int) -> Iterator[tuple[Any, frozenset[str]]]:
@@ -132,15 +188,16 @@ def cover(candidates: Iterable[tuple[Any, frozenset[str]]], most: int) -> Iterat
 # --- generated queries ------------------------------------------------------------------------------------------------
 
 
-def generated(feature: str) -> Iterator[Chosen]:
+def generated(feature: str, edition: Edition) -> Iterator[Chosen]:
     """Random queries that use a feature's operator, chosen so that its own mutants are told apart most often."""
     if feature in ("examples", "event", "within", "partition"):
         return
-    own = [mutant for mutant in MUTANTS if mutant.name.startswith(f"{feature}:")]
-    profile = profile_for(cast("Operator", feature))
-    rng = Random(f"generated/{feature}")
+    own = [mutant for mutant in edition.mutants if mutant.name.startswith(f"{feature}:")]
+    profile = profile_for(cast("Operator", feature), edition.surroundings)
+    seed = "generated" if edition is EDITIONS[0] else f"generated from {edition.first_generated}"
+    rng = Random(f"{seed}/{feature}")
     candidates: list[tuple[Chosen, frozenset[str]]] = []
-    while len(candidates) < CANDIDATES:
+    while len(candidates) < edition.candidates:
         phi = generate.formula(rng, profile, rng.randint(3, 6))
         S = generate.stream(rng, profile, rng.randint(2, 5), phi)
         output: Output = "valuations" if rng.random() < 0.25 else "matches"
@@ -155,11 +212,11 @@ def generated(feature: str) -> Iterator[Chosen]:
         yield best[0]
 
 
-def profile_for(feature: Operator) -> Profile:
-    """Formulas of the core in which a feature's operator is frequent."""
-    operators = [(name, 2) for name, _ in generate.CORE.operators if name != feature]
+def profile_for(feature: Operator, surroundings: Profile) -> Profile:
+    """Formulas in which a feature's operator is frequent among others."""
+    operators = [(name, 2) for name, _ in surroundings.operators if name != feature]
     correlated = 0.2 if feature == "filter" else 0.0
-    return replace(generate.CORE, operators=(*operators, (feature, 6)), correlated=correlated)
+    return replace(surroundings, operators=(*operators, (feature, 6)), correlated=correlated)
 
 
 if __name__ == "__main__":

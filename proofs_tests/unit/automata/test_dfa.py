@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from cerify.automata.dfa.compile import compile_expression
-from cerify.automata.dfa.model import DFA, minimal, symbols
+from cerify.automata.dfa.model import DFA, minimal
 from cerify.equivalence.generate_gehani import PROFILES, case, history
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -96,7 +96,7 @@ def test_expansions_have_the_same_automaton() -> None:
 
 def test_minimal_merges_what_nothing_tells_apart_and_drops_what_is_not_reached() -> None:
     A = compile_expression(parse("a"))
-    a, other = (next(s for s in symbols(A.alphabet, A.variables) if A.following[0][s] == q) for q in (1, 0))
+    a, other = (next(s for s in A.following[0] if A.following[0][s] == q) for q in (1, 0))
     rest = dict.fromkeys(A.following[0], 2)
     unreachable = dict.fromkeys(A.following[0], 3)
     longer = DFA(

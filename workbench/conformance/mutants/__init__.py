@@ -7,6 +7,8 @@ feature that they get wrong.
 from cerify.conformance.mutants.answers import ANSWERS
 from cerify.conformance.mutants.clauses import CLAUSES
 from cerify.conformance.mutants.model import Mutant
+from cerify.conformance.mutants.nested import NESTED
 from cerify.conformance.mutants.queries import QUERIES
 
-MUTANTS: tuple[Mutant, ...] = (*QUERIES, *CLAUSES, *ANSWERS)
+PLAIN: tuple[Mutant, ...] = (*QUERIES, *CLAUSES, *ANSWERS)
+MUTANTS: tuple[Mutant, ...] = (*PLAIN, *NESTED)

@@ -27,6 +27,11 @@ class Mutant:
     clause: Clause = lambda phi, S, i, j, meaning: None
     reported: Callable[[Reported], Reported] = same
 
+    @property
+    def changes_only_the_answer(self) -> bool:
+        """Whether the mutant understands the query and the events, and reports something else."""
+        return self.kind is None and self.asked is same and self.events is same
+
     def concerns(self, phi: Formula, S: Stream) -> bool:
         """Whether the mutant could go wrong here: it changes the query, the events, a clause in use or the answer."""
         if self.kind is not None:

@@ -1,6 +1,10 @@
 """The queries that the suite puts to an engine, by feature, with the events to ask them of."""
 
 from cerify.conformance.queries.filters import FILTERS
+from cerify.conformance.queries.nested_operators import COMBINATIONS, ITERATIONS, SEQUENCES
+from cerify.conformance.queries.nested_selections import SELECTIONS
+from cerify.conformance.queries.nested_selections import WINDOWS as NESTED_WINDOWS
+from cerify.conformance.queries.nested_variables import BINDINGS, CORRELATIONS
 from cerify.conformance.queries.operators import OPERATORS, SELECTING, WINDOWS
 
 CLAUSES = {
@@ -33,4 +37,5 @@ FILES: dict[str, tuple[str, ...]] = {
     "cel-windows": ("within", "partition"),
 }
 
-GROUPS = (*OPERATORS, *FILTERS, *SELECTING, *WINDOWS)
+PLAIN = (*OPERATORS, *FILTERS, *SELECTING, *WINDOWS)
+NESTED = (*SEQUENCES, *ITERATIONS, *COMBINATIONS, *BINDINGS, *SELECTIONS, *NESTED_WINDOWS, *CORRELATIONS)

@@ -1,10 +1,17 @@
-"""The paper's own examples."""
+"""The paper's own examples, what the errata and the decisions turn on, and where laws fail."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import re
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
-from cerify.semantics.events import Event, Stream
+from cerify.equivalence.laws import LAWS
+from cerify.equivalence.rewrite import attribute_names
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import subformulas
+from cerify.semantics.events import Event, Schema, Stream, ValueType
 
 FIGURE_1 = Stream(
     Event(type_, {"id": id_, ("tmp" if type_ == "T" else "hum"): value})
@@ -58,3 +65,78 @@ EXAMPLES: tuple[Example, ...] = (
         for n, phi in ((1, PHI_1), (3, f"{CHANGE} {RISE} {SENSOR_1}"))
     ),
 )
+
+
+def with_x(*values: int) -> Stream:
+    """A stream of events A with an attribute x."""
+    return Stream(Event("A", {"x": value}) for value in values)
+
+
+# Where a printed construction departs from the semantics, and where two readings do: errata.md and decisions/*.md.
+READINGS: tuple[Example, ...] = (
+    ("errata/cplus-third-round", "tods21 Theorem 6.2, contiguous iteration", "cplus", "A:+", of("AAA")),
+    ("errata/unless-inside", "tods21 Theorem 6.2, UNLESS", "unless", "A UNLESS B", of("BA")),
+    ("errata/all-gap", "tods21 Theorem 6.2, ALL", "all", "A ALL START(B)", of("AAB")),
+    ("errata/nxt-same-support", "tods21 Theorem 7.2, NXT", "nxt", "NXT((A OR A+ IN X) ; A)", of("AAA")),
+    ("errata/max-same-support", "tods21 Theorem 7.2, MAX", "max", "MAX((A OR A+ IN X) ; A)", of("AAA")),
+    ("errata/last-same-support", "tods21 Theorem 7.2, LAST", "last", "LAST(START((A OR A+ IN X) ; A))", of("AAA")),
+    ("errata/strict-interval", "tods21 section 7.1, STRICT", "strict", "STRICT(A ; A)", of("ABAA")),
+    ("errata/window", "tods21 section 4, the predicate Q of windows", "within", "A ; B WITHIN 3 EVENTS", of("AACB")),
+    ("decisions/empty-cseq", "tods21 Figure 3, contiguous sequencing", "cseq", "PROJECT[](A) : B", of("AB")),
+    ("decisions/empty-start", "tods21 Figure 3, anchoring", "start", "START(PROJECT[](A))", of("AB")),
+    ("decisions/empty-strict", "tods21 section 7.1, STRICT", "strict", "STRICT(PROJECT[](A))", of("AB")),
+    ("decisions/filter-or", "tods21 section 4, sugar", "filter", "A+ FILTER A.x < 2 OR A.x > 4", with_x(1, 5)),
+    (
+        "decisions/or-in-brackets",
+        "tods21 section 4, sugar",
+        "filter",
+        "A+ FILTER A[x < 2 or x > 4]",
+        with_x(1, 5),
+    ),
+    ("decisions/mentions", "tods21 section 4, sugar", "filter", "A+ FILTER A.x = A.x", with_x(1, 5)),
+    ("decisions/matches-overlap", "tods21 section 4, complex events", "plus", "A+", of("AAAA")),
+)
+
+SPELT = {":+": "cplus", "+": "plus", ";": "seq", ":": "cseq", ">": "gt", "<": "lt", "=": "eq"}
+FEATURES: dict[type[cel.Formula], str] = {
+    cel.Event: "event",
+    cel.In: "in",
+    cel.Filter: "filter",
+    cel.Seq: "seq",
+    cel.Plus: "plus",
+    cel.ContiguousSeq: "cseq",
+    cel.ContiguousPlus: "cplus",
+    cel.Project: "project",
+    cel.Start: "start",
+    cel.Or: "or",
+    cel.And: "and",
+    cel.All: "all",
+    cel.Unless: "unless",
+    cel.Strict: "strict",
+    cel.Next: "nxt",
+    cel.Last: "last",
+    cel.Max: "max",
+    cel.Within: "within",
+    cel.PartitionBy: "partition",
+}
+
+
+def witnesses() -> Iterator[tuple[str, str, str, Stream, Literal["matches", "valuations"]]]:
+    """Both sides of each law that fails, where they differ: name, feature (the outermost operator), query, stream."""
+    for law in LAWS:
+        if (w := law.witness) is None:
+            continue
+        for number, phi in enumerate(law.instance(*w.formulas), 1):
+            attributes: dict[str, ValueType] = {"x": "int"} if w.x or "x" in attribute_names(phi) else {}
+            asked = {psi.type for psi in subformulas(phi) if isinstance(psi, cel.Event)}
+            types = sorted(asked | {event.type for event in w.stream})
+            S = Stream(w.stream, Schema(dict.fromkeys(types, attributes)))
+            name = f"law/{spelt(law.name)}/{number}"
+            yield name, FEATURES[type(phi)], show(phi), S, "matches" if law.level == "events" else "valuations"
+
+
+def spelt(name: str) -> str:
+    """The name of a law as a part of an id."""
+    for symbol, word in SPELT.items():
+        name = name.replace(symbol, f" {word} ")
+    return "-".join(re.findall(r"\w+", name.lower()))

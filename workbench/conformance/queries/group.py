@@ -24,3 +24,8 @@ class Group:
     output: Literal["matches", "valuations"] = "matches"
     absent: float = 0.0
     length: int = 4
+
+
+def each(*queries: str, **names: str) -> tuple[str, ...]:
+    """The queries with the names put in."""
+    return tuple(query.format(**names) for query in queries)

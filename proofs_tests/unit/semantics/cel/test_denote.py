@@ -224,3 +224,12 @@ def test_valuations_found_again_count_too() -> None:
     """A round of A+ and the rounds of (A+)+ can be cut in many places: the budget is about the work."""
     with pytest.raises(BudgetExceeded, match="valuations"):
         valuations(parse("A++"), stream("A " * 10), 9, Budget(valuations=5_000))
+
+
+def test_nan_and_infinities_are_in_no_window() -> None:
+    """The difference of infinity and itself is not a number; a NaN is not at any distance, wherever it stands."""
+    nan, inf = float("nan"), float("inf")
+    for values in ([nan, 1.0], [1.0, nan], [inf, inf], [1.0, inf]):
+        assert complex_events("A ; A WITHIN 5 [x]", stream("A A", x=values), 1) == set()
+    assert complex_events("A WITHIN 5 [x]", stream("A", x=[nan]), 0) == set()
+    assert complex_events("A WITHIN 5 [x]", stream("A", x=[inf]), 0) == set()

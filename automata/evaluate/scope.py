@@ -1,0 +1,179 @@
+"""WITHIN and PARTITION BY taken off a formula, so that an automaton can carry the rest (tods21, section 4, sugar).
+
+Both are filters on the support of a valuation. They commute with whatever keeps supports and judges each valuation on
+its own: IN, FILTER, START, STRICT, the left of UNLESS. Elsewhere (under an operator that joins supports, projects, or
+compares valuations with each other) they stay, and the formula is refused. See docs/decisions/windows.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from math import isfinite
+from typing import TypeAlias, assert_never
+
+from cerify.automata.cea.model import CEA
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import TIME, Event, Value
+from cerify.semantics.predicates import kind
+
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+
+Width: TypeAlias = int | float
+Key: TypeAlias = tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A formula without its windows and partitions, and the tightest of each.
+
+    events: the events a window holds, None without one. widths: pairs (attribute, width), one for each attribute.
+    attributes: those on which the events of a match agree.
+    """
+
+    core: Formula
+    events: int | None
+    widths: tuple[tuple[str, Width], ...]
+    attributes: tuple[str, ...]
+
+    @property
+    def windowed(self) -> bool:
+        """Whether there is a window; a match that binds nothing is then none."""
+        return self.events is not None or bool(self.widths)
+
+    @property
+    def everything(self) -> bool:
+        """Whether there is neither a window nor a partition."""
+        return not self.windowed and not self.attributes
+
+
+def split(phi: Formula) -> Scope:
+    """The formula's core and what stands around it. Raises Unsupported where a window or partition stands inside."""
+    events: list[int] = []
+    widths: dict[str, Width] = {}
+    attributes: dict[str, None] = {}
+    passed: list[cel.In | cel.Filter | cel.Start | cel.Strict | cel.Unless] = []
+    while True:
+        match phi:
+            case cel.Within(psi, cel.EventWindow(count)):
+                events.append(count)
+                phi = psi
+            case cel.Within(psi, cel.TimeWindow(amount, unit)):
+                widths[TIME] = min(widths.get(TIME, amount * SECONDS[unit]), amount * SECONDS[unit])
+                phi = psi
+            case cel.Within(psi, cel.AttributeWindow(width, a)):
+                widths[a] = min(widths.get(a, width), width)
+                phi = psi
+            case cel.PartitionBy(psi, a):
+                attributes[a] = None
+                phi = psi
+            case cel.In(psi, _) | cel.Filter(psi, _) | cel.Start(psi) | cel.Strict(psi) | cel.Unless(psi, _):
+                passed.append(phi)
+                phi = psi
+            case _:
+                break
+    for node in reversed(passed):
+        phi = replace(node, left=phi) if isinstance(node, cel.Unless) else replace(node, phi=phi)
+    for psi in cel.subformulas(phi):
+        if isinstance(psi, cel.Within | cel.PartitionBy):
+            raise Unsupported(
+                "an automaton carries a window or a partition around the whole formula only, also under FILTER, IN, "
+                "START, STRICT and on the left of UNLESS; here it stands deeper",
+                psi.span,
+            )
+    return Scope(phi, min(events, default=None), tuple(widths.items()), tuple(attributes))
+
+
+def without_widths(scope: Scope) -> Formula:
+    """The formula again, less its windows on values."""
+    phi = scope.core
+    for a in scope.attributes:
+        phi = cel.PartitionBy(phi, a)
+    return phi if scope.events is None else cel.Within(phi, cel.EventWindow(scope.events))
+
+
+def punctual(A: CEA) -> bool:
+    """Whether each complex event ends at the position at which it is reported: no step into a final state skips."""
+    return all(t.marks or t.target not in A.final for t in A.transitions)
+
+
+def key_of(attributes: Sequence[str], event: Event) -> Key | None:
+    """What the event agrees with others on; None if it agrees not even with itself (absent, or not a number)."""
+    key = []
+    for a in attributes:
+        value = event.get(a)
+        if value is None or value != value:
+            return None
+        key.append((kind(value), value))
+    return tuple(key)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far back a match may begin: one whose last event is at i has its first at low[i] or after.
+
+    low never decreases. marks[i] is false if the event at i is in no match. unordered: the windows on attributes whose
+    values go back along the stream, so that no position says how far a match may reach; each match is to be checked.
+    """
+
+    low: list[int]
+    marks: list[bool]
+    unordered: tuple[tuple[str, Width], ...]
+
+
+def reach(scope: Scope, S: Sequence[Event]) -> Reach:
+    """The reach of a formula's windows and the events that its partitions admit, on a whole stream."""
+    low = [0 if scope.events is None else max(0, i - scope.events + 1) for i in range(len(S))]
+    marks = [key_of(scope.attributes, event) is not None for event in S]
+    unordered = []
+    for a, width in scope.widths:
+        values = [event.get(a) for event in S]
+        present = [i for i, value in enumerate(values) if near(width, [value])]
+        for i in set(range(len(S))).difference(present):
+            marks[i] = False
+        if not _ascending([values[i] for i in present]):
+            unordered.append((a, width))
+            continue
+        begin = 0
+        for i in present:
+            while not near(width, [values[present[begin]], values[i]]):
+                begin += 1
+            low[i] = max(low[i], present[begin])
+    for i in range(1, len(S)):
+        low[i] = max(low[i], low[i - 1])
+    return Reach(low, marks, tuple(unordered))
+
+
+def measurable(value: Value | None) -> bool:
+    """Whether a match with this value can be in a window on it: a time, or a finite number."""
+    match value:
+        case None | bool() | str():
+            return False
+        case datetime():
+            return True
+        case int() | float():
+            return isinstance(value, int) or isfinite(value)
+        case _:
+            assert_never(value)
+
+
+def near(width: Width, values: Sequence[Value | None]) -> bool:
+    """Whether the values are all numbers or all times, and the greatest is at most the width above the least."""
+    if not values or not all(map(measurable, values)) or len({kind(v) for v in values if v is not None}) > 1:
+        return False
+    match min(values), max(values):  # type: ignore[type-var]
+        case (datetime() as first, datetime() as last):
+            return (last - first).total_seconds() <= width
+        case (int() | float() as first, int() | float() as last):
+            return last - first <= width
+        case _:
+            return False
+
+
+def _ascending(values: list[Value | None]) -> bool:
+    kinds = {kind(v) for v in values if v is not None}
+    return len(kinds) <= 1 and all(v <= w for v, w in pairwise(values))  # type: ignore[operator]

@@ -1,0 +1,160 @@
+"""Windows and partitions on Arrow columns, batch after batch: what scope.reach and scope.key_of say of single events.
+
+A window on values becomes one on positions: as the values ascend, each event reaches back to a position that the values
+of the events still in the window tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import floor
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate.scope import Width
+from cerify.semantics.errors import InputError
+
+Longs = NDArray[np.int64]
+KeyPart = tuple[str, bool | int | float | str]
+MICROSECONDS = 10**6
+
+
+class Unordered(InputError):
+    """The values of a window's attribute go back, so that no position says how far a match may reach."""
+
+
+@dataclass
+class Clock:
+    """A window on an attribute, and the positions and values of the events that later ones may still reach."""
+
+    attribute: str
+    width: Width
+    positions: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    values: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
+    kind: str = ""
+
+    def read(self, table: pa.Table, base: int) -> tuple[Clock, Longs, NDArray[np.bool_]]:
+        """The clock after the batch; how far back each of its events reaches; whether it has a measurable value.
+
+        The rows of the batch have the positions from base on. Raises Unordered.
+        """
+        values, marks, kind = _measured(table, self.attribute)
+        if self.kind and kind and kind != self.kind:
+            raise Unordered(f"{self.attribute!r} was a {self.kind} in earlier batches and is a {kind} now")
+        low = np.zeros(table.num_rows, np.int64)
+        if not marks.any() or self.width < 0:
+            return self, low, marks & (self.width >= 0)
+        rows = np.flatnonzero(marks)
+        known = np.concatenate([self.values.astype(values.dtype), values[rows]])
+        positions = np.concatenate([self.positions, rows + base])
+        back = np.flatnonzero(known[1:] < known[:-1])
+        if back.size:
+            raise Unordered(
+                f"position {positions[back[0] + 1]}: {self.attribute!r} is less than before; "
+                "a window on it needs events in its order, so sort the stream by it"
+            )
+        begin = _begins(known, kind, self.width)
+        new = self.values.size
+        low[rows] = positions[begin[new:]]
+        kept = begin[-1]
+        return (
+            Clock(self.attribute, self.width, positions[kept:], known[kept:], kind),
+            np.maximum.accumulate(low),
+            marks,
+        )
+
+
+def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
+    """The values of a column as numbers, which of them can be in a window at all, and their kind."""
+    nothing = np.zeros(table.num_rows), np.zeros(table.num_rows, np.bool_), ""
+    if name not in table.column_names:
+        return nothing
+    column = table[name]
+    if pa.types.is_timestamp(column.type):
+        column, kind = column.cast(pa.timestamp("us")).cast(pa.int64()), "timestamp"
+    elif pa.types.is_integer(column.type):
+        column, kind = column.cast(pa.int64()), "whole number"
+    elif pa.types.is_floating(column.type):
+        column, kind = column.cast(pa.float64()), "number"
+    else:
+        return nothing
+    marks = column.is_valid().to_numpy()
+    values = pc.fill_null(column, pa.scalar(0, column.type)).to_numpy()
+    return values, marks & np.isfinite(values), kind
+
+
+def _begins(values: NDArray[Any], kind: str, width: Width) -> NDArray[np.intp]:
+    """For each of ascending values the index of the first one that is at most the width before it."""
+    if kind == "number":
+        begin = np.searchsorted(values, values - width, "left")
+        while True:  # a - b <= w and a - w <= b differ in the last bit; what is right is the first
+            far = values - values[begin] > width
+            before = values[np.maximum(begin - 1, 0)]
+            closer = (begin > 0) & (values - before <= width)
+            if not far.any() and not closer.any():
+                return begin
+            begin = np.where(far, np.searchsorted(values, values[begin], "right"), begin)
+            begin = np.where(closer & ~far, np.searchsorted(values, before, "left"), begin)
+    ticks = np.uint64(min(_ticks(width) if kind == "timestamp" else floor(width), 2**64 - 1))
+    above = values.view(np.uint64) ^ np.uint64(1 << 63)  # from 0 on, so that no difference overflows
+    return np.searchsorted(above, np.where(above < ticks, np.uint64(0), above - ticks), "left")
+
+
+def _ticks(seconds: Width) -> int:
+    """The greatest number of microseconds that is at most so many seconds once it is divided (as total_seconds is)."""
+    if seconds >= 2**64 / MICROSECONDS:
+        return 2**64
+    ticks = floor(seconds * MICROSECONDS)
+    while (ticks + 1) / MICROSECONDS <= seconds:
+        ticks += 1
+    while ticks / MICROSECONDS > seconds:
+        ticks -= 1
+    return ticks
+
+
+@dataclass
+class Keys:
+    """The keys of a partition seen so far, numbered in order of first use."""
+
+    attributes: tuple[str, ...]
+    numbers: dict[tuple[KeyPart, ...], int] = field(default_factory=dict)
+
+    def read(self, table: pa.Table) -> NDArray[np.int32]:
+        """The number of each event's key, -1 where it agrees not even with itself."""
+        codes, parts = np.zeros(table.num_rows, np.int64), [()]  # type: tuple[Longs, list[tuple[KeyPart, ...] | None]]
+        for name in self.attributes:
+            each, values = _encoded(table, name)
+            pairs, codes = np.unique(codes * len(values) + each, return_inverse=True)
+            parts = [_and(parts[pair // len(values)], values[pair % len(values)]) for pair in pairs.tolist()]
+        numbers = [-1 if key is None else self.numbers.setdefault(key, len(self.numbers)) for key in parts]
+        return np.array(numbers, np.int32)[codes]
+
+
+def _and(key: tuple[KeyPart, ...] | None, part: KeyPart | None) -> tuple[KeyPart, ...] | None:
+    return None if key is None or part is None else (*key, part)
+
+
+def _encoded(table: pa.Table, name: str) -> tuple[Longs, list[KeyPart | None]]:
+    """A column as numbers of values, and the values; None stands for what does not even equal itself."""
+    if name not in table.column_names or pa.types.is_null(table[name].type):
+        return np.zeros(table.num_rows, np.int64), [None]
+    column, kind = table[name], "number"
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type):
+        column, kind = column.cast(pa.timestamp("us")).cast(pa.int64()), "timestamp"
+    elif pa.types.is_boolean(column.type):
+        kind = "bool"
+    elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        kind = "string"
+    elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise InputError(f"a partition cannot be by {name!r}, a column of {column.type}; cast it to text or a number")
+    encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):  # of no rows
+        return np.zeros(0, np.int64), [None]
+    values = [None if v is None or v != v else (kind, v) for v in encoded.dictionary.to_pylist()]
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), values or [None]

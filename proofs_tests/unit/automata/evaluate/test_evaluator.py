@@ -1,0 +1,214 @@
+"""The evaluator that is handed a stream in batches: batches do not matter, and neither does a stop in between."""
+
+from io import BytesIO
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cerify.automata.evaluate import streaming
+from cerify.automata.evaluate.evaluator import Consumption, Evaluator
+from cerify.automata.evaluate.state import restore, save
+from cerify.equivalence.generate import PROFILES
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.events import Match, Stream
+from proofs_tests.benchmarks.workloads import uniform
+from proofs_tests.support import stream
+from proofs_tests.unit.automata.evaluate.cases import scoped_case
+
+QUERY = "A ; B ; C PARTITION BY [k] WITHIN 300 EVENTS WITHIN 250 seconds"
+
+
+def timed(events: int) -> pa.Table:
+    """The uniform stream with a time, and a key of 20 values."""
+    keys = pa.array(Random(events).choices("abcdefghijklmnopqrst", k=events))
+    return uniform(events).table.append_column("time", pa.array(range(events), pa.int64())).append_column("k", keys)
+
+
+def consuming(phi: Formula, S: Stream) -> list[Match]:
+    """What consumption by ANY means, from the definition: after a match the stream begins anew."""
+    interpreter, begin, found = Interpreter(S, Budget(valuations=50_000)), 0, []
+    for n in range(len(S)):
+        here = {Match(n, tuple(sorted({p for _, p in mu}))) for mu in interpreter.meaning(phi, begin, n)}
+        found += sorted(here)
+        begin = n + 1 if here else begin
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 7, 300])
+def test_batches_do_not_matter(size: int) -> None:
+    table, phi = timed(600), parse(QUERY)
+    evaluator = Evaluator(phi, output="valuations")
+    parts = [evaluator.push(batch) for batch in table.to_batches(max_chunksize=size)]
+    assert [m for part in parts for m in part] == streaming.matches(phi, Stream.from_table(table), "valuations")
+
+
+@pytest.mark.parametrize("query", ["A+ ; B WITHIN 9 EVENTS", "(A ; B)+ ; C WITHIN 15 EVENTS", QUERY])
+def test_nothing_is_lost_when_old_nodes_are_let_go(query: str) -> None:
+    """With no room left after a batch the next one begins by closing the gaps."""
+    table, phi = timed(1500), parse(query)
+    evaluator, found = Evaluator(phi), []
+    for batch in table.to_batches(max_chunksize=30):
+        found += evaluator.push(batch)
+        evaluator.tree = evaluator.tree[: evaluator.nodes].copy()
+    assert found == streaming.matches(phi, Stream.from_table(table))
+    assert evaluator.nodes < 2000
+
+
+@pytest.mark.parametrize("consume", ["none", "any"])
+def test_random_formulas_in_random_batches_saved_in_between(consume: Consumption) -> None:
+    compared = 0
+    for i in range(150):
+        rng = Random(f"evaluator/{i}")
+        phi, S = scoped_case(rng, PROFILES["everything" if i % 2 else "core"])
+        try:
+            expected = consuming(phi, S) if consume == "any" else streaming.matches(phi, S)
+            evaluator = Evaluator(phi, consume=consume)
+            cut = rng.randint(0, len(S))
+            found = evaluator.read(S.part(0, cut))
+            if i % 4 == 0:  # as the file costs more than the rest
+                file = BytesIO()
+                save(evaluator, file)
+                file.seek(0)
+                evaluator = Evaluator(phi, consume=consume)
+                restore(evaluator, file)
+            found += evaluator.read(S.part(cut, len(S) - cut))
+        except (BudgetExceeded, Unsupported, InputError):
+            continue
+        assert found == expected, (show(phi), S.events)
+        compared += bool(expected)
+    assert compared > 40
+
+
+def test_any_starts_anew_after_a_match_and_none_does_not() -> None:
+    S = stream("A A B B A B")
+    assert Evaluator(parse("A ; B"), consume="any").read(S) == [Match(2, (0, 2)), Match(2, (1, 2)), Match(5, (4, 5))]
+    assert len(Evaluator(parse("A ; B")).read(S)) == 2 + 2 + 3
+    assert Evaluator(parse("START(A ; B)"), consume="any").read(stream("A B A C B")) == [
+        Match(1, (0, 1)),
+        Match(4, (2, 4)),
+    ]
+
+
+def test_a_limit_holds_for_a_batch_and_loses_no_event() -> None:
+    table, phi = timed(2000), parse("A ; B ; C WITHIN 60 EVENTS")
+    evaluator, whole = Evaluator(phi), Evaluator(phi).push(table)
+    first = evaluator.push(table.slice(0, 1000), limit=5)
+    assert len(set(first)) == 5
+    assert set(first) < set(whole)
+    assert evaluator.push(table.slice(1000), limit=0) == []
+    other = Evaluator(phi)
+    assert set(other.push(table.slice(0, 1000), limit=3)) < set(first)
+    assert other.push(table.slice(1000)) == [m for m in whole if m.at >= 1000]
+
+
+def test_arrow_lists_hold_the_same_matches() -> None:
+    table, phi = timed(1500), parse(QUERY)
+    listed = Evaluator(phi).push_arrow(table)
+    assert listed.schema == pa.schema({"at": pa.int64(), "events": pa.large_list(pa.int64())})
+    rows = zip(listed["at"].to_pylist(), listed["events"].to_pylist(), strict=True)
+    assert sorted(Match(at, tuple(events)) for at, events in rows) == Evaluator(phi).push(table)
+    assert Evaluator(phi).count(table) == listed.num_rows > 100
+
+
+def test_what_is_kept_is_bounded_by_the_window() -> None:
+    """The arrays are as long after 400,000 events as after 100,000."""
+    S, evaluator = uniform(100_000), Evaluator(parse("A ; B ; C WITHIN 1000 EVENTS"))
+    kept = []
+    for _ in range(4):
+        for _ in evaluator.advance(evaluator.seen(S)):
+            pass
+        kept.append(evaluator.tree.size)
+    assert evaluator.position == 400_000
+    assert kept[0] == kept[-1] <= 65_536
+
+
+def test_too_many_matches_stop_the_evaluator_for_good() -> None:
+    evaluator = Evaluator(parse("A+ ; B WITHIN 100 EVENTS"), budget=Budget(matches=1000))
+    S = stream("A " * 60 + "B")
+    with pytest.raises(BudgetExceeded):
+        evaluator.read(S)
+    with pytest.raises(InputError, match="inside an earlier batch"):
+        evaluator.read(S)
+    with pytest.raises(InputError, match="inside an earlier batch"):
+        save(evaluator, BytesIO())
+
+
+def test_a_bad_batch_changes_nothing() -> None:
+    table, phi = timed(600), parse("A ; B WITHIN 20 seconds")
+    evaluator, whole = Evaluator(phi), Evaluator(phi).push(table)
+    first = evaluator.push(table.slice(300, 200))
+    for bad in (table.slice(0, 10), table.drop_columns(["type"])):
+        with pytest.raises(InputError):
+            evaluator.push(bad)
+    after = evaluator.push(table.slice(500))
+    shifted = [Match(m.at + 300, tuple(e + 300 for e in m.events)) for m in first + after]
+    assert shifted == [m for m in whole if m.events[0] >= 300]
+
+
+def saved(path: Path, **changes: Any) -> Path:
+    """A saved state, with some of its arrays replaced."""
+    evaluator = Evaluator(parse(QUERY))
+    evaluator.push(timed(900))
+    save(evaluator, path)
+    if changes:
+        arrays = dict(np.load(path)) | changes
+        np.savez(path, **arrays)
+    return path
+
+
+def test_a_state_is_of_one_query_and_one_way_to_run_it(tmp_path: Path) -> None:
+    path = saved(tmp_path / "state.npz")
+    restore(Evaluator(parse(QUERY)), path)
+    others = (
+        Evaluator(parse(QUERY.replace("300", "301"))),
+        Evaluator(parse(QUERY.replace("[k]", "[b]"))),
+        Evaluator(parse(QUERY.replace("C", "D"))),
+        Evaluator(parse(QUERY), consume="any"),
+        Evaluator(parse(QUERY), output="valuations"),
+    )
+    for other in others:
+        with pytest.raises(InputError, match="another query"):
+            restore(other, path)
+    used = Evaluator(parse(QUERY))
+    used.push(timed(10))
+    with pytest.raises(InputError, match="read nothing"):
+        restore(used, path)
+
+
+def test_no_file_is_trusted(tmp_path: Path) -> None:
+    (tmp_path / "text.npz").write_text("no state")
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    for name in ("text.npz", "other.npz", "missing.npz"):
+        with pytest.raises(InputError, match="no saved state"):
+            restore(Evaluator(parse(QUERY)), tmp_path / name)
+    good = dict(np.load(saved(tmp_path / "good.npz")))
+    nodes = good["tree"].size
+
+    def with_(**fields: int) -> np.ndarray[Any, Any]:
+        tree = good["tree"].copy()
+        for name, value in fields.items():
+            tree[name] = value
+        return tree
+
+    version = good["header"].tobytes().replace(b'"version": 1', b'"version": 9')
+    damages = {
+        "series": np.full_like(good["series"], nodes),
+        "sizes": np.full_like(good["sizes"], 99),
+        "active": np.full_like(good["active"], 99),
+        "step": good["step"] + 1,
+        "seen": good["seen"] + 10**6,
+        "header": np.frombuffer(version, np.uint8),
+    }
+    trees = [with_(left=nodes), with_(right=10**6, label=0), with_(label=77), good["tree"]["event"], good["tree"][:-1]]
+    for name, array in [*damages.items(), *(("tree", tree) for tree in trees)]:
+        with pytest.raises(InputError, match=r"damaged|this version reads"):
+            restore(Evaluator(parse(QUERY)), saved(tmp_path / "damaged.npz", **{name: array}))

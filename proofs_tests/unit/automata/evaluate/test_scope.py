@@ -1,0 +1,324 @@
+"""WITHIN and PARTITION BY in the automaton evaluators: what is taken off, and agreement with the definition."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.evaluate import compiled, streaming
+from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union, enumerate_
+from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.scope import key_of, near, punctual, reach, split
+from cerify.automata.evaluate.scope_columns import Clock, Keys, Unordered
+from cerify.automata.evaluate.scoped import ScopedEvaluation
+from cerify.equivalence.generate import PROFILES
+from cerify.evaluators import denotational
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Event, Match, Stream
+from proofs_tests.benchmarks.workloads import uniform
+from proofs_tests.support import stream
+from proofs_tests.unit.automata.evaluate.cases import scoped_case
+
+Evaluate = Callable[..., list[Match]]
+EVALUATORS = {"readable": streaming.matches, "kernel": compiled.matches}
+SMALL = Budget(valuations=50_000)
+
+
+@pytest.fixture(params=EVALUATORS)
+def evaluate(request: pytest.FixtureRequest) -> Evaluate:
+    return EVALUATORS[request.param]
+
+
+@pytest.mark.parametrize(("profile", "cases"), [("core", 350), ("typed", 150), ("everything", 150)])
+def test_the_evaluators_agree_with_the_definition(profile: str, cases: int) -> None:
+    outcomes: Counter[str] = Counter()
+    for i in range(cases):
+        phi, S = scoped_case(Random(f"scope/{i}"), PROFILES[profile])
+        output = "valuations" if i % 3 == 0 else "matches"
+        try:
+            expected = denotational(phi, S, output, SMALL)
+        except BudgetExceeded:
+            continue
+        for name, evaluator in EVALUATORS.items():
+            try:
+                found = evaluator(phi, S, output)
+            except Unsupported:
+                outcomes["unsupported", name] += 1
+                continue
+            assert found == expected, (name, show(phi), S.events)
+            outcomes["matched" if expected else "nothing", name] += 1
+    for name in EVALUATORS:
+        assert outcomes["matched", name] > 0.3 * cases
+        assert outcomes["unsupported", name] < (0.25 * cases if profile == "everything" else 1)
+
+
+def test_the_tightest_window_of_each_kind_is_kept() -> None:
+    scope = split(
+        parse(
+            "((A ; B) WITHIN 5 EVENTS PARTITION BY [k] WITHIN 1 minute WITHIN 3 EVENTS WITHIN 30 [time]) WITHIN 7 [u]"
+        )
+    )
+    assert show(scope.core) == "A ; B"
+    assert (scope.events, dict(scope.widths), scope.attributes) == (3, {"time": 30, "u": 7}, ("k",))
+
+
+def test_what_a_window_passes_on_its_way_out() -> None:
+    scope = split(parse("STRICT(START(((A ; B) WITHIN 3 EVENTS) IN X FILTER X.x > 1)) UNLESS C"))
+    assert scope.events == 3
+    assert show(scope.core) == show(parse("STRICT(START((A ; B) IN X FILTER X.x > 1)) UNLESS C"))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "(A WITHIN 2 EVENTS) ; B",
+        "((A ; B) WITHIN 2 EVENTS) OR C",
+        "NXT((A ; B) WITHIN 2 EVENTS)",
+        "PROJECT[A]((A ; B) WITHIN 2 EVENTS)",
+        "A UNLESS (B PARTITION BY [k])",
+        "((A ; B) PARTITION BY [k])+",
+    ],
+)
+def test_a_window_inside_is_refused_where_it_stands(query: str, evaluate: Evaluate) -> None:
+    with pytest.raises(Unsupported, match="deeper") as refused:
+        evaluate(parse(query), stream("A B"))
+    assert refused.value.span is not None
+
+
+@pytest.mark.parametrize(
+    ("query", "types", "k", "expected"),
+    [
+        ("A ; B WITHIN 3 EVENTS", "A A C B", "xxxx", {(1, 3)}),
+        ("A : B PARTITION BY [k]", "A A B B", "xyxx", set()),  # contiguity is global
+        ("A : B PARTITION BY [k]", "A A B B", "xyyx", {(1, 2)}),
+        ("NXT(A ; B) PARTITION BY [k]", "A A B", "xyy", set()),  # selected first, and (0, 2) does not agree
+        ("NXT(A ; B) PARTITION BY [k]", "A A B", "yxy", {(0, 2)}),
+        ("(A ; B) UNLESS C PARTITION BY [k]", "A C B", "xyx", set()),  # C of any key
+        ("START(A ; B) PARTITION BY [k]", "A A B", "xyy", set()),
+        ("A+ PARTITION BY [k]", "A A A", "xyx", {(0,), (1,), (2,), (0, 2)}),
+    ],
+)
+def test_partitions_filter_what_the_whole_stream_gives(
+    query: str, types: str, k: str, expected: set[tuple[int, ...]]
+) -> None:
+    S, phi = stream(types, k=list(k)), parse(query)
+    assert {m.events for m in denotational(phi, S)} == expected
+    assert {m.events for m in streaming.matches(phi, S)} == expected
+    try:
+        assert {m.events for m in compiled.matches(phi, S)} == expected
+    except Unsupported:
+        assert "UNLESS" in query or "NXT" in query
+
+
+def test_what_does_not_equal_itself_is_in_no_partition(evaluate: Evaluate) -> None:
+    values = [None, float("nan"), 0.0, -0.0, 1.0]
+    S = Stream(Event("A", {} if v is None else {"k": v}) for v in values)
+    assert {m.events for m in evaluate(parse("A+ PARTITION BY [k]"), S)} == {(2,), (3,), (4,), (2, 3)}
+
+
+def test_kinds_never_agree() -> None:
+    S = Stream(Event("A", {"k": v}) for v in (1, True, "1", 1.0))
+    found = streaming.matches(parse("A ; A PARTITION BY [k]"), S)
+    assert found == denotational(parse("A ; A PARTITION BY [k]"), S) == [Match(3, (0, 3))]
+
+
+def test_values_that_go_back_are_looked_at_match_by_match(evaluate: Evaluate) -> None:
+    """A position cannot say what is near on this attribute: 0 and 3 are, 1 between them is not."""
+    S, phi = stream("A A A B", u=[5, 0, 9, 6]), parse("A+ ; B WITHIN 3 [u]")
+    assert evaluate(phi, S) == denotational(phi, S) == [Match(3, (0, 3)), Match(3, (2, 3))]
+    assert list(streaming.count(phi, S)) == [0, 0, 0, 2]
+    assert reach(split(phi), S).unordered
+
+
+@pytest.mark.parametrize("kind", ["int", "float", "timestamp"])
+def test_a_window_on_values_reaches_as_far_on_columns_as_on_events(kind: str) -> None:
+    """Two computations of the same reach: event by event, and by search in sorted columns, batch after batch."""
+    rng = Random(kind)
+    for round_ in range(60):
+        numbers = sorted(rng.choice((0.1, 0.7, 1, 2)) * rng.randint(0, 30) for _ in range(rng.randint(1, 40)))
+        values = {
+            "int": [int(x) + rng.choice((0, 2**62 - 1)) * 0 for x in numbers],
+            "float": numbers,
+            "timestamp": [datetime(2021, 1, 1, tzinfo=UTC) + timedelta(seconds=x) for x in numbers],
+        }[kind]
+        S = Stream(Event("A", {"time": v} if rng.random() < 0.9 else {}) for v in values)
+        assert S.table.num_rows == len(S)  # made here, so that the parts have columns of one type
+        width = rng.choice((0, 0.1, 0.2, 0.3, 1, 2.1, 7))
+        scope = split(parse(f"A WITHIN {width} [time]"))
+        expected = reach(scope, S)
+        clock, at, cut = Clock("time", width), 0, rng.randint(0, len(S))
+        low, marks = [], []
+        for part in (S.part(0, cut), S.part(cut, len(S) - cut)):
+            if len(part) and "time" in part.table.column_names:
+                clock, low_, marks_ = clock.read(part.table, at)
+                low += low_.tolist()
+                marks += marks_.tolist()
+            else:
+                low += [0] * len(part)
+                marks += [False] * len(part)
+            at += len(part)
+        assert marks == expected.marks
+        assert [l for l, m in zip(low, marks, strict=True) if m] == [
+            l for l, m in zip(expected.low, marks, strict=True) if m
+        ], (round_, values, width)
+
+
+def test_a_difference_is_rounded_as_the_definition_rounds_it(evaluate: Evaluate) -> None:
+    """0.3 - 0.1 is less than 0.2 in binary64, but 0.3 - 0.2 is less than 0.1, so that no threshold will do."""
+    for first, last, width in ((0.1, 0.3, 0.2), (0.7, 0.8, 0.1), (1.1, 1.4, 0.3), (0.2, 0.3, 0.1)):
+        S, phi = stream("A B", u=[first, last]), parse(f"A ; B WITHIN {width} [u]")
+        assert evaluate(phi, S) == denotational(phi, S) == ([Match(1, (0, 1))] if last - first <= width else [])
+
+
+def test_integers_at_the_ends_of_their_range(evaluate: Evaluate) -> None:
+    S = stream("A A B B", u=[-(2**63), -(2**63) + 5, 2**63 - 6, 2**63 - 1])
+    for width in (3, 10**30, 2**63):
+        phi = parse(f"(A OR B)+ WITHIN {width} [u]")
+        assert evaluate(phi, S) == denotational(phi, S)
+
+
+def od(node: Node | None) -> int:
+    return 1 + od(node.left) if isinstance(node, Union) else 0
+
+
+@pytest.mark.parametrize("query", ["A ; B ; A", "(A OR B)+ ; A", "((A ; B)+ : A):+ ; B", "(A ; B) OR (B+ ; A ; B)"])
+def test_the_sets_of_a_window_keep_their_invariants(query: str) -> None:
+    """(1) to (3) of ces_window, what a series is, and no complex event twice; for each key, after every event."""
+    A = single_variable(compile_cel(parse(query)))
+    evaluation = ScopedEvaluation(Determinized(A), windowed=True)
+    rng = Random(query)
+    S = stream(" ".join(rng.choice("AB") for _ in range(60)), k=[rng.choice("xy") for _ in range(60)])
+    low = [max(0, i - 7) for i in range(len(S))]
+    for n, type_ in enumerate(classify(A.predicates, S)):
+        evaluation.push(type_, key_of(("k",), S[n]), low[n])
+        for series in (s for table in evaluation.T.values() for s in table.values()):
+            recent = [node.latest for node in series]
+            assert not isinstance(series[0], Union)
+            assert recent[1:] == sorted(set(recent[1:]), reverse=True)
+            assert all(r <= recent[0] for r in recent)
+            assert len(series) <= A.states + 1 + len(evaluation.automaton.final)
+            for root in series:
+                if isinstance(root, Union):
+                    assert not isinstance(root.left, Union)
+                    assert od(root.right) <= 2
+                pending, seen = [root], set()
+                while pending:
+                    node = pending.pop()
+                    if id(node) in seen:
+                        continue
+                    seen.add(id(node))
+                    assert od(node) <= 3
+                    match node:
+                        case Output():
+                            assert isinstance(node.child, Bottom) or node.latest == node.child.latest
+                            pending.append(node.child)
+                        case Union():
+                            assert node.latest == node.left.latest
+                            pending += [node.left] if node.right is None else [node.left, node.right]
+                            assert node.right is None or node.right.latest <= node.latest
+            listed = [tuple(o.position for o in path) for root in series for path in enumerate_(root, low)]
+            assert len(listed) == len(set(listed))
+
+
+def live(evaluation: ScopedEvaluation) -> int:
+    seen: set[int] = set()
+    pending = [node for table in evaluation.T.values() for series in table.values() for node in series]
+    while pending:
+        node = pending.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            match node:
+                case Output():
+                    pending.append(node.child)
+                case Union():
+                    pending += [node.left] if node.right is None else [node.left, node.right]
+    return len(seen)
+
+
+def test_what_is_kept_is_bounded_by_the_window() -> None:
+    """Of a stream of 20,000 events and one of 60,000 as many nodes are left: those of the window, and a constant."""
+    A = single_variable(compile_cel(parse("A ; B ; C")))
+    most = []
+    for events in (20_000, 60_000):
+        evaluation = ScopedEvaluation(Determinized(A), windowed=True)
+        S, kept = uniform(events), []
+        for n, type_ in enumerate(classify(A.predicates, S)):
+            evaluation.push(type_, (), max(0, n - 99))
+            if n % 1000 == 999:
+                kept.append(live(evaluation))
+        most.append(max(kept))
+    assert max(most) < 4000
+    assert abs(most[0] - most[1]) < 1000
+
+
+def test_a_formula_that_projects_its_end_away_is_not_punctual() -> None:
+    assert punctual(compile_cel(parse("(STRICT((A ; B+) : C) UNLESS D) ALL A:+")))
+    assert not punctual(compile_cel(parse("PROJECT[A](A ; B)")))
+    S = stream("A B C B", k=list("xxxx"))
+    for phi in map(parse, ("PROJECT[A](A ; B) WITHIN 1 EVENTS", "PROJECT[A](A ; B) PARTITION BY [k]")):
+        assert streaming.matches(phi, S) == denotational(phi, S) == [Match(1, (0,)), Match(3, (0,))]
+
+
+@pytest.mark.parametrize(
+    "query", ["A ; B ; C WITHIN 50 EVENTS", "A+ ; B WITHIN 12 EVENTS", "A ; B PARTITION BY [a] WITHIN 300 EVENTS"]
+)
+def test_counts_are_those_of_the_matches(query: str) -> None:
+    S, phi = uniform(3000), parse(query)
+    counted, listed = list(streaming.count(phi, S)), Counter(m.at for m in compiled.matches(phi, S))
+    assert counted == [listed[n] for n in range(len(S))]
+    assert Evaluator(phi).count(S.table) == sum(counted)
+
+
+def test_counts_pass_every_machine_word() -> None:
+    S = stream("A " * 299 + "B")
+    phi: Formula = parse("A+ ; B WITHIN 201 EVENTS")
+    assert list(streaming.count(phi, S))[-1] == Evaluator(phi).count(S.table) == 2**200 - 1
+
+
+def test_the_evaluators_give_as_much_on_a_long_stream() -> None:
+    S = uniform(20_000)
+    for query in (
+        "A ; B WITHIN 40 EVENTS",
+        "(A : B+) ; C PARTITION BY [a] WITHIN 400 EVENTS",
+        "A ; B ; C PARTITION BY [b] PARTITION BY [c]",
+    ):
+        assert compiled.matches(parse(query), S) == streaming.matches(parse(query), S)
+
+
+def test_keys_keep_their_numbers_from_batch_to_batch() -> None:
+    keys = Keys(("k", "m"))
+    chunks = pa.chunked_array([["x", "y"], ["x", None, "x"]])
+    first = keys.read(pa.table({"k": chunks, "m": [1.0, 1.0, 1.0, 1.0, float("nan")]}))
+    second = keys.read(pa.table({"k": ["z", "y", "x"], "m": [1, 1, 1]}))
+    assert first.tolist()[0] == first.tolist()[2] != first.tolist()[1]
+    assert first.tolist()[3:] == [-1, -1]
+    assert (second[1], second[2]) == (first[1], first[0])
+    assert second[0] not in first
+    assert keys.read(pa.table({"k": np.array([], object), "m": []})).size == 0
+
+
+def test_near_knows_numbers_and_times_only() -> None:
+    day = datetime(2021, 1, 1, tzinfo=UTC)
+    assert near(1, [1, 2.0])
+    assert near(0, [day])
+    for values in ([], [1, None], [1, day], ["a"], [True], [float("nan")], [1, 2.5]):
+        assert not near(1, values)
+
+
+def test_a_clock_refuses_what_goes_back() -> None:
+    clock, _, _ = Clock("u", 5).read(pa.table({"u": [1, 2]}), 0)
+    with pytest.raises(Unordered, match="position 3"):
+        clock.read(pa.table({"u": [2, 1]}), 2)
+    with pytest.raises(Unordered, match="number"):
+        clock.read(pa.table({"u": ["1", "2"]}).set_column(0, "u", pa.array([1.0, 2.0])), 2)
