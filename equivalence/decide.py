@@ -11,11 +11,12 @@ from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA
+from cerify.automata.subsets import members
 from cerify.equivalence.certificate import Certificate, Claim
 from cerify.equivalence.replay import replayed
 from cerify.equivalence.search import Separation, separate
 from cerify.equivalence.verdict import Contained, Equivalent, Level, Undecided, Verdict
-from cerify.equivalence.words import Words, members, words
+from cerify.equivalence.words import Words, words
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula

@@ -19,10 +19,11 @@ from cerify.automata.cea.model import CEA
 from cerify.automata.cea.star import star
 from cerify.automata.explore import explore
 from cerify.automata.minimize import classes
+from cerify.automata.subsets import Subset, subset
 from cerify.equivalence.decide import UNTOLD, equivalent, stream_of
 from cerify.equivalence.search import Separation, separate
 from cerify.equivalence.verdict import Equivalent, Undecided
-from cerify.equivalence.words import Subset, Words, subset, words
+from cerify.equivalence.words import Words, words
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cerify.equivalence.words import Letter, Subset, Words
+from cerify.automata.subsets import Subset
+from cerify.equivalence.words import Letter, Words
 from cerify.semantics.errors import BudgetExceeded
 
 Pair: TypeAlias = tuple[Subset, Subset]

@@ -6,16 +6,14 @@ have the same valuations everywhere exactly if they accept the same words other 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra, Mask
 from cerify.automata.cea.model import CEA, Marks
+from cerify.automata.subsets import Subset, members, subset
 from cerify.semantics.events import Event, Value
-
-Subset: TypeAlias = int
-"""A set of states: bit q for state q."""
 
 Letter: TypeAlias = int
 """Type t with the m-th set of marks is t * len(marks) + m."""
@@ -77,19 +75,6 @@ def words(A: CEA, B: CEA, algebra: Algebra) -> Words:
         subset(q + A.states for q in B.initial),
         subset(A.final) | subset(q + A.states for q in B.final),
     )
-
-
-def subset(states: Iterable[int]) -> Subset:
-    """The set of these states."""
-    return sum(1 << q for q in states)
-
-
-def members(subset: Subset) -> Iterator[int]:
-    """The states of a set, in order."""
-    while subset:
-        lowest = subset & -subset
-        yield lowest.bit_length() - 1
-        subset ^= lowest
 
 
 def _simplest(events: Iterable[Event | None]) -> Event | None:

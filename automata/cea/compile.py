@@ -14,6 +14,7 @@ from typing import assert_never
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
 from cerify.automata.cea.product import conjunction, interleaving, intersection, separate_start, unless
+from cerify.automata.cea.quotient import quotient
 from cerify.automata.cea.strategies import last, max_, next_, strict
 from cerify.automata.cea.trim import trim
 from cerify.semantics.budget import Budget, depth_limited
@@ -44,7 +45,7 @@ def generators(phi: cel.Formula) -> Iterator[Predicate]:
 
 
 def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
-    return trim(_thompson(phi, algebra))
+    return quotient(trim(_thompson(phi, algebra)))
 
 
 def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:

@@ -15,14 +15,14 @@ from typing import TypeAlias
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.explored import explored
 from cerify.automata.cea.model import CEA, Marks
+from cerify.automata.subsets import Subset, members, subset
 from cerify.semantics.predicates import Predicate
 
-Subset: TypeAlias = frozenset[int]
 Judge: TypeAlias = tuple[Subset, Subset, Subset]  # ties, winners, losers
 Delta: TypeAlias = Callable[[Subset, bool], Subset]  # the states reached on this event, with a mark or without
 Verdict: TypeAlias = Callable[[Judge, bool, Delta], Judge]
 
-NO_STATES: Subset = frozenset()
+NO_STATES: Subset = 0
 
 
 def strict(A: CEA) -> CEA:
@@ -79,31 +79,43 @@ def max_(A: CEA, algebra: Algebra) -> CEA:
 
 def _judged(A: CEA, step: Verdict, algebra: Algebra) -> CEA:
     """The automaton beside its judge: a run accepts if the automaton does and no winner does."""
-    types_ = [(P, {A.predicates[i] for i in chosen}) for chosen, P in algebra.types(A.predicates)]
+    types = [(P, _Steps(A, {A.predicates[i] for i in chosen})) for chosen, P in algebra.types(A.predicates)]
+    final = subset(A.final)
 
     def successors(state: tuple[int, Judge]) -> Iterator[tuple[tuple[Predicate, Marks], tuple[int, Judge]]]:
         q, judge = state
-        for P, satisfied in types_:
-
-            def delta(states: Subset, marked: bool, satisfied: set[Predicate] = satisfied) -> Subset:
-                return frozenset(
-                    t.target
-                    for p in states
-                    for t in A.leaving[p]
-                    if bool(t.marks) == marked and t.predicate in satisfied
-                )
-
-            after: dict[bool, Judge] = {}
-            for t in A.leaving[q]:
-                if t.predicate in satisfied:
-                    marked = bool(t.marks)
-                    if marked not in after:
-                        after[marked] = step(judge, marked, delta)
-                    yield (P, t.marks), (t.target, after[marked])
+        for P, steps in types:
+            for marked in (False, True):
+                if leaving := steps.leaving[marked][q]:
+                    after = step(judge, marked, steps.delta)
+                    for t in leaving:
+                        yield (P, t.marks), (t.target, after)
 
     def accepts(state: tuple[int, Judge]) -> bool:
         q, (_, winners, _) = state
-        return q in A.final and not winners & A.final
+        return q in A.final and not winners & final
 
-    starts = [(q, (A.initial, NO_STATES, NO_STATES)) for q in sorted(A.initial)]
+    starts = [(q, (subset(A.initial), NO_STATES, NO_STATES)) for q in sorted(A.initial)]
     return explored(starts, successors, accepts, algebra.budget, "the automaton of the selection strategy")
+
+
+class _Steps:
+    """The transitions of an automaton on one type of events: of each state without a mark, and with one."""
+
+    def __init__(self, A: CEA, satisfied: set[Predicate]) -> None:
+        self.leaving = tuple(
+            [[t for t in leaving if bool(t.marks) == marked and t.predicate in satisfied] for leaving in A.leaving]
+            for marked in (False, True)
+        )
+        self._targets = [[subset(t.target for t in some) for some in leaving] for leaving in self.leaving]
+        self._known: tuple[dict[Subset, Subset], ...] = ({NO_STATES: NO_STATES}, {NO_STATES: NO_STATES})
+
+    def delta(self, states: Subset, marked: bool) -> Subset:
+        """The states reached on this event, with a mark or without."""
+        known = self._known[marked]
+        if (reached := known.get(states)) is None:
+            reached = NO_STATES
+            for q in members(states):
+                reached |= self._targets[marked][q]
+            known[states] = reached
+        return reached
