@@ -17,6 +17,7 @@ from cerify.automata.cea.product import conjunction, interleaving, intersection,
 from cerify.automata.cea.quotient import quotient
 from cerify.automata.cea.strategies import last, max_, next_, strict
 from cerify.automata.cea.trim import trim
+from cerify.automata.cea.windows import within_events
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -32,6 +33,17 @@ def compile_cel(phi: cel.Formula, budget: Budget = Budget(), algebra: Algebra | 
     """
     with depth_limited(phi.span):
         return _trimmed(phi, algebra or Algebra(generators(phi), budget))
+
+
+def compilable(phi: cel.Formula) -> bool:
+    """Whether the formula compares no events with each other but by their positions: then an automaton carries it."""
+    for psi in cel.subformulas(phi):
+        match psi:
+            case cel.PartitionBy() | cel.Within(_, cel.TimeWindow() | cel.AttributeWindow()):
+                return False
+            case cel.Filter(_, condition) if not all(isinstance(atom, cel.Every) for atom in cel.atoms(condition)):
+                return False
+    return True
 
 
 def generators(phi: cel.Formula) -> Iterator[Predicate]:
@@ -91,9 +103,12 @@ def _case(phi: cel.Formula, algebra: Algebra) -> CEA:
             return last(_trimmed(psi, algebra), algebra)
         case cel.Max(psi):
             return max_(_trimmed(psi, algebra), algebra)
+        case cel.Within(psi, cel.EventWindow(count)):
+            return within_events(_trimmed(psi, algebra), count, algebra.budget)
         case cel.Within() | cel.PartitionBy():
             raise Unsupported(
-                "an automaton looks at one event at a time, so it cannot carry a window or a partition", phi.span
+                "an automaton looks at one event at a time, so it cannot carry a partition, or a window on values",
+                phi.span,
             )
         case _:
             assert_never(phi)

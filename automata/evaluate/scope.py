@@ -2,7 +2,8 @@
 
 Both are filters on the support of a valuation. They commute with whatever keeps supports and judges each valuation on
 its own: IN, FILTER, START, STRICT, the left of UNLESS. Elsewhere (under an operator that joins supports, projects, or
-compares valuations with each other) they stay, and the formula is refused. See docs/decisions/windows.md.
+compares valuations with each other) they stay, and the formula is refused, but for windows of so many events, which the
+automaton counts. See docs/decisions/windows.md.
 """
 
 from __future__ import annotations
@@ -79,10 +80,12 @@ def split(phi: Formula) -> Scope:
     for node in reversed(passed):
         phi = replace(node, left=phi) if isinstance(node, cel.Unless) else replace(node, phi=phi)
     for psi in cel.subformulas(phi):
-        if isinstance(psi, cel.Within | cel.PartitionBy):
+        if isinstance(psi, cel.PartitionBy) or (
+            isinstance(psi, cel.Within) and not isinstance(psi.window, cel.EventWindow)
+        ):
             raise Unsupported(
-                "an automaton carries a window or a partition around the whole formula only, also under FILTER, IN, "
-                "START, STRICT and on the left of UNLESS; here it stands deeper",
+                "an automaton carries a partition, or a window on values, around the whole formula only, also under "
+                "FILTER, IN, START, STRICT and on the left of UNLESS; here it stands deeper",
                 psi.span,
             )
     return Scope(phi, min(events, default=None), tuple(widths.items()), tuple(attributes))

@@ -115,7 +115,7 @@ def test_trim_leaves_out_what_no_accepting_run_uses() -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["A ; B FILTER A.x = B.x", "A FILTER near(A)", "A WITHIN 3 EVENTS", "A PARTITION BY [x]"]
+    "query", ["A ; B FILTER A.x = B.x", "A FILTER near(A)", "A WITHIN 3 hours", "A WITHIN 3 [x]", "A PARTITION BY [x]"]
 )
 def test_what_it_does_not_carry_it_says_with_the_place(query: str) -> None:
     with pytest.raises(Unsupported) as caught:
@@ -152,3 +152,34 @@ def test_an_event_has_one_type() -> None:
     assert not satisfiable(Both(Not(OfType("A")), OfType("A")))
     assert satisfiable(Both(Not(OfType("A")), Not(OfType("B"))))
     assert not satisfiable(Not(Anything()))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "A WITHIN 1 EVENTS",
+        "(A ; B) WITHIN 2 EVENTS",
+        "(A+ WITHIN 2 EVENTS) ; B",
+        "NXT((A ; B) WITHIN 3 EVENTS)",
+        "MAX(A+ WITHIN 3 EVENTS) : B",
+        "(A ; B) UNLESS (C WITHIN 1 EVENTS)",
+        "A UNLESS ((B ; C) WITHIN 2 EVENTS)",
+        "PROJECT[A](A ; B) WITHIN 2 EVENTS",
+        "PROJECT[](A) WITHIN 2 EVENTS",
+        "((A ALL B) WITHIN 2 EVENTS)+",
+        "((A+ WITHIN 3 EVENTS) IN X) WITHIN 2 EVENTS",
+    ],
+)
+def test_a_window_of_events_is_counted(query: str) -> None:
+    """Wherever it stands; held against the definition on all streams of four events."""
+    phi = parse(query)
+    automaton = compile_cel(phi)
+    for types_ in product("ABC", repeat=4):
+        S = Stream([Event(R) for R in types_])
+        for n in range(4):
+            assert valuations(automaton, S, n) == denote.valuations(phi, S, n)
+
+
+def test_a_window_too_long_to_count_stops() -> None:
+    with pytest.raises(BudgetExceeded, match="window of 1000000 events"):
+        compile_cel(parse("A ; ((B ; C) WITHIN 1000000 EVENTS)"))

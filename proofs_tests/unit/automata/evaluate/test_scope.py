@@ -82,10 +82,10 @@ def test_what_a_window_passes_on_its_way_out() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "(A WITHIN 2 EVENTS) ; B",
-        "((A ; B) WITHIN 2 EVENTS) OR C",
-        "NXT((A ; B) WITHIN 2 EVENTS)",
-        "PROJECT[A]((A ; B) WITHIN 2 EVENTS)",
+        "(A WITHIN 2 [x]) ; B",
+        "((A ; B) WITHIN 2 hours) OR C",
+        "NXT((A ; B) WITHIN 2 [x])",
+        "PROJECT[A]((A ; B) WITHIN 2 [x])",
         "A UNLESS (B PARTITION BY [k])",
         "((A ; B) PARTITION BY [k])+",
     ],
