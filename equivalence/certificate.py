@@ -26,23 +26,25 @@ States = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Certificate:
-    """Pairs of sets of states that accept the same: of the left automaton from 0 on, of the right one after these."""
+    """Pairs of sets of states that accept the same: of the left automaton from 0 on, of the right one after these.
+
+    solver says whether the types of events were listed with the solver's help: the states depend on that.
+    """
 
     claim: Claim
     left: str
     right: str
     level: Level
     schema: Schema | None
+    solver: bool
     relation: tuple[tuple[States, States], ...]
 
     def to_json(self) -> str:
         """The certificate as a JSON object."""
         schema = None if self.schema is None else {R: dict(types) for R, types in self.schema.types.items()}
         stated = {"claim": self.claim, "language": "cel", "left": self.left, "right": self.right, "level": self.level}
-        return json.dumps(
-            {"format": "cerify-certificate", "version": 1, **stated, "schema": schema, "relation": self.relation},
-            ensure_ascii=False,
-        )
+        found = {"schema": schema, "solver": self.solver, "relation": self.relation}
+        return json.dumps({"format": "cerify-certificate", "version": 1, **stated, **found}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str, where: str = "the certificate") -> Certificate:
@@ -53,7 +55,7 @@ class Certificate:
             raise InputError(f"{where}{f', field {field}' if field else ''}: {error.message}")
         relation = tuple((tuple(left), tuple(right)) for left, right in data["relation"])
         schema = None if data["schema"] is None else schema_of_json(data["schema"])
-        return cls(data["claim"], data["left"], data["right"], data["level"], schema, relation)
+        return cls(data["claim"], data["left"], data["right"], data["level"], schema, data["solver"], relation)
 
 
 @cache

@@ -27,7 +27,7 @@ States = frozenset[int]
 def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
     """What is wrong with the certificate; None if it proves its claim. Raises BudgetExceeded."""
     phi, psi = parse(certificate.left), parse(certificate.right)
-    algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, solver=True)
+    algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
     if certificate.level == "events":
         left, right = single_variable(left), single_variable(right)

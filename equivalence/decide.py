@@ -7,6 +7,8 @@ the denotational interpreters have been asked about, sameness as a certificate t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
@@ -52,37 +54,44 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
 
     Raises Unsupported where the formula is not unary or the solver cannot tell, BudgetExceeded.
     """
-    algebra = Algebra(generators(phi), budget, schema, solver=True)
-    automata = words(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
-    found = separate(automata, budget.states)
-    if isinstance(found, Separation) and (stream := stream_of(found, automata, schema)) is None:
-        found = separate(automata, budget.states, known_events=True)
+    for algebra in algebras(phi, schema=schema, budget=budget):
+        automata = words(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
+        found = separate(automata, budget.states)
         if not isinstance(found, Separation):
-            raise Unsupported(UNTOLD)
-        stream = stream_of(found, automata, schema)
-    elif not isinstance(found, Separation):
-        return None
-    return stream
+            return None
+        if (stream := stream_of(found, automata, schema)) is not None:
+            return stream
+    found = separate(automata, budget.states, known_events=True)
+    if isinstance(found, Separation):
+        return stream_of(found, automata, schema)
+    raise Unsupported(UNTOLD)
+
+
+def algebras(*formulas: Formula, schema: Schema | None, budget: Budget) -> Iterator[Algebra]:
+    """The algebra of the predicates of formulas: first without the solver, which is slow and mostly not needed."""
+    predicates = [P for phi in formulas for P in generators(phi)]
+    for solver in (False, True):
+        yield Algebra(predicates, budget, schema, solver)
 
 
 def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Schema | None, budget: Budget) -> Verdict:
+    one_way = claim == "contained"
     try:
-        algebra = Algebra([*generators(phi), *generators(psi)], budget, schema, solver=True)
-        left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
-        if level == "events":
-            left, right = single_variable(left), single_variable(right)
-        automata = words(left, right, algebra)
-        found = separate(automata, budget.states, claim == "contained")
-        if not isinstance(found, Separation):
-            relation = tuple((tuple(members(x)), tuple(members(y))) for x, y in found)
-            certificate = Certificate(claim, show(phi), show(psi), level, schema, relation)
-            return Equivalent(certificate) if claim == "equivalent" else Contained(certificate)
-        stream = stream_of(found, automata, schema)
-        if shortest := stream is not None:
-            return replayed(phi, psi, stream, claim == "contained", level, shortest, budget)
-        found = separate(automata, budget.states, claim == "contained", known_events=True)
+        for algebra in algebras(phi, psi, schema=schema, budget=budget):
+            left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
+            if level == "events":
+                left, right = single_variable(left), single_variable(right)
+            automata = words(left, right, algebra)
+            found = separate(automata, budget.states, one_way)
+            if not isinstance(found, Separation):
+                relation = tuple((tuple(members(x)), tuple(members(y))) for x, y in found)
+                certificate = Certificate(claim, show(phi), show(psi), level, schema, algebra.solver, relation)
+                return Contained(certificate) if one_way else Equivalent(certificate)
+            if (stream := stream_of(found, automata, schema)) is not None:
+                return replayed(phi, psi, stream, one_way, level, True, budget)
+        found = separate(automata, budget.states, one_way, known_events=True)
         if isinstance(found, Separation) and (stream := stream_of(found, automata, schema)) is not None:
-            return replayed(phi, psi, stream, claim == "contained", level, shortest, budget)
+            return replayed(phi, psi, stream, one_way, level, False, budget)
         return Undecided(UNTOLD)
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(error.message)

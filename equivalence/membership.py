@@ -13,14 +13,14 @@ from functools import reduce
 from itertools import product
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.compile import compile_cel, generators
+from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA
 from cerify.automata.cea.star import star
 from cerify.automata.explore import explore
 from cerify.automata.minimize import classes
 from cerify.automata.subsets import Subset, subset
-from cerify.equivalence.decide import UNTOLD, equivalent, stream_of
+from cerify.equivalence.decide import UNTOLD, algebras, equivalent, stream_of
 from cerify.equivalence.search import Separation, separate
 from cerify.equivalence.verdict import Equivalent, Undecided
 from cerify.equivalence.words import Words, words
@@ -61,33 +61,35 @@ def star_form(
 ) -> InStar | NotInStar | Undecided:
     """An equivalent formula of CEL*, or two streams that show that there is none."""
     try:
-        algebra = Algebra(generators(phi), budget, schema, solver=True)
-        A = single_variable(compile_cel(phi, budget, algebra))
-        automata = words(A, star(A), algebra)
-        found = separate(automata, budget.states)
-        if isinstance(found, Separation):
-            return _sensitive(phi, found, automata, schema, budget)
-        psi = _expression(automata, A, phi, algebra, budget)
-        proof = equivalent(phi, psi, "events", schema, budget)
-        match proof:
-            case Equivalent():
-                return InStar(psi, proof)
-            case Undecided():
-                return proof
-            case _:
-                raise InternalError(f"{show(phi)} was rewritten to {show(psi)}, which differs")
+        for algebra in algebras(phi, schema=schema, budget=budget):
+            A = single_variable(compile_cel(phi, budget, algebra))
+            automata = words(A, star(A), algebra)
+            found = separate(automata, budget.states)
+            if not isinstance(found, Separation):
+                return _in_star(phi, _expression(automata, A, phi, algebra, budget), schema, budget)
+            if (stream := stream_of(found, automata, schema)) is not None:
+                return _sensitive(phi, found, automata, stream, budget)
+        return Undecided(UNTOLD)
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(error.message)
 
 
-def _sensitive(
-    phi: cel.Formula, found: Separation, automata: Words, schema: Schema | None, budget: Budget
-) -> NotInStar | Undecided:
+def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: Budget) -> InStar | Undecided:
+    """The formula that was made, with the proof that it is the same."""
+    proof = equivalent(phi, psi, "events", schema, budget)
+    match proof:
+        case Equivalent():
+            return InStar(psi, proof)
+        case Undecided():
+            return proof
+        case _:
+            raise InternalError(f"{show(phi)} was rewritten to {show(psi)}, which differs")
+
+
+def _sensitive(phi: cel.Formula, found: Separation, automata: Words, stream: Stream, budget: Budget) -> NotInStar:
     """The stream that was found beside that of its marked events alone, both asked of the definition."""
-    if (stream := stream_of(found, automata, schema)) is None:
-        return Undecided(UNTOLD)
     C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
-    alone = Stream([stream[p] for p in sorted(C)], schema)
+    alone = Stream([stream[p] for p in sorted(C)], stream.schema)
     sides = [(stream, C), (alone, frozenset(range(len(C))))]
     has = [C in denote.complex_events(phi, S, len(S) - 1, budget) if len(S) else False for S, C in sides]
     match has:

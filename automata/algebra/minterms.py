@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from cerify.automata.algebra.solver import POSSIBLE, Allowed, Test, Values, solve
+from cerify.automata.algebra.solver import Allowed, Test, Values, solve
 from cerify.automata.algebra.values import DEFAULT, Truth, pieces, tested_attribute
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
@@ -51,7 +51,7 @@ def minterms(
 ) -> tuple[Minterm, ...]:
     """All types with respect to the predicates; with a schema those that its events can have. Raises BudgetExceeded.
 
-    Without the solver every choice of the tests that are not simple is kept: that is quick, and enough to compile.
+    Without the solver a choice of the tests that are not simple is kept unless it is plain that no event makes it.
     """
     search = _Search(budget.states, solver)
     found: dict[Truth, Event | None] = {}
@@ -139,7 +139,7 @@ class _Search:
                     pending.append((rest, {**known, test: choice}))
                 if len(pending) > self.limit:
                     raise BudgetExceeded(f"{len(tests)} tests of several attributes have too many choices")
-            elif (solution := solve(known, allowed) if self.solver else POSSIBLE).possible:
+            elif (solution := solve(known, allowed, self.solver)).possible:
                 yield tuple(P is True for P in residuals), solution.values
 
 

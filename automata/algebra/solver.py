@@ -54,14 +54,19 @@ class Solution:
 POSSIBLE = Solution(True)
 
 
-def solve(tests: Mapping[Test, bool], allowed: Allowed) -> Solution:
-    """Whether one event can pass and fail these tests as asked, with values that do so if some are found."""
-    return _solve(tuple(tests.items()), allowed if allowed is None else tuple(allowed.items()))
+def solve(tests: Mapping[Test, bool], allowed: Allowed, ask: bool = True) -> Solution:
+    """Whether one event can pass and fail these tests as asked, with values that do so if some are found.
+
+    Without asking the solver only a few likely values are tried; what they do not show is possible.
+    """
+    return _solve(tuple(tests.items()), allowed if allowed is None else tuple(allowed.items()), ask)
 
 
 @lru_cache(maxsize=10_000)  # the same tests are asked about for each type of event
-def _solve(asked: tuple[tuple[Test, bool], ...], allowed_: tuple[tuple[str, ValueType], ...] | None) -> Solution:
-    tests, allowed = dict(asked), allowed_ if allowed_ is None else dict(allowed_)
+def _solve(
+    pairs: tuple[tuple[Test, bool], ...], allowed_: tuple[tuple[str, ValueType], ...] | None, ask: bool
+) -> Solution:
+    tests, allowed = dict(pairs), allowed_ if allowed_ is None else dict(allowed_)
     names = list(dict.fromkeys(a.name for test in tests for a in mentions(test)))
     fitting = {name: _fitting(name, tests, allowed) for name in names}
     if not all(fitting.values()):
@@ -70,6 +75,8 @@ def _solve(asked: tuple[tuple[Test, bool], ...], allowed_: tuple[tuple[str, Valu
     for guess in islice(product(*likely), GUESSES):
         if _right(values := dict(zip(names, guess, strict=True)), tests):
             return Solution(True, values)
+    if not ask:
+        return POSSIBLE
     calculated = [test for test in tests if any(isinstance(term, Arithmetic) for term in _sides(test))]
     compared = {a.name for t in tests if t not in calculated and tested_attribute(t) is None for a in mentions(t)}
     # An attribute that is calculated with and not compared to others is a number, or one of the guesses was right.

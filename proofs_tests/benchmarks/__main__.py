@@ -29,6 +29,7 @@ from cerify.semantics.cel.denote import Interpreter, Meaning, Valuations, clause
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Stream
+from proofs_tests.benchmarks.deciding import equivalence
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.scoped import memory, partition, window
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
@@ -208,6 +209,7 @@ BENCHMARKS = {
     "count": columns,
     "enumerate": enumerate_,
     "interpreter": interpreter,
+    "equivalence": equivalence,
     "window": window,
     "partition": partition,
     "memory": memory,

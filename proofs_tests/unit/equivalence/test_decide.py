@@ -206,7 +206,7 @@ def test_no_relation_proves_what_is_false(left: str, right: str) -> None:
             )
             for _ in range(rng.randint(0, 6))
         )
-        assert flaw(Certificate("equivalent", left, right, "events", None, relation)) is not None
+        assert flaw(Certificate("equivalent", left, right, "events", None, False, relation)) is not None
     assert flaw(replace(true.certificate, right=right)) is not None
 
 

@@ -1,0 +1,51 @@
+"""The figures of the decider: how long random pairs of formulas take, by their size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from random import Random
+from statistics import median
+
+from cerify.automata.cea.compile import compile_cel
+from cerify.equivalence.decide import equivalent
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded
+from proofs_tests.benchmarks.figure import Figure, cpu_seconds
+from proofs_tests.campaigns.equivalence import pair, percentile
+
+SIZES = (4, 8, 12, 20, 40)
+ENOUGH = 50  # milliseconds
+
+
+def equivalence(quick: bool) -> Iterator[Figure]:
+    """Deciding a pair of formulas of so many nodes, in the middle and in 95 of 100 cases, against compiling the two."""
+    for size in SIZES:
+        pairs = [pair(Random(f"{size}/{i}"), "unrelated", size) for i in range(60 if quick else 300)]
+        taken = [
+            (milliseconds(partial(equivalent, phi, psi, level)), milliseconds(partial(compiled, phi, psi)))
+            for phi, psi, level in pairs
+        ]
+        times = sorted(mine for mine, _ in taken)
+        ratio = median(mine / base for mine, base in taken)
+        target = f"≤ {ENOUGH} ms" if size <= 12 else None
+        for name, share in (("median", 0.5), ("95", 0.95)):
+            value = percentile(times, share)
+            met = None if target is None else value <= ENOUGH
+            spread = (times[0], times[-1])
+            yield Figure(f"equivalence.{size}.{name}", value, "ms", "compiling the two", ratio, 1, spread, target, met)
+
+
+def compiled(*formulas: Formula) -> None:
+    """Both automata, as far as the budget goes."""
+    for phi in formulas:
+        try:
+            compile_cel(phi, Budget())
+        except BudgetExceeded:
+            return
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    """CPU time of one run."""
+    return 1000 * cpu_seconds(work)
