@@ -1,7 +1,7 @@
 """Random pairs of formulas, decided: every verdict held against its proof and against the definition on small streams.
 
-A third of the pairs is equivalent by construction (an instance of a law), a third differs by one small change, and a
-third has nothing to do with each other. Run as: python -m proofs_tests.campaigns.equivalence [--pairs N] [--length N]
+A third of the pairs is equivalent by construction (an instance of a law, or a formula and a normal form of it), a third
+differs by one small change, and a third has nothing to do with each other. Run as: python -m proofs_tests.campaigns.equivalence [--pairs N] [--length N]
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from cerify.equivalence.checker import flaw
 from cerify.equivalence.decide import equivalent
 from cerify.equivalence.generate import EVERYTHING, formula
 from cerify.equivalence.laws import LAWS
+from cerify.equivalence.normal_forms.disjunctive import disjunctive
+from cerify.equivalence.normal_forms.push_filters import push_filters
+from cerify.equivalence.normal_forms.push_in import push_in
 from cerify.equivalence.rewrite import with_children
 from cerify.equivalence.verdict import Different, Equivalent, Level, Undecided
 from cerify.semantics.cel import syntax as cel
@@ -36,7 +39,7 @@ ALPHABETS = (
     (Event("A", {"x": 1}), Event("B", {"x": 0})),
     (Event("A", {"x": 0}), Event("A", {"x": 1})),
 )
-KINDS = ("law", "changed", "unrelated")
+KINDS = ("same", "changed", "unrelated")
 HOLDING = [law for law in LAWS if law.holds]
 
 
@@ -55,7 +58,10 @@ def pair(rng: Random, kind: str, nodes: int) -> tuple[cel.Formula, cel.Formula, 
     """Two unary formulas of at most so many nodes, and the level at which to compare them."""
     while True:
         level: Level = rng.choice(("events", "valuations"))
-        if kind == "law":
+        if kind == "same" and rng.random() < 0.3:
+            left = formula(rng, PROFILE, nodes)
+            right = rng.choice((disjunctive, push_in, push_filters))(left)
+        elif kind == "same":
             law = rng.choice(HOLDING)
             operands = [formula(rng, PROFILE, rng.randint(1, max(1, nodes // 3))) for _ in range(3)]
             if not law.applies(*operands):
@@ -102,8 +108,8 @@ def judge(index: int, nodes: int, length: int) -> Outcome:
             contradiction = flaw(certificate) or separated(phi, psi, level, length)
         case Different(stream):
             contradiction = separated(phi, psi, level, min(len(stream) - 1, length))
-            if kind == "law":
-                contradiction = "an instance of a law differs"
+            if kind == "same":
+                contradiction = "what is the same by construction differs"
         case Undecided(reason):
             said = f"undecided: {reason[:60]}"
     if contradiction is not None:
@@ -112,12 +118,15 @@ def judge(index: int, nodes: int, length: int) -> Outcome:
 
 
 def separated(phi: cel.Formula, psi: cel.Formula, level: Level, length: int) -> str | None:
-    """A stream of at most this length over a small alphabet on which they differ, as the definition has it."""
-    for alphabet in ALPHABETS if length > 0 else ():
-        for events in product(alphabet, repeat=length):
+    """A stream over a small alphabet on which they differ, as the definition has it.
+
+    All of at most this length over the first alphabet are tried, and of two less over the others.
+    """
+    for alphabet, shorter in zip(ALPHABETS, (0, 2, 2), strict=True):
+        for events in product(alphabet, repeat=max(0, length - shorter)):
             interpreter = Interpreter(Stream(events))
             try:
-                for n in range(length):
+                for n in range(len(events)):
                     left, right = interpreter.meaning(phi, 0, n), interpreter.meaning(psi, 0, n)
                     if left != right and (level == "valuations" or set(map(sup, left)) != set(map(sup, right))):
                         return f"they differ on {events[: n + 1]}"
