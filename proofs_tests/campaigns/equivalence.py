@@ -1,7 +1,9 @@
 """Random pairs of formulas, decided: every verdict held against its proof and against the definition on small streams.
 
 A third of the pairs is equivalent by construction (an instance of a law, or a formula and a normal form of it), a third
-differs by one small change, and a third has nothing to do with each other. Run as: python -m proofs_tests.campaigns.equivalence [--pairs N] [--length N]
+differs by one small change, and a third has nothing to do with each other.
+
+Run as: python -m proofs_tests.campaigns.equivalence [--pairs N] [--length N]
 """
 
 from __future__ import annotations
