@@ -13,6 +13,7 @@ from typing import assert_never
 
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
+from cerify.automata.cea.operations import union
 from cerify.automata.cea.product import conjunction, interleaving, intersection, separate_start, unless
 from cerify.automata.cea.quotient import quotient
 from cerify.automata.cea.strategies import last, max_, next_, strict
@@ -84,7 +85,7 @@ def _case(phi: cel.Formula, algebra: Algebra) -> CEA:
         case cel.ContiguousPlus(psi):
             return _contiguous_iterate(_thompson(psi, algebra))
         case cel.Or(left, right):
-            return _union(_thompson(left, algebra), _thompson(right, algebra))
+            return union(_thompson(left, algebra), _thompson(right, algebra))
         case cel.Project(L, psi):
             return _project(_thompson(psi, algebra), L)
         case cel.Start(psi):
@@ -139,7 +140,7 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
         case cel.Conjunction(left, right):
             return _filter(_filter(A, left), right)
         case cel.Disjunction(left, right):
-            return _union(_filter(A, left), _filter(A, right))
+            return union(_filter(A, left), _filter(A, right))
         case cel.Correlated() | cel.Named():
             raise Unsupported(
                 "an automaton looks at one event at a time, so it cannot carry a filter across events", condition.span
@@ -150,7 +151,7 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
 
 def _sequence(A: CEA, B: CEA) -> CEA:
     """A step into a final state of A may lead to where B starts instead."""
-    states, B = A.states + B.states, _shifted(B, A.states)
+    states, B = A.states + B.states, B.shifted(A.states)
     bridge = (t._replace(target=q) for t in A.transitions if t.target in A.final for q in B.initial)
     return CEA(states, _distinct(*A.transitions, *B.transitions, *bridge), A.initial, B.final)
 
@@ -163,7 +164,7 @@ def _iterate(A: CEA) -> CEA:
 
 def _contiguous_sequence(A: CEA, B: CEA) -> CEA:
     """A and B meet in a fresh state, which is entered and left by marking only."""
-    meeting, B = A.states + B.states, _shifted(B, A.states)
+    meeting, B = A.states + B.states, B.shifted(A.states)
     ending = (t._replace(target=meeting) for t in A.transitions if t.marks and t.target in A.final)
     starting = (t._replace(source=meeting) for t in B.transitions if t.marks and t.source in B.initial)
     return CEA(meeting + 1, _distinct(*A.transitions, *B.transitions, *ending, *starting), A.initial, B.final)
@@ -187,22 +188,6 @@ def _anchor(A: CEA) -> CEA:
     """START: the first step marks."""
     A = separate_start(A)
     return replace(A, transitions=tuple(t for t in A.transitions if t.marks or t.source not in A.initial))
-
-
-def _union(A: CEA, B: CEA) -> CEA:
-    """OR: the two side by side."""
-    states, B = A.states + B.states, _shifted(B, A.states)
-    return CEA(states, A.transitions + B.transitions, A.initial | B.initial, A.final | B.final)
-
-
-def _shifted(A: CEA, by: int) -> CEA:
-    """The same automaton with its states renumbered from by on, to stand beside one of by states."""
-    return CEA(
-        A.states,
-        tuple(t._replace(source=t.source + by, target=t.target + by) for t in A.transitions),
-        frozenset(q + by for q in A.initial),
-        frozenset(q + by for q in A.final),
-    )
 
 
 def _distinct(*transitions: Transition) -> tuple[Transition, ...]:

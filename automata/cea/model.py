@@ -46,6 +46,15 @@ class CEA:
             self, transitions=tuple(dict.fromkeys(t._replace(marks=marks(t.marks)) for t in self.transitions))
         )
 
+    def shifted(self, by: int) -> CEA:
+        """The same automaton with its states renumbered from by on, to stand beside one of by states."""
+        return CEA(
+            self.states,
+            tuple(t._replace(source=t.source + by, target=t.target + by) for t in self.transitions),
+            frozenset(q + by for q in self.initial),
+            frozenset(q + by for q in self.final),
+        )
+
     @cached_property
     def leaving(self) -> tuple[tuple[Transition, ...], ...]:
         """The transitions that leave each state."""
