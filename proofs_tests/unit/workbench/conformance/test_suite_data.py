@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cerify.conformance.cases import load
+from cerify.conformance.cases import SUITES, case_of_line, load
 from cerify.conformance.make_suite import EDITIONS, chosen, generated, kills
 from cerify.conformance.make_suite import case as made_case
 from cerify.conformance.model import Case
@@ -182,3 +182,10 @@ def test_the_files_are_what_the_generator_writes(feature: str, edition: int) -> 
     numbers = range(made_in.first, made_in.first_generated + 100)
     left = [id_.rpartition("/") for id_ in shipped if id_.startswith(f"cel/{feature}/")]
     assert not [number for _, _, number in left if int(number) in numbers]
+
+
+@pytest.mark.parametrize("path", sorted(SUITES.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_every_line_is_as_the_schemas_say(path: Path) -> None:
+    """`load` takes the built-in suites as they are, because this has been checked."""
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        case_of_line(text, f"{path.name}, line {number}")
