@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing import get_context
 from random import Random
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cerify.equivalence.generate import Profile, case
 from cerify.equivalence.shrink import shrink
@@ -19,8 +19,13 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
 from cerify.semantics.events import Match, Stream
 
+if TYPE_CHECKING:
+    from cerify.equivalence.checkpoint import Checkpoint
+
 Output = Literal["matches", "valuations"]
 Evaluator: TypeAlias = Callable[[Formula, Stream, Output], Collection[Match]]
+CaseMaker: TypeAlias = Callable[[Random, Profile, int, int], tuple[Formula, Stream]]
+"""Makes a formula of at most so many nodes, and a stream of at most so many events."""
 Answer: TypeAlias = frozenset[Match] | str
 """The matches at all positions, or, from an evaluator that fails, the error as a sentence."""
 
@@ -59,7 +64,7 @@ class Disagreement:
 class Plan:
     """A campaign: which evaluators, on which cases. Case i of a seed is the same whatever else is asked.
 
-    tries: how often the evaluators are asked again to shrink one disagreement.
+    tries: how often the evaluators are asked again to shrink one disagreement. maker: makes the cases.
     """
 
     left: Evaluator
@@ -71,23 +76,25 @@ class Plan:
     events: int = 10
     outputs: tuple[Output, ...] = ("matches",)
     tries: int = 2000
+    maker: CaseMaker = case
 
     def case(self, index: int) -> tuple[Formula, Stream]:
         """The formula and the stream of that index."""
-        return case(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
+        return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
 
 
 @dataclass
 class Summary:
     """What a campaign found. Cases that could not be compared are counted, and are not agreement.
 
-    ended: why it ended before its time, if an evaluator gave up.
+    resumed: how many cases were done before. ended: why it ended before its time, if an evaluator gave up.
     """
 
     planned: int
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     disagreements: list[Disagreement] = field(default_factory=list)
     seconds: float = 0.0
+    resumed: int = 0
     ended: str | None = None
 
     @property
@@ -103,28 +110,42 @@ class Summary:
     @property
     def per_second(self) -> float:
         """Cases asked per second, shrinking included."""
-        return self.cases / self.seconds if self.seconds else 0.0
+        return (self.cases - self.resumed) / self.seconds if self.seconds else 0.0
 
 
 Progress: TypeAlias = Callable[[Summary], None]
 
 
 def campaign(
-    plan: Plan, processes: int = 1, stop_after: int = 10, progress: Progress = lambda summary: None
+    plan: Plan,
+    processes: int = 1,
+    stop_after: int = 10,
+    progress: Progress = lambda summary: None,
+    checkpoint: Checkpoint | None = None,
 ) -> Summary:
     """What the evaluators disagree on, over all cases of a plan or until stop_after disagreements are found.
 
     With more than one process the evaluators must be functions that another process can import. The cases asked and the
-    disagreements do not depend on the number of processes. Raises BrokenProcessPool if a process dies.
+    disagreements do not depend on the number of processes, nor on what a checkpoint has of them already. Raises
+    BrokenProcessPool if a process dies.
     """
     begun = time.monotonic()
     summary = Summary(plan.cases)
+    known = {} if checkpoint is None else dict(checkpoint.known)
     try:
-        with closing(_outcomes(plan, processes)) as outcomes:
-            for index, outcome, found in outcomes:
+        with closing(_outcomes(plan, processes, [i for i in range(plan.cases) if i not in known])) as outcomes:
+            for index in range(plan.cases):
+                if index in known:
+                    outcome, disagreement = known[index]
+                    summary.resumed += 1
+                else:
+                    _, outcome, found = next(outcomes)
+                    disagreement = None if found is None else _shrunk(plan, index, found)
+                    if checkpoint is not None:
+                        checkpoint.add(index, outcome, disagreement)
                 summary.outcomes[outcome] += 1
-                if found is not None:
-                    summary.disagreements.append(_shrunk(plan, index, found))
+                if disagreement is not None:
+                    summary.disagreements.append(disagreement)
                 summary.seconds = time.monotonic() - begun
                 progress(summary)
                 if len(summary.disagreements) >= stop_after:
@@ -195,18 +216,18 @@ def _shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
     return Disagreement(index, output, found, phi, stream, left, right)
 
 
-def _outcomes(plan: Plan, processes: int) -> Generator[CaseOutcome, None, None]:
-    """The outcomes of all cases in order; other processes are at most a few chunks ahead of what is asked for."""
+def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[CaseOutcome, None, None]:
+    """The outcomes of the cases in order; other processes are at most a few chunks ahead of what is asked for."""
     if processes == 1:
-        yield from _chunk(plan, range(plan.cases))
+        yield from _chunk(plan, indices)
         return
-    chunks = (range(start, min(start + CHUNK, plan.cases)) for start in range(0, plan.cases, CHUNK))
+    chunks = (indices[start : start + CHUNK] for start in range(0, len(indices), CHUNK))
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         pending: deque[Future[list[CaseOutcome]]] = deque()
         try:
             while True:
                 ahead = islice(chunks, 3 * processes - len(pending))
-                pending.extend(pool.submit(_whole_chunk, plan, indices) for indices in ahead)
+                pending.extend(pool.submit(_whole_chunk, plan, chunk) for chunk in ahead)
                 if not pending:
                     return
                 yield from pending.popleft().result()
@@ -214,9 +235,9 @@ def _outcomes(plan: Plan, processes: int) -> Generator[CaseOutcome, None, None]:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _chunk(plan: Plan, indices: range) -> Iterator[CaseOutcome]:
+def _chunk(plan: Plan, indices: Sequence[int]) -> Iterator[CaseOutcome]:
     return ((i, *compare(plan, *plan.case(i))) for i in indices)
 
 
-def _whole_chunk(plan: Plan, indices: range) -> list[CaseOutcome]:
+def _whole_chunk(plan: Plan, indices: Sequence[int]) -> list[CaseOutcome]:
     return list(_chunk(plan, indices))

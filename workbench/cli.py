@@ -24,6 +24,7 @@ COMMANDS = {
     "fuzz": "Test an engine on random cases.",
     "match": "Print the matches of a query over a file of events.",
     "normalize": "Rewrite a formula to a normal form.",
+    "simplify": "Write a query smaller, with the same meaning.",
     "translate": "Write a query in another language.",
     "verify": "Check a certificate of cerify equiv.",
 }

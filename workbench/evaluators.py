@@ -19,6 +19,10 @@ from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel import wellformed as core_wellformed
 from cerify.semantics.errors import IllFormed, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Schema, Stream, bindings_of
+from cerify.semantics.gehani import denote as ev_denote
+from cerify.semantics.gehani import parse as ev_parse
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani import wellformed as ev_wellformed
 
 Output = Literal["matches", "valuations"]
 Evaluator = Callable[[Formula, Stream, Output, Budget], list[Match]]
@@ -72,9 +76,38 @@ def translated(
     return evaluate(to_cel(phi, budget), S, output, budget)
 
 
+def event_expression(E: ev.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+    """One match for each event at which E takes place, straight from the definition. Raises BudgetExceeded."""
+    _require_events(output)
+    return ev_denote.matches_of(E, S, budget)
+
+
+def event_automaton(E: ev.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+    """As event_expression, by a finite automaton. Raises Unsupported where E has attribute variables."""
+    from cerify.automata.dfa.compile import compile_expression
+
+    _require_events(output)
+    return [Match(e, (e,)) for e in sorted(compile_expression(E, S.schema, budget).events(S))]
+
+
+def event_kernel(E: ev.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+    """As event_automaton, in compiled loops. Raises Unsupported also where numba is not installed."""
+    from cerify.automata.dfa.compile import compile_expression
+    from cerify.automata.dfa.compiled import CompiledEvaluator
+
+    _require_events(output)
+    (found,) = CompiledEvaluator([compile_expression(E, S.schema, budget)]).read(S)
+    return [Match(e, (e,)) for e in found.tolist()]
+
+
 def _require_matches(output: Output) -> None:
     if output != "matches":
         raise Unsupported("the answer of a core-CEL query is its complex events; its valuations are not listed")
+
+
+def _require_events(output: Output) -> None:
+    if output != "matches":
+        raise Unsupported("the answer of an event expression is the events at which it takes place; it binds no sets")
 
 
 EVALUATORS: Mapping[str, Evaluator] = {"denotational": denotational, "automaton": automaton, "kernel": kernel}
@@ -95,11 +128,16 @@ CORE_CEL = Language(
     core_wellformed.require_typed,
     {"denotational": core_cel, "automaton": partial(translated, automaton), "kernel": partial(translated, kernel)},
 )
-LANGUAGES: Mapping[str, Language[Any]] = {"cel": CEL, "core-cel": CORE_CEL}
+EVENT_EXPRESSION = Language(
+    ev_parse.parse,
+    ev_wellformed.require_typed,
+    {"denotational": event_expression, "automaton": event_automaton, "kernel": event_kernel},
+)
+LANGUAGES: Mapping[str, Language[Any]] = {"cel": CEL, "core-cel": CORE_CEL, "event-expression": EVENT_EXPRESSION}
 
 
 def match(
-    query: str | Formula | core.Formula,
+    query: str | Formula | core.Formula | ev.Expression,
     events: Stream | Iterable[Event],
     *,
     language: str = "cel",
@@ -127,10 +165,17 @@ def match(
             spoken = LANGUAGES[language]
             phi = spoken.parse(query)
         else:
-            spoken, phi = CORE_CEL if isinstance(query, get_args(core.Formula)) else CEL, query
+            spoken, phi = language_of(query), query
         if S.schema is not None:
             spoken.require_typed(phi, S.schema)
         if spoken is CEL and named(phi):
             require_registered(phi, predicates)
             return denotational(phi, S, output, budget, predicates)
         return spoken.evaluators[evaluator](phi, S, output, budget)
+
+
+def language_of(phi: Formula | core.Formula | ev.Expression) -> Language[Any]:
+    """The language of a query that is not text."""
+    if isinstance(phi, get_args(core.Formula)):
+        return CORE_CEL
+    return EVENT_EXPRESSION if isinstance(phi, get_args(ev.Expression)) else CEL

@@ -2,19 +2,23 @@
 
 An event expression is a regular language of histories: E takes place at an event if the history up to it is in the
 language. The constructions are the paper's, but where the printed one fails (F /+ E, prefix, and ! on an automaton that
-comes back to its initial state); other operators go by their definitions.
+comes back to its initial state); for the derived operators see derived.py.
 """
 
 from __future__ import annotations
 
-from cerify.automata.algebra.minterms import minterms
+from collections.abc import Sequence
+from functools import reduce
+from typing import assert_never
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.dfa import derived
 from cerify.automata.dfa.model import DFA, Alphabet, Names, built
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.bindings import NOTHING_BOUND
-from cerify.semantics.gehani.derived import definition
 from cerify.semantics.gehani.ground import grounded
 from cerify.semantics.gehani.history import in_order
 from cerify.semantics.gehani.scope import chosen, free_variables
@@ -29,8 +33,19 @@ def compile_expression(E: ev.Expression, schema: Schema | None = None, budget: B
     Raises Unsupported where E has attribute variables, for which there is one automaton for each value, and
     BudgetExceeded.
     """
-    E = _closed(E, schema, budget)
-    return _Compiler(_alphabet(E, budget), budget).automaton(E)
+    return compile_together([E], schema, budget)[0]
+
+
+def compile_together(
+    expressions: Sequence[ev.Expression], schema: Schema | None = None, budget: Budget = Budget()
+) -> tuple[DFA, ...]:
+    """The minimal automata of some expressions over one alphabet: equal automata are those of equivalent expressions.
+
+    Raises as compile_expression does.
+    """
+    closed = [_closed(E, schema, budget) for E in expressions]
+    compiler = _Compiler(_alphabet(closed, budget), budget)
+    return tuple(compiler.automaton(E) for E in closed)
 
 
 def _closed(E: ev.Expression, schema: Schema | None, budget: Budget) -> ev.Expression:
@@ -45,11 +60,11 @@ def _closed(E: ev.Expression, schema: Schema | None, budget: Budget) -> ev.Expre
     return body
 
 
-def _alphabet(E: ev.Expression, budget: Budget) -> Alphabet:
-    """The types of events that E can tell apart, and the start event."""
-    asked = (_predicate(F) for F in ev.subexpressions(E) if isinstance(F, ev.Primitive))
-    predicates = (OfType(ev.START), *sorted(set(asked) - {OfType(ev.START)}, key=repr))
-    return Alphabet(predicates, minterms(predicates, None, budget))
+def _alphabet(expressions: Sequence[ev.Expression], budget: Budget) -> Alphabet:
+    """The types of events that the expressions can tell apart, and the start event."""
+    asked = {_predicate(F) for E in expressions for F in ev.subexpressions(E) if isinstance(F, ev.Primitive)}
+    algebra = Algebra((OfType(ev.START), *sorted(asked, key=repr)), budget, solver=True)
+    return Alphabet(tuple(algebra.generators), algebra.atoms)
 
 
 def _predicate(E: ev.Primitive) -> Predicate:
@@ -80,6 +95,9 @@ class _Compiler:
                 return built(self.alphabet, NOWHERE, False, lambda q, a, here: a in accepted, bool, self.budget)
             case ev.Variable(x):
                 return built(self.alphabet, frozenset({x}), False, lambda q, a, here: x in here, bool, self.budget)
+            case ev.AnyEvent():
+                coming = frozenset(self.alphabet.coming)
+                return built(self.alphabet, NOWHERE, False, lambda q, a, here: a in coming, bool, self.budget)
             case ev.First():
                 return built(self.alphabet, NOWHERE, 0, lambda q, a, here: min(q + 1, 2), lambda q: q == 1, self.budget)
             case ev.Equated(F, x):
@@ -91,8 +109,8 @@ class _Compiler:
                 return self._product(self._automaton(left), self._automaton(right), True)
             case ev.Or(left, right):
                 return self._product(self._automaton(left), self._automaton(right), False)
-            case ev.Relative((left, right)):
-                return self._relative(self._automaton(left), self._automaton(right))
+            case ev.Relative(parts):
+                return reduce(self._relative, map(self._automaton, parts))
             case ev.RelativePlus(F):
                 return self._relative_plus(self._automaton(F))
             case ev.Pipe(left, right):
@@ -107,10 +125,25 @@ class _Compiler:
                 return self._prefix(self._automaton(F))
             case ev.Exists(x, F):
                 return self._exists(x, self._automaton(F))
-            case _ if (short_for := definition(E)) is not None:
-                return self._automaton(short_for)
-            case _:
+            case ev.Prior(parts):
+                return reduce(lambda A, B: derived.prior(A, B, self.budget), map(self._automaton, parts))
+            case ev.Sequence(parts):
+                return reduce(lambda A, B: derived.sequence(A, B, self.budget), map(self._automaton, parts))
+            case ev.After(left, right):
+                return derived.after(self._automaton(left), self._automaton(right), self.budget)
+            case ev.FirstAfter(opening, event, closing):
+                opens, takes_place, closes = map(self._automaton, (opening, event, closing))
+                return derived.first_after(opens, takes_place, closes, self.budget)
+            case ev.Before(F):
+                return derived.before(self._automaton(F), self.budget)
+            case ev.Happened(F):
+                return derived.happened(self._automaton(F), self.budget)
+            case ev.Series(left, right):
+                return derived.series(self._automaton(left), self._automaton(right), self.budget)
+            case ev.Constraint() | ev.Named() | ev.Let():
                 raise Unsupported("an automaton cannot carry names and attribute variables", E.span)
+            case _:
+                assert_never(E)
 
     def _product(self, A: DFA, B: DFA, both: bool) -> DFA:
         def step(q: tuple[int, int], a: int, here: Names) -> tuple[int, int]:
@@ -192,7 +225,7 @@ class _Compiler:
 
     def _prefix(self, A: DFA) -> DFA:
         """Accepting is every state from which events to come, one or more, lead to an accepting one."""
-        coming = [a for a, minterm in enumerate(self.alphabet.types) if 0 not in minterm.chosen]
+        coming = self.alphabet.coming
         if any(minterm.witness is None for minterm in self.alphabet.types):
             raise Unsupported("prefix has to know which events may come, and the masks are too hard to tell")
         hopeful: set[int] = set()

@@ -3,12 +3,14 @@
 Letters, here and in every module of this package:
     A, B  automata       p, q  states, the initial one is 0
     a  a type of events, by number       here  the variables that are at the event
-An automaton reads histories and has no word to say of the empty one: its initial state never accepts.
+An automaton reads histories and has no word to say of the empty one: its initial state never accepts. A start event is
+read as the first one only; there is no step for it from any state but the initial one, so that equal automata, over one
+alphabet, are those of expressions that take place at the same events of all histories.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -16,9 +18,11 @@ from typing import TypeAlias, TypeVar
 
 from cerify.automata.algebra.minterms import Minterm
 from cerify.automata.explore import explore
+from cerify.automata.minimize import classes
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InternalError
 from cerify.semantics.events import Event, Stream
+from cerify.semantics.gehani.history import require_start_first
 from cerify.semantics.predicates import Predicate, holds
 
 Names: TypeAlias = frozenset[str]
@@ -28,17 +32,33 @@ Symbol: TypeAlias = tuple[int, Names]
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The types of events with respect to some predicates: each event is of exactly one."""
+    """The types of events with respect to some predicates: each event is of exactly one.
+
+    The first predicate is that of the start event.
+    """
 
     predicates: tuple[Predicate, ...]
     types: tuple[Minterm, ...]
 
     def type_of(self, event: Event) -> int:
         """The number of the event's type."""
-        chosen = frozenset(i for i, P in enumerate(self.predicates) if holds(P, event))
+        return self.number(frozenset(i for i, P in enumerate(self.predicates) if holds(P, event)))
+
+    def number(self, chosen: frozenset[int]) -> int:
+        """The number of the type whose events are in these predicates and in no other."""
         if (a := self._numbers.get(chosen)) is None:
-            raise InternalError(f"the event {event} is of a type that was thought to be empty")
+            raise InternalError(f"no event was thought to be in just {[self.predicates[i] for i in sorted(chosen)]}")
         return a
+
+    @cached_property
+    def coming(self) -> tuple[int, ...]:
+        """The types of the events that may come at any time: all but those of start events."""
+        return tuple(a for a, minterm in enumerate(self.types) if 0 not in minterm.chosen)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The types of start events; there are several where start has a mask."""
+        return tuple(a for a, minterm in enumerate(self.types) if 0 in minterm.chosen)
 
     @cached_property
     def _numbers(self) -> dict[frozenset[int], int]:
@@ -63,6 +83,7 @@ class DFA:
 
     def events(self, S: Stream) -> frozenset[int]:
         """The events after which the automaton accepts (Corollary 1)."""
+        require_start_first(S)
         found, q = set(), 0
         for e, event in enumerate(S):
             q = self.step(q, self.alphabet.type_of(event))
@@ -71,12 +92,11 @@ class DFA:
         return frozenset(found)
 
 
-def symbols(alphabet: Alphabet, variables: Names) -> Iterator[Symbol]:
-    """All symbols; a variable may be at any event or at none."""
+def symbols(variables: Names, types: Iterable[int]) -> list[Symbol]:
+    """All symbols with these types of events; a variable may be at any event or at none."""
     names = sorted(variables)
-    for a in range(len(alphabet.types)):
-        for size in range(len(names) + 1):
-            yield from ((a, frozenset(here)) for here in combinations(names, size))
+    subsets = [frozenset(here) for size in range(len(names) + 1) for here in combinations(names, size)]
+    return [(a, here) for a in types for here in subsets]
 
 
 State = TypeVar("State", bound=Hashable)
@@ -95,9 +115,10 @@ def built(
     An initial state that would accept, or rather does so when it is reached again, is kept apart.
     """
     start: tuple[State, bool] = (initial, True)
+    first, later = symbols(variables, range(len(alphabet.types))), symbols(variables, alphabet.coming)
 
     def successors(node: tuple[State, bool]) -> Iterator[tuple[Symbol, tuple[State, bool]]]:
-        for a, here in symbols(alphabet, variables):
+        for a, here in first if node[1] else later:
             yield (a, here), (step(node[0], a, here), False)
 
     found = explore([start], successors, budget.states, "the automaton")
@@ -112,21 +133,19 @@ def minimal(A: DFA) -> DFA:
 
     States are numbered in the order in which they are found from the initial one, so that equal means equivalent.
     """
-    block = [int(q in A.accepting) for q in range(len(A.following))]
-    while True:
-        keys = [(block[q], *(block[A.following[q][s]] for s in A.following[0])) for q in range(len(block))]
-        numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-        finer = [numbers[key] for key in keys]
-        if len(numbers) == len(set(block)):
-            break
-        block = finer
-    some = {number: q for q, number in reversed(list(enumerate(block)))}
-    place = {block[0]: 0}
-    order = [block[0]]
+    later = symbols(A.variables, A.alphabet.coming)
+    steps = [{symbol: edges[symbol] for symbol in later} for edges in A.following]
+    of = classes(steps, [q in A.accepting for q in range(len(steps))])
+    some = {number: q for q, number in reversed(list(enumerate(of)))}  # the initial state stands for its class
+    place = {of[0]: 0}
+    order = [of[0]]
+    following = []
     for number in order:  # grows while it is gone through: breadth first
-        for q in A.following[some[number]].values():
-            if block[q] not in place:
-                place[block[q]] = len(order)
-                order.append(block[q])
-    following = tuple({s: place[block[q]] for s, q in A.following[some[number]].items()} for number in order)
-    return DFA(A.alphabet, A.variables, following, frozenset(place[block[q]] for q in A.accepting if block[q] in place))
+        edges = A.following[0] if number == of[0] else steps[some[number]]
+        for q in edges.values():
+            if of[q] not in place:
+                place[of[q]] = len(order)
+                order.append(of[q])
+        following.append({symbol: place[of[q]] for symbol, q in edges.items()})
+    accepting = frozenset(place[of[q]] for q in A.accepting if of[q] in place)
+    return DFA(A.alphabet, A.variables, tuple(following), accepting)

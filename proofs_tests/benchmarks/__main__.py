@@ -30,6 +30,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Stream
 from proofs_tests.benchmarks.deciding import equivalence
+from proofs_tests.benchmarks.expressions import expressions
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.scoped import memory, partition, window
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
@@ -213,6 +214,7 @@ BENCHMARKS = {
     "window": window,
     "partition": partition,
     "memory": memory,
+    "expressions": expressions,
     "import": import_,
 }
 

@@ -26,10 +26,10 @@ Effort = Literal["quick", "full"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found; bound says in words and numbers what it covered."""
+    """What a check found; bound says in words and numbers what it covered, or why nothing decides it."""
 
     status: Status
-    evidence: Evidence
+    evidence: Evidence | None
     bound: str
     counterexample: dict[str, Any] | None = None
     correction: str | None = None
@@ -58,6 +58,11 @@ def claim(id: str, title: str, kind: Kind, reading: str | None = None) -> Callab
         LEDGER[id] = Claim(id, title, kind, check, reading)
 
     return enter
+
+
+def open_claim(id: str, title: str, kind: Kind, why: str) -> None:
+    """Enter a claim that nothing decides yet."""
+    claim(id, title, kind)(lambda effort: Finding("open", None, why))
 
 
 def entry(claim: Claim, effort: Effort = "full") -> dict[str, Any]:

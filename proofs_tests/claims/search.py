@@ -19,10 +19,12 @@ Output = Callable[[cel.Formula, Stream], list[frozenset[Valuation]]]
 EVENTS = (Event("A", {"x": 0}), Event("A", {"x": 1}), Event("B", {"x": 0}))
 ONE_EVENT = (Event("A", {"x": 0}),)
 POSITIVE = Comparison(">", Attribute("x"), Constant(0))
+EQUAL = Comparison("=", Attribute("x", "A"), Attribute("x", "B"))
 
 UNARY: dict[str, Callable[[cel.Formula], cel.Formula]] = {
     "in": lambda phi: cel.In(phi, "X"),
     "filter": lambda phi: cel.Filter(phi, cel.Every("A", POSITIVE)),
+    "correlated": lambda phi: cel.Filter(phi, cel.Correlated(EQUAL)),
     "plus": cel.Plus,
     "cplus": cel.ContiguousPlus,
     "project": lambda phi: cel.Project(frozenset({"A"}), phi),
@@ -72,13 +74,16 @@ class Space:
     events: int
     alphabet: tuple[Event, ...] = EVENTS
 
+    @property
+    def formulas_in_words(self) -> str:
+        """Which formulas the space has."""
+        types = ", ".join(dict.fromkeys(event.type for event in self.alphabet))
+        return f"all formulas to {self.nodes} nodes over {types} with {', '.join(self.operators)}"
+
     def describe(self) -> str:
         """What the space covers, in words and numbers."""
-        types = ", ".join(dict.fromkeys(event.type for event in self.alphabet))
-        return (
-            f"all formulas to {self.nodes} nodes over {types} with {', '.join(self.operators)} below, "
-            f"all streams to {self.events} events over {len(self.alphabet)} tuples"
-        )
+        streams = f"all streams to {self.events} events over {len(self.alphabet)} tuples"
+        return f"{self.formulas_in_words} below, {streams}"
 
     def formulas(self, size: int) -> Iterator[cel.Formula]:
         """All formulas of exactly the size in nodes."""
@@ -94,6 +99,16 @@ class Space:
         if root in BINARY:
             for left in range(1, size - 1):
                 yield from starmap(BINARY[root], product(self.formulas(left), self.formulas(size - 1 - left)))
+
+    def topped(self, root: str) -> Iterator[cel.Formula]:
+        """All formulas to the size with the operator root on top, smallest first."""
+        for size in range(1, self.nodes + 1):
+            yield from self.rooted(root, size)
+
+    def every(self) -> Iterator[cel.Formula]:
+        """All formulas to the size, smallest first."""
+        for size in range(1, self.nodes + 1):
+            yield from self.formulas(size)
 
     def streams(self, length: int) -> Iterator[Stream]:
         """All streams of the length."""

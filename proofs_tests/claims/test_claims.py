@@ -1,15 +1,23 @@
 """The ledger runs, its entries are whole, and what is known to be wrong in print stays found."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.model import CEA
 from cerify.automata.cea.run import valuations
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.parse import parse
-from proofs_tests.claims import tods21_core  # noqa: F401  (enters its claims)
-from proofs_tests.claims.ledger import LEDGER, Finding, claim, entry
+from proofs_tests.claims.everything import LISTED, missing
+from proofs_tests.claims.ledger import LEDGER, Finding, claim
+from proofs_tests.claims.page import page, quick
+from proofs_tests.claims.planted import PLANTED, Planted
 from proofs_tests.claims.tods21_constructions import by_theorem_6_2, by_theorem_7_2
 from proofs_tests.support import complex_events, stream
+
+ROOT = Path(__file__).parent.parent.parent
 
 # The smallest counterexamples found, and what the printed construction makes of them at the last position.
 ERRATA = [
@@ -22,13 +30,28 @@ ERRATA = [
 ]
 
 
+REFUTED = {"vldb92.racket:points"}
+
+
 @pytest.mark.parametrize("id_", LEDGER)
 def test_each_claim_passes_its_check_at_least_corrected(id_: str) -> None:
-    found = entry(LEDGER[id_], "quick")
-    assert found["status"] in ("holds", "holds-corrected"), found
+    found = quick(id_)
     assert found["bound"]
-    assert (found["status"] == "holds-corrected") == (found["counterexample"] is not None)
+    assert (found["status"] == "refuted") == (id_ in REFUTED), found
+    assert (found["status"] in ("holds-corrected", "refuted")) == (found["counterexample"] is not None)
     assert (found["status"] == "holds-corrected") == (found["correction"] is not None)
+    assert (found["status"] == "open") == (found["evidence"] is None)
+    json.dumps(found)
+
+
+def test_every_listed_claim_has_an_entry() -> None:
+    assert missing() == []
+    assert len(LISTED) == len(set(LISTED))
+
+
+def test_the_page_is_current() -> None:
+    """If not: python -m proofs_tests.claims --write docs/claims.md."""
+    assert (ROOT / "docs" / "claims.md").read_text(encoding="utf-8") == page()
 
 
 @pytest.mark.parametrize(("query", "types", "printed", "wrong"), ERRATA, ids=[query for query, *_ in ERRATA])
@@ -36,7 +59,7 @@ def test_a_printed_construction_fails_and_ours_does_not(query, types, printed, w
     phi, S = parse(query), stream(types)
     n = len(S) - 1
 
-    def outputs(A):  # type: ignore[no-untyped-def]
+    def outputs(A: CEA) -> set[tuple[int, ...]]:
         return {tuple(sorted(sup(mu))) for mu in valuations(A, S, n)}
 
     right = complex_events(query, S, n)
@@ -48,3 +71,8 @@ def test_a_printed_construction_fails_and_ours_does_not(query, types, printed, w
 def test_an_id_is_entered_once() -> None:
     with pytest.raises(ValueError, match=r"tods21\.fig8"):
         claim("tods21.fig8", "again", "figure")(lambda effort: Finding("open", "proof", ""))
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.claim)
+def test_a_planted_error_is_found(planted: Planted) -> None:
+    assert planted.finding().status == "refuted"

@@ -93,6 +93,31 @@ def test_an_engine_that_dies_on_some_cases_is_restarted_and_reported(tmp_path: P
     assert len(d["events"]) == 4
 
 
+def test_causes_are_told_apart_and_a_campaign_goes_on(tmp_path: Path) -> None:
+    """The engine reports only matches of at most two events, and has no match for queries with an OR."""
+    engine = planted(tmp_path, "found = [m for m in found if len(m.events) < 3 and ' OR ' not in message['query']]")
+    arguments = ["--cases", "120", "--stop-after", "12", "--resume", str(tmp_path / "kept.jsonl")]
+    first = fuzz(*arguments, *engine)
+    assert first.returncode == 1, first.stderr
+    assert "  cause     OR: missing" in first.stdout
+    assert " causes, as far as the operators and the difference tell" in first.stdout
+    again = json.loads(fuzz(*arguments, "--json", *engine).stdout.splitlines()[0])["summary"]
+    assert again["resumed"] == again["cases"] > 12
+    assert again["causes"]["OR: missing"] > 1
+    assert sum(again["causes"].values()) == 12
+    other = fuzz("--cases", "120", "--seed", "1", "--resume", str(tmp_path / "kept.jsonl"), *engine)
+    assert other.returncode == 2
+    assert "seed is 0 there and 1 here" in other.stderr
+
+
+def test_guided_streams_match_more_often_than_random_ones() -> None:
+    matched = {}
+    for streams in ("guided", "random"):
+        done = fuzz("--evaluator", "automaton", "--cases", "150", "--profile", "core", "--streams", streams, "--json")
+        matched[streams] = json.loads(done.stdout.splitlines()[0])["summary"]["outcomes"]["matched"]
+    assert matched["guided"] > 120 > matched["random"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -102,6 +127,7 @@ def test_an_engine_that_dies_on_some_cases_is_restarted_and_reported(tmp_path: P
         (("--", "no-such-engine-anywhere"), "no-such-engine-anywhere"),
         (("--", sys.executable, "-c", "pass"), "did not start"),
         (("--cases", "0", "--evaluator", "automaton"), "--cases"),
+        (("--language", "core-cel", "--streams", "guided", "--evaluator", "automaton"), "--streams random"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_message(arguments: tuple[str, ...], said: str) -> None:

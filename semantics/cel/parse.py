@@ -66,9 +66,7 @@ class _Builder(PredicateBuilder):
         operators = {str(token): token for token in children[1::2]}
         if len(operators) > 1:
             _, second = operators.values()
-            raise ParseError(
-                "; and : are mixed: put parentheses around one of them", span_of(second)
-            )
+            raise ParseError("; and : are mixed: put parentheses around one of them", span_of(second))
         return _left_fold(children, SEQUENCERS)
 
     def bind(self, meta: Meta, children: list[Any]) -> cel.Formula:

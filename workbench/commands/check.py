@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.registered import named
 from cerify.semantics.cel.syntax import Named
 from cerify.semantics.cel.wellformed import is_unary, problems
-from cerify.semantics.errors import underline
+from cerify.semantics.errors import BudgetExceeded, Unsupported, underline
 from cerify.semantics.events import Schema
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.readers import read_schema
@@ -21,7 +22,9 @@ from cerify.semantics.readers import read_schema
 
 @click.command()
 @click.argument("query")
-@click.option("--language", type=click.Choice(["cel", "core-cel"]), default="cel", show_default=True)
+@click.option(
+    "--language", type=click.Choice(["cel", "core-cel", "event-expression"]), default="cel", show_default=True
+)
 @click.option(
     "--schema", "schema_text", metavar="JSON|FILE", help="Attributes of each event type: look for type errors."
 )
@@ -32,7 +35,7 @@ def command(query: str, language: str, schema_text: str | None, as_json: bool) -
     Exit status: 0 if there is no problem, 1 if there is one, 2 if QUERY is no formula.
     """
     schema = None if schema_text is None else read_schema(schema_text)
-    fragment, summary, found, predicates, matches = (_core_cel if language == "core-cel" else _cel)(query, schema)
+    fragment, summary, found, predicates, matches = CHECKS[language](query, schema)
     if as_json:
         listed = [
             {"rule": p.rule, "message": p.message, "mend": p.mend, "span": p.span and [p.span.start, p.span.end]}
@@ -93,3 +96,39 @@ def _core_cel(query: str, schema: Schema | None) -> Checked:
     }
     said = (name.replace("_", "-") if yes else f"not {name.replace('_', '-')}" for name, yes in fragment.items())
     return fragment, f"core-CEL: {', '.join(said)}", core.problems(phi, schema), [], None
+
+
+def _event_expression(query: str, schema: Schema | None) -> Checked:
+    from cerify.equivalence.decide_expressions import shortest_history
+    from cerify.semantics.gehani import syntax as ev
+    from cerify.semantics.gehani import wellformed
+    from cerify.semantics.gehani.parse import parse as parse_expression
+    from cerify.semantics.gehani.scope import chosen
+
+    E = parse_expression(query)
+    definitions = E.definitions if isinstance(E, ev.Let) else ()
+    whole = E.body if isinstance(E, ev.Let) else E
+    values = bool(chosen(whole, ())) or any(chosen(d.body, d.parameters) for d in definitions)
+    fragment = {
+        "names": bool(definitions),
+        "correlation_variables": any(isinstance(F, ev.Exists | ev.Equated | ev.Variable) for F in ev.subexpressions(E)),
+        "attribute_variables": values,
+    }
+    used = ", ".join(name.replace("_", " ") for name, yes in fragment.items() if yes)
+    automaton = "an automaton for each value" if values else "a finite automaton"
+    summary = f"event expression{f' with {used}' if used else ''}: {automaton}"
+    found = wellformed.problems(E, schema)
+    try:
+        takes_place = shortest_history(E, schema) is not None
+    except (Unsupported, BudgetExceeded):
+        return fragment, summary, found, [], None
+    if not found and not takes_place:
+        found = [Problem("never", "it takes place at no event of any history", whole.span)]
+    return fragment, summary, found, [], takes_place
+
+
+CHECKS: Mapping[str, Callable[[str, Schema | None], Checked]] = {
+    "cel": _cel,
+    "core-cel": _core_cel,
+    "event-expression": _event_expression,
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -12,8 +12,9 @@ import cerify
 from cerify import protocol
 from cerify.evaluators import EVALUATORS, LANGUAGES, Evaluator, Output
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
 
 FIGURE_3 = ("event", "in", "filter", "seq", "plus", "cseq", "cplus", "project", "start", "or", "and", "all", "unless")
@@ -30,7 +31,20 @@ FEATURES = {
 def command(evaluator: str) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
     info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, list(LANGUAGES), FEATURES[evaluator])
+    if evaluator == "kernel":
+        compile_loops()
     serve(info, EVALUATORS[evaluator], {name: known.evaluators[evaluator] for name, known in LANGUAGES.items()})
+
+
+def compile_loops() -> None:
+    """Have the compiled loops compiled, which takes long the first time, before a first case is asked about."""
+    S = Stream([Event("A", {"x": 1}), Event("A", {"x": 1})])
+    for query in ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]"):
+        for output in get_args(Output):
+            try:
+                EVALUATORS["kernel"](parse(query), S, output, Budget())
+            except Unsupported:  # without numba, or what it does not carry: the case that asks for it is told
+                return
 
 
 Served = Mapping[str, Callable[[Any, Stream, Output, Budget], list[Match]]]

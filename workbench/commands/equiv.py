@@ -9,7 +9,9 @@ from typing import Any, get_args
 
 import click
 
-from cerify.compare import BOUND, contained, equivalent
+from cerify.compare import BOUND, contained, equivalent, expressions
+from cerify.equivalence.certificate import Certificate
+from cerify.equivalence.decide_expressions import ExpressionVerdict, Proved
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Level, Undecided, Verdict
 from cerify.explain.evidence import braces, row
 from cerify.semantics.errors import InputError
@@ -23,6 +25,7 @@ UNDECIDED = 3
 @click.command()
 @click.argument("left")
 @click.argument("right")
+@click.option("--language", type=click.Choice(["cel", "event-expression"]), default="cel", show_default=True)
 @click.option(
     "--level",
     type=click.Choice(get_args(Level)),
@@ -51,6 +54,7 @@ UNDECIDED = 3
 def command(
     left: str,
     right: str,
+    language: str,
     level: Level,
     one_way: bool,
     schema_text: str | None,
@@ -61,16 +65,22 @@ def command(
     """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
 
     If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
-    can be checked apart. Exit status: 0 if they are the same, 1 if they differ, 3 if that could not be decided, or only
-    for streams of up to N events.
+    can be checked apart; event expressions have none. Exit status: 0 if they are the same, 1 if they differ, 3 if that
+    could not be decided, or only for streams of up to N events.
     """
     schema = None if schema_text is None else read_schema(schema_text)
-    verdict = (contained if one_way else equivalent)(left, right, level=level, schema=schema, bound=bound)
+    verdict: Verdict | ExpressionVerdict
+    if language == "event-expression":
+        if level != "events" or certificate_file is not None:
+            raise click.UsageError("event expressions are compared by their events, and there is no certificate of it")
+        verdict = expressions(left, right, "contained" if one_way else "equivalent", schema=schema)
+    else:
+        verdict = (contained if one_way else equivalent)(left, right, level=level, schema=schema, bound=bound)
     if certificate_file is not None and isinstance(verdict, Equivalent | Contained):
         _write(certificate_file, verdict.certificate.to_json())
     click.echo(json.dumps(_json(verdict), ensure_ascii=False) if as_json else "\n".join(_text(verdict, level)))
     match verdict:
-        case Equivalent() | Contained():
+        case Equivalent() | Contained() | Proved():
             return 0
         case Different():
             return 1
@@ -85,15 +95,20 @@ def _write(path: Path, text: str) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _text(verdict: Verdict, level: Level) -> list[str]:
+def _text(verdict: Verdict | ExpressionVerdict, level: Level) -> list[str]:
     match verdict:
         case Equivalent(certificate):
             what = "complex events" if level == "events" else "valuations"
-            proof = f"the proof relates {len(certificate.relation)} pairs of sets of states"
-            return [f"{click.style('equivalent', fg='green', bold=True)}: the same {what} on every stream; {proof}"]
+            said = f"the same {what} on every stream; {_proof(certificate)}"
+            return [f"{click.style('equivalent', fg='green', bold=True)}: {said}"]
         case Contained(certificate):
-            proof = f"the proof relates {len(certificate.relation)} pairs of sets of states"
-            return [f"{click.style('contained', fg='green', bold=True)}: the right has all that the left has; {proof}"]
+            said = f"the right has all that the left has; {_proof(certificate)}"
+            return [f"{click.style('contained', fg='green', bold=True)}: {said}"]
+        case Proved(claim, (left, right)):
+            same = "both take place at the same events of every history"
+            said = same if claim == "equivalent" else "in every history the right takes place wherever the left does"
+            sizes = f"the minimal automata have {left} and {right} states"
+            return [f"{click.style(claim, fg='green', bold=True)}: {said}; {sizes}"]
         case Different(stream, at, left_only, right_only, shortest):
             length = f"on a stream of {len(stream)} event{'s' * (len(stream) > 1)}"
             said = "and on none shorter" if shortest else "perhaps not the shortest"
@@ -112,6 +127,11 @@ def _text(verdict: Verdict, level: Level) -> list[str]:
             return [f"{click.style('undecided', fg='yellow', bold=True)}: {reason}"]
 
 
+def _proof(certificate: Certificate) -> str:
+    pairs = len(certificate.relation)
+    return f"the proof relates {pairs} pair{'s' * (pairs != 1)} of sets of states"
+
+
 def _only(side: str, matches: Sequence[Match]) -> list[str]:
     return [f"  only {side} has {braces(match.events)}{_bindings(match)}" for match in matches]
 
@@ -122,13 +142,15 @@ def _bindings(match: Match) -> str:
     return " with " + (", ".join(f"{A} -> {braces(places)}" for A, places in match.bindings) or "nothing bound")
 
 
-def _json(verdict: Verdict) -> dict[str, Any]:
+def _json(verdict: Verdict | ExpressionVerdict) -> dict[str, Any]:
     answer: dict[str, Any] = {"verdict": "", "evidence": "decided", "bound": None, "witness": None, "reason": None}
     match verdict:
         case Equivalent():
             return answer | {"verdict": "equivalent"}
         case Contained():
             return answer | {"verdict": "contained"}
+        case Proved(claim):
+            return answer | {"verdict": claim}
         case Different(stream, at, left_only, right_only, shortest):
             witness = {
                 "events": [json_of_event(event) for event in stream],

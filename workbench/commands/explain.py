@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
@@ -27,13 +27,14 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.events import TYPE, ComplexEvent, Stream, Valuation
+from cerify.semantics.events import TYPE, ComplexEvent, Schema, Stream, Valuation
 from cerify.semantics.readers import Format, read, read_schema
 
 
 @click.command()
 @click.argument("query")
 @click.argument("file")
+@click.option("--language", type=click.Choice(["cel", "event-expression"]), default="cel", show_default=True)
 @click.option(
     "--match", "match_text", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
 )
@@ -68,6 +69,7 @@ from cerify.semantics.readers import Format, read, read_schema
 def command(
     query: str,
     file: str,
+    language: str,
     match_text: str | None,
     valuation_text: str | None,
     output: Output,
@@ -84,16 +86,25 @@ def command(
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
     With --valuation, why its variables bind what they bind. Without either, explain the matches of the stream in their
-    order. FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count from 0.
+    order. Of an event expression, explain the event --at N. FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is
+    standard input. Positions count from 0.
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    phi = parse(query)
     schema = None if schema_text is None else read_schema(schema_text)
+
+    def stream() -> Stream:
+        return read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
+
+    if language == "event-expression":
+        if valuation_text is not None or output != "matches" or html_file is not None:
+            raise click.UsageError("an event expression has no valuations, and there is no page for it")
+        return _expression(query, stream, schema, match_text, at, derivations, limit, as_json_)
+    phi = parse(query)
     with errors_in(query):
         if schema is not None:
             require_typed(phi, schema)
-        S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
+        S = stream()
         if at is not None:
             _require_on(S, at, "--at")
         if match_text is None and valuation_text is None:
@@ -104,6 +115,48 @@ def command(
             raise InputError("the match of no event needs --at: it has no last event to be reported at")
         n = max(events) if at is None else at
         return _one(phi, S, explain(phi, S, events, n, valuation=mu, count=derivations), as_json_, html_file)
+
+
+def _expression(
+    query: str,
+    stream: Callable[[], Stream],
+    schema: Schema | None,
+    match_text: str | None,
+    at: int | None,
+    derivations: int,
+    limit: int,
+    as_json_: bool,
+) -> int:
+    """Explain an event of an event expression, or each of those at which it takes place."""
+    from cerify.explain import occurring
+    from cerify.semantics.gehani import wellformed
+    from cerify.semantics.gehani.parse import parse as parse_expression
+
+    E = parse_expression(query)
+    with errors_in(query):
+        if schema is not None:
+            wellformed.require_typed(E, schema)
+        S = stream()
+        if match_text is not None:
+            places = positions(match_text, S)
+            if len(places) != 1 or (at is not None and places != {at}):
+                raise InputError("an event expression takes place at single events: give --match one position")
+            (at,) = places
+        if at is not None:
+            _require_on(S, at, "--at")
+            found = occurring.explain_event(E, S, at, derivations)
+            if as_json_:
+                _print_json(occurring.as_json(found, E))
+            else:
+                occurring.print_event(found, E, S, _console())
+            return 0 if isinstance(found, occurring.TakesPlace) else 1
+        everything = occurring.explain_events(E, S)
+        if not as_json_:
+            return 0 if occurring.print_events(everything, E, S, limit, _console()) else 1
+        listed = list(islice(everything, limit + 1))
+        matches = [occurring.as_json(one, E) for one in listed[:limit]]
+        _print_json({"query": query, "matches": matches, "more": len(listed) > limit})
+        return 0 if listed else 1
 
 
 def positions(text: str, S: Stream) -> ComplexEvent:

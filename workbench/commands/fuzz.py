@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import click
@@ -19,12 +22,17 @@ from cerify.conformance.engine_evaluator import EngineEvaluator
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.process import Limits
 from cerify.conformance.words import difference, shown
+from cerify.equivalence.causes import Cause, by_cause, cause
+from cerify.equivalence.checkpoint import Checkpoint
 from cerify.equivalence.differential import Answer, Disagreement, Outcome, Output, Plan, Summary, campaign
+from cerify.equivalence.generate import case as random_case
+from cerify.equivalence.generate_guided import guided_case
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema
 
 Show = Callable[[Formula], str]
+Why = Callable[[Cause], str]
 RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
 TRIES = 400  # questions to an engine for each disagreement
 
@@ -50,9 +58,12 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 @click.option(
     "--profile",
     type=click.Choice(list(dict.fromkeys(name for known in FUZZED.values() for name in known.profiles))),
-    default="core",
-    show_default=True,
-    help="What the formulas are made of; each language has its own.",
+    help="What the formulas are made of; each language has its own.  [default: its first, core or base]",
+)
+@click.option(
+    "--streams",
+    type=click.Choice(["guided", "random"]),
+    help="Streams led to a match, three in four, or as chance has them.  [default: guided, for CEL]",
 )
 @click.option(
     "--output", type=click.Choice(list(OUTPUTS)), default="matches", show_default=True, help="What has to agree."
@@ -68,6 +79,12 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
     show_default=True,
     help="Seconds an engine has for a case.",
 )
+@click.option(
+    "--resume",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep what is done in this file, and go on where it ends.",
+)
 @click.option("--memory", type=click.IntRange(min=16), default=2048, show_default=True, help="Cap of an engine in MiB.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the summary, and one object for each disagreement, a line each."
@@ -81,11 +98,13 @@ def command(
     seed: int,
     nodes: int,
     events: int,
-    profile: str,
+    profile: str | None,
+    streams: Literal["guided", "random"] | None,
     output: Literal["matches", "valuations", "both"],
     stop_after: int,
     processes: int | None,
     time_limit: float,
+    resume: Path | None,
     memory: int,
     as_json: bool,
     command_line: tuple[str, ...],
@@ -101,12 +120,20 @@ def command(
     if processes is not None and evaluator is None:
         raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
     fuzzed = FUZZED[language]
+    profile = profile or next(iter(fuzzed.profiles))
     if profile not in fuzzed.profiles:
         raise click.UsageError(f"{language} has the profiles {', '.join(fuzzed.profiles)}")
-    if language == "core-cel" and output != "matches":
-        raise click.UsageError("the answer of a core-CEL query is its complex events: --output matches")
+    if language != "cel" and output != "matches":
+        raise click.UsageError(f"the answer of a query in {language} has no valuations: --output matches")
+    if language != "cel" and streams == "guided":
+        raise click.UsageError("streams are guided by the automaton of a CEL query: --streams random")
     made_of, outputs = fuzzed.profiles[profile], OUTPUTS[output]
     plan = fuzzed.plan(fuzzed.oracle, fuzzed.oracle, made_of, cases, seed, nodes, events, outputs)
+    plan = replace(plan, maker=random_case if streams == "random" else guided_case)
+
+    def kept(plan: Plan, name: str) -> Checkpoint | nullcontext[None]:
+        return nullcontext() if resume is None else Checkpoint(resume, plan, name)
+
     with progress_bar() as bar:
         task = bar.add_task("starting", total=cases)
 
@@ -118,7 +145,9 @@ def command(
             name = evaluator
             workers = processes or min(os.cpu_count() or 1, -(-cases // 500))
             try:
-                summary = campaign(replace(plan, right=fuzzed.built_in[evaluator]), workers, stop_after, progress)
+                plan = replace(plan, right=fuzzed.built_in[evaluator])
+                with kept(plan, name) as checkpoint:
+                    summary = campaign(plan, workers, stop_after, progress, checkpoint)
             except BrokenProcessPool:
                 raise InternalError("a process of the campaign died; was there enough memory?") from None
         else:
@@ -126,22 +155,28 @@ def command(
             limits = Limits(run_seconds=time_limit, memory=memory * 2**20, restarts=RESTARTS)
             with fuzzed.engine(argv, limits) as started:
                 name = f"{started.info.name} {started.info.version}"
-                right = EngineEvaluator(started)
-                summary = campaign(replace(plan, right=right, tries=TRIES), 1, stop_after, progress)
-    (_print_json if as_json else _print)(name, plan, profile, summary, fuzzed.show)
+                plan = replace(plan, right=EngineEvaluator(started), tries=TRIES)
+                with kept(plan, name) as checkpoint:
+                    summary = campaign(plan, 1, stop_after, progress, checkpoint)
+    why: Why = str if language == "cel" else _shape  # the operators are those of the tree, which is one of CEL
+    (_print_json if as_json else _print)(name, plan, profile, summary, fuzzed.show, why)
     return 0 if summary.agreed and not summary.disagreements and summary.ended is None else 1
+
+
+def _shape(why: Cause) -> str:
+    return why.shape
 
 
 # --- for a program ----------------------------------------------------------------------------------------------------
 
 
-def _print_json(name: str, plan: Plan, profile: str, summary: Summary, show: Show) -> None:
-    click.echo(protocol.line({"summary": _summary(name, plan, profile, summary)}))
+def _print_json(name: str, plan: Plan, profile: str, summary: Summary, show: Show, why: Why) -> None:
+    click.echo(protocol.line({"summary": _summary(name, plan, profile, summary, why)}))
     for disagreement in summary.disagreements:
-        click.echo(protocol.line(_disagreement(disagreement, show)))
+        click.echo(protocol.line(_disagreement(disagreement, show, why)))
 
 
-def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str, Any]:
+def _summary(name: str, plan: Plan, profile: str, summary: Summary, why: Why) -> dict[str, Any]:
     return {
         "tested": name,
         "profile": profile,
@@ -152,15 +187,18 @@ def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str,
         "cases": summary.cases,
         "agreed": summary.agreed,
         "outcomes": {kind: summary.outcomes[kind] for kind in KINDS},
+        "resumed": summary.resumed,
+        "causes": Counter(why(cause(d)) for d in summary.disagreements),
         "ended": summary.ended,
         "seconds": round(summary.seconds, 3),
         "cases_per_second": round(summary.per_second, 1),
     }
 
 
-def _disagreement(d: Disagreement, show: Show) -> dict[str, Any]:
+def _disagreement(d: Disagreement, show: Show, why: Why) -> dict[str, Any]:
     return {
         "case": d.index,
+        "cause": why(cause(d)),
         "output": d.output,
         "query": show(d.phi),
         "schema": None if d.stream.schema is None else json_of_schema(d.stream.schema),
@@ -186,16 +224,21 @@ KINDS: Mapping[Outcome, str] = {
 }
 
 
-def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show) -> None:
+def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show, why: Why) -> None:
     console = Console(highlight=False, markup=False)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {profile}, seed {plan.seed}", style="bold")
     for kind, words in KINDS.items():
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
-    for d, indices in _together(summary.disagreements):
-        _print_disagreement(console, d, indices, show)
+    causes = by_cause(summary.disagreements)
+    for found, group in causes.items():
+        _print_disagreement(console, why(found), group, show)
     if summary.disagreements:
         console.print()
+    if len(causes) > 1:
+        console.print(f"{len(causes)} causes, as far as the operators and the difference tell")
+    if summary.resumed:
+        console.print(f"{summary.resumed:,} cases were done before")
     if summary.ended is not None:
         console.print(f"ended early: {summary.ended}")
     if not summary.agreed and not summary.disagreements:
@@ -203,15 +246,8 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show) ->
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
-def _together(disagreements: Sequence[Disagreement]) -> list[tuple[Disagreement, list[int]]]:
-    """Those that shrink to the same query and stream together, with the numbers of their cases."""
-    groups: dict[str, tuple[Disagreement, list[int]]] = {}
-    for d in disagreements:
-        groups.setdefault(repr((d.phi, d.stream.events, d.output)), (d, []))[1].append(d.index)
-    return list(groups.values())
-
-
-def _print_disagreement(console: Console, d: Disagreement, indices: Sequence[int], show: Show) -> None:
+def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], show: Show) -> None:
+    d = group[0]  # the lightest stands for all
     console.print()
     if isinstance(d.left, frozenset) and isinstance(d.right, frozenset):
         console.print(difference(set(d.left), set(d.right)), style="bold")
@@ -224,4 +260,5 @@ def _print_disagreement(console: Console, d: Disagreement, indices: Sequence[int
         console.print(f"  {'' if position else 'stream':9} {position}: {text}")
     for label, said in (("expected", d.left), ("got", d.right)):
         console.print(f"  {label:9} {said if isinstance(said, str) else shown(sorted(said), 20) or 'nothing'}")
-    console.print(f"  from      case {', '.join(map(str, indices))}")
+    console.print(f"  cause     {why}")
+    console.print(f"  from      case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}")

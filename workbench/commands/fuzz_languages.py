@@ -1,7 +1,7 @@
 """What a campaign of `cerify fuzz` needs to know of a language.
 
-The machinery of campaigns and of shrinking works on trees of CEL. A core-CEL formula goes through it written as such a
-tree, symbol by symbol, and is read back wherever it is evaluated or shown.
+The machinery of campaigns and of shrinking works on trees of CEL. A core-CEL formula or an event expression goes
+through it written as such a tree, symbol by symbol, and is read back wherever it is evaluated or shown.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from typing import Any, cast
 
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import Case, Result
-from cerify.equivalence import generate_core_cel
+from cerify.equivalence import expression_shape, generate_core_cel, generate_gehani
 from cerify.equivalence.differential import Evaluator, Output, Plan
-from cerify.equivalence.generate import PROFILES, Profile
+from cerify.equivalence.generate import PROFILES
 from cerify.equivalence.generate_core_cel import CORE_CEL_PROFILES, CoreProfile
 from cerify.equivalence.translate.shape import as_cel_tree, of_cel_tree
-from cerify.evaluators import CORE_CEL, automaton, denotational, kernel
+from cerify.evaluators import CORE_CEL, EVENT_EXPRESSION, automaton, denotational, kernel
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel.show import show as show_core_cel
 from cerify.semantics.events import Match, Stream
+from cerify.semantics.gehani.show import show as show_expression
 
 ORACLE_BUDGET = Budget(valuations=1_000_000)
 
@@ -34,7 +35,7 @@ ORACLE_BUDGET = Budget(valuations=1_000_000)
 class Fuzzed:
     """A language under test: where its cases come from, what judges them, who may be judged, and its text."""
 
-    profiles: Mapping[str, Profile]
+    profiles: Mapping[str, Any]
     plan: type[Plan]
     oracle: Evaluator
     built_in: Mapping[str, Evaluator]
@@ -53,12 +54,31 @@ class CoreCelPlan(Plan):
         return as_cel_tree(phi), S
 
 
+@dataclass(frozen=True)
+class ExpressionPlan(Plan):
+    """A campaign on event expressions, written as trees of CEL."""
+
+    def case(self, index: int) -> tuple[Formula, Stream]:
+        """The expression and the history of that index; the history has no schema, for the tree would not fit it."""
+        rng, profile = Random(f"{self.seed}/{index}"), cast("generate_gehani.Profile", self.profile)
+        E, S = generate_gehani.case(rng, profile, self.nodes, self.events)
+        return expression_shape.as_cel_tree(E), Stream(S)
+
+
 class CoreCelEngine(Engine):
     """An engine that is asked in core-CEL what the case asks as a tree of CEL."""
 
     def run(self, case: Case) -> Result:
         """What becomes of a case."""
         return super().run(replace(case, language="core-cel", query=_show(parse(case.query))))
+
+
+class ExpressionEngine(Engine):
+    """An engine that is asked the event expression that the case asks as a tree of CEL."""
+
+    def run(self, case: Case) -> Result:
+        """What becomes of a case."""
+        return super().run(replace(case, language="event-expression", query=_show_tree(parse(case.query))))
 
 
 def evaluate_tree(
@@ -70,6 +90,21 @@ def evaluate_tree(
 ) -> Collection[Match]:
     """The matches of a core-CEL formula that is written as a tree of CEL."""
     return evaluate(of_cel_tree(phi), S, output, budget)
+
+
+def evaluate_expression_tree(
+    evaluate: Callable[[Any, Stream, Output, Budget], list[Match]],
+    budget: Budget,
+    phi: Formula,
+    S: Stream,
+    output: Output,
+) -> Collection[Match]:
+    """The matches of an event expression that is written as a tree of CEL."""
+    return evaluate(expression_shape.of_cel_tree(phi), S, output, budget)
+
+
+def _show_tree(phi: Formula) -> str:
+    return show_expression(expression_shape.of_cel_tree(phi))
 
 
 def _show(phi: Formula) -> str:
@@ -92,5 +127,17 @@ FUZZED: Mapping[str, Fuzzed] = {
         {name: partial(evaluate_tree, CORE_CEL.evaluators[name], Budget()) for name in ("automaton", "kernel")},
         CoreCelEngine,
         _show,
+    ),
+    "event-expression": Fuzzed(
+        generate_gehani.PROFILES,
+        ExpressionPlan,
+        partial(evaluate_expression_tree, EVENT_EXPRESSION.evaluators["denotational"], ORACLE_BUDGET),
+        {
+            name: partial(evaluate_expression_tree, evaluate, Budget())
+            for name, evaluate in EVENT_EXPRESSION.evaluators.items()
+            if name != "denotational"
+        },
+        ExpressionEngine,
+        _show_tree,
     ),
 }

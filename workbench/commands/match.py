@@ -27,7 +27,9 @@ TABLE_ROWS = 100
 @click.command()
 @click.argument("query")
 @click.argument("file")
-@click.option("--language", type=click.Choice(["cel", "core-cel"]), default="cel", show_default=True)
+@click.option(
+    "--language", type=click.Choice(["cel", "core-cel", "event-expression"]), default="cel", show_default=True
+)
 @click.option(
     "--evaluator",
     type=click.Choice(["automaton", "denotational"]),
@@ -66,7 +68,15 @@ def command(
     """
     if language == "core-cel" and valuations:
         raise click.UsageError("the answer of a core-CEL query is its complex events; its valuations are not listed")
-    prepared = _core_cel(query, evaluator) if language == "core-cel" else _cel(query, evaluator, valuations)
+    if language == "event-expression" and valuations:
+        raise click.UsageError("the answer of an event expression is the events at which it takes place; it binds none")
+    match language:
+        case "core-cel":
+            prepared = _core_cel(query, evaluator)
+        case "event-expression":
+            prepared = _event_expression(query, evaluator)
+        case _:
+            prepared = _cel(query, evaluator, valuations)
     schema = None if schema_text is None else read_schema(schema_text)
     with errors_in(query):
         if schema is not None:
@@ -99,6 +109,22 @@ def _core_cel(query: str, evaluator: str | None) -> _Prepared:
     by_definition = evaluator != "automaton"
     found = partial(denote.matches_of, phi) if by_definition else partial(_translated, phi)
     return _Prepared(partial(wellformed.require_typed, phi), lambda S: iter(found(S)))
+
+
+def _event_expression(query: str, evaluator: str | None) -> _Prepared:
+    from cerify.evaluators import event_automaton, event_expression
+    from cerify.semantics.gehani import wellformed
+    from cerify.semantics.gehani.parse import parse as parse_expression
+
+    E = parse_expression(query)
+
+    def found(S: Stream) -> Iterator[Match]:
+        if evaluator == "denotational":
+            return iter(event_expression(E, S))
+        with _pointing_to_denotational():
+            return iter(event_automaton(E, S))
+
+    return _Prepared(partial(wellformed.require_typed, E), found)
 
 
 def _translated(phi: core.Formula, S: Stream) -> Iterator[Match]:

@@ -10,7 +10,7 @@ from cerify.equivalence.normal_forms.limit import NODES
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.errors import errors_in
 
-CEL = ("disjunctive", "push-in", "push-filters")
+CEL = ("disjunctive", "push-in", "push-filters", "star")
 CORE_CEL = ("disjunctive", "safe", "lp-normal")
 
 
@@ -20,14 +20,20 @@ CORE_CEL = ("disjunctive", "safe", "lp-normal")
 @click.option("--language", type=click.Choice(["cel", "core-cel"]), default="cel", show_default=True)
 @click.option("--nodes", type=click.IntRange(1), default=NODES, show_default=True, help="The most nodes of a result.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(query: str, form: str, language: str, nodes: int, as_json: bool) -> None:
+def command(query: str, form: str, language: str, nodes: int, as_json: bool) -> int:
     """Rewrite QUERY to a normal form that has the same meaning, and print it with the nodes before and after.
 
-    Of CEL: disjunctive, push-in, push-filters. Of core-CEL: disjunctive, safe, lp-normal.
+    Of CEL: disjunctive, push-in, push-filters, star. Of core-CEL: disjunctive, safe, lp-normal.
+    All but star are rewritten by rules; star, a formula of CEL*, is decided: where there is none, two streams show it,
+    and the exit status is 1; it is 3 if it could not be decided.
     """
     forms = CORE_CEL if language == "core-cel" else CEL
     if form not in forms:
         raise click.UsageError(f"--to {form} is not for --language {language}, which has {', '.join(forms)}")
+    if form == "star":
+        from cerify.commands.normalize_star import star
+
+        return star(query, as_json)
     result, before, after = (_core_cel if language == "core-cel" else _cel)(query, form, nodes)
     if as_json:
         size = {"before": before, "after": after}
@@ -35,6 +41,7 @@ def command(query: str, form: str, language: str, nodes: int, as_json: bool) -> 
         click.echo(json.dumps(answer, ensure_ascii=False))
     else:
         click.echo(f"{result}\nsize {before} -> {after}")
+    return 0
 
 
 Normalized = tuple[str, int, int]

@@ -9,7 +9,7 @@ from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.model import DFA, minimal
 from cerify.equivalence.generate_gehani import PROFILES, case, history
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.denote import takes_place
@@ -144,6 +144,13 @@ def test_what_no_automaton_carries() -> None:
         compile_expression(parse("prior(order(I), perform(I))"))
     with pytest.raises(Unsupported, match="Give the stream a schema"):
         compile_expression(parse("order(1)"))
+
+
+def test_a_history_starts_but_once() -> None:
+    A = compile_expression(parse("!a"))
+    assert A.events(Stream(map(Event, ["start", "a", "b"]))) == {0, 2}
+    with pytest.raises(InputError, match="event 1 is a start event"):
+        A.events(Stream(map(Event, ["a", "start"])))
 
 
 def test_large_automata_stop() -> None:

@@ -38,8 +38,18 @@ def test_what_has_the_star_property_is_written_in_the_fragment(query: str) -> No
 
 @pytest.mark.parametrize(
     "query",
-    ["A : B", "A:+", "START(A)", "A UNLESS B", "NXT(A ; B)", "LAST(A ; B)", "MAX(A+)", "STRICT(A ; B)", "PROJECT[B](A ; B)"],
-)  # fmt: skip
+    [
+        "A : B",
+        "A:+",
+        "START(A)",
+        "A UNLESS B",
+        "NXT(A ; B)",
+        "LAST(A ; B)",
+        "MAX(A+)",
+        "STRICT(A ; B)",
+        "PROJECT[B](A ; B)",
+    ],
+)
 def test_each_operator_of_corollary_8_6_breaks_the_property(query: str) -> None:
     found = star_form(parse(query))
     assert isinstance(found, NotInStar)

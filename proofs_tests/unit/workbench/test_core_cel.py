@@ -57,7 +57,7 @@ def test_what_an_automaton_cannot_carry_is_unsupported_and_has_a_place() -> None
     assert cerify.match("A AS x FILTER y.a = 1", S, language="core-cel", evaluator="denotational") == [Match(0, (0,))]
     with pytest.raises(Unsupported, match="its valuations are not listed"):
         cerify.match("A AS x", S, language="core-cel", output="valuations")
-    with pytest.raises(IllFormed, match="no language 'sase'; use one of cel, core-cel"):
+    with pytest.raises(IllFormed, match="no language 'sase'; use one of cel, core-cel, event-expression"):
         cerify.match("A AS x", S, language="sase")
 
 
@@ -113,7 +113,7 @@ def test_the_engine_speaks_core_cel(
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
     engine.command.callback(evaluator)  # type: ignore[misc]
     started, one, two, three, four, five, six, seven = map(json.loads, capsys.readouterr().out.splitlines())
-    assert started["languages"] == ["cel", "core-cel"]
+    assert started["languages"] == ["cel", "core-cel", "event-expression"]
     assert one == {"id": "1", "matches": [{"at": 1, "events": [0, 1]}]}
     assert ("matches" if evaluator == "denotational" else "skipped") in two
     assert three["error"]["code"] == "parse"

@@ -1,0 +1,79 @@
+"""Event expressions over a history by tables in compiled loops; the readable twin is evaluate.Evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.dfa.evaluate import Evaluator, Positions
+from cerify.automata.dfa.model import DFA
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Stream
+
+CHUNK = 16_384  # events read at a time, so that what is written stays in the cache
+
+
+class CompiledEvaluator(Evaluator):
+    """The same as Evaluator; a batch is classified by columns and read by compiled loops."""
+
+    def __init__(self, automata: Sequence[DFA]) -> None:
+        super().__init__(automata)
+        sizes = [len(A.following) for A in self.automata]
+        self._first = np.cumsum([0, *sizes[:-1]], dtype=np.int32)[: len(sizes)]  # the initial state of each
+        self._accepting = np.zeros(sum(sizes), np.uint8)
+        for first, A in zip(self._first.tolist(), self.automata, strict=True):
+            self._accepting[[first + q for q in A.accepting]] = 1
+        self._step = np.empty((0, sum(sizes)), np.int32)
+
+    def read(self, S: Stream) -> list[Positions]:
+        """For each expression the positions of the events, of the next ones, at which it takes place.
+
+        Raises InputError for a late start event, and Unsupported where numba is not installed.
+        """
+        return self.read_classes(self._classes(S))
+
+    def read_classes(self, classes: NDArray[np.int32]) -> list[Positions]:
+        """The same for events given by their classes, as self.classes numbers them."""
+        try:
+            from cerify.automata.dfa.kernels import advance_four, advance_one
+        except ImportError as error:
+            raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
+        self._tabulate()
+        automata = len(self.automata)
+        states, counts = self._first + np.array(self.states, np.int32), np.zeros(automata, np.int64)
+        out = np.empty((automata, min(CHUNK, len(classes)) + 1), np.int32)
+        found: list[list[NDArray[np.int32]]] = [[] for _ in self.automata]
+        rest = automata - automata % 4
+        fours, ones = (slice(k, k + 4) for k in range(0, rest, 4)), (slice(k, k + 1) for k in range(rest, automata))
+        lanes = [(advance_four, four) for four in fours] + [(advance_one, one) for one in ones]
+        for begin in range(0, len(classes), CHUNK):
+            chunk = classes[begin : begin + CHUNK]
+            for advance, some in lanes:
+                advance(chunk, self._step, self._accepting, states[some], out[some], counts[some])
+            for k, count in enumerate(counts.tolist()):
+                found[k].append(out[k, :count].copy())
+        begins = range(self.position, self.position + len(classes), CHUNK)
+        self.states = (states - self._first).tolist()
+        self.position += len(classes)
+        return [_positions(begins, parts) for parts in found]
+
+    def _tabulate(self) -> None:
+        known = len(self._steps)
+        super()._tabulate()
+        rows = [
+            [first + q for first, column in zip(self._first.tolist(), columns, strict=True) for q in column]
+            for columns in self._steps[known:]
+        ]
+        if rows:
+            self._step = np.concatenate([self._step, np.array(rows, np.int32)])
+
+
+def _positions(begins: range, parts: list[NDArray[np.int32]]) -> Positions:
+    """Positions that are counted from where each part begins, counted from the first event."""
+    found, at = np.empty(sum(map(len, parts)), np.int64), 0
+    for begin, part in zip(begins, parts, strict=True):
+        np.add(part, begin, out=found[at : at + len(part)])
+        at += len(part)
+    return found

@@ -1,0 +1,86 @@
+"""Event expressions over a history by tables, in readable Python: one look-up for each event and expression.
+
+The compiled twin is compiled.CompiledEvaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.dfa.classes import Classes
+from cerify.automata.dfa.decide import hopeful
+from cerify.automata.dfa.model import DFA, Names
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.gehani.syntax import START
+
+Positions = NDArray[np.int64]
+NO_VARIABLE: Names = frozenset()
+
+
+class Evaluator:
+    """Some expressions on their way through one history, which comes an event or a batch of events at a time.
+
+    An expression is known by its place among the automata. position is that of the event to come.
+    """
+
+    def __init__(self, automata: Sequence[DFA]) -> None:
+        self.automata = tuple(automata)
+        self.states = [0] * len(self.automata)
+        self.position = 0
+        self.classes = Classes(self.automata)
+        self._hopeful = [hopeful(A) for A in self.automata]
+        self._steps: list[list[list[int]]] = []  # of each class, for each automaton, the state after each state
+
+    def push(self, event: Event) -> list[int]:
+        """The expressions that take place at the next event. Raises InputError for a late start event."""
+        if event.type == START:
+            self._require_first(self.position)
+        return self._advance(self.classes.of_event(event))
+
+    def read(self, S: Stream) -> list[Positions]:
+        """For each expression the positions of the events, of the next ones, at which it takes place.
+
+        Raises InputError for a late start event.
+        """
+        found: list[list[int]] = [[] for _ in self.automata]
+        for c in self._classes(S).tolist():
+            for k in self._advance(c):
+                found[k].append(self.position - 1)
+        return [np.array(positions, np.int64) for positions in found]
+
+    def can_still(self) -> list[bool]:
+        """For each expression whether it may take place at an event to come."""
+        return [q in states for q, states in zip(self.states, self._hopeful, strict=True)]
+
+    def _advance(self, c: int) -> list[int]:
+        """Read an event of the class."""
+        self._tabulate()
+        self.states = [steps[q] for steps, q in zip(self._steps[c], self.states, strict=True)]
+        self.position += 1
+        return [k for k, A in enumerate(self.automata) if self.states[k] in A.accepting]
+
+    def _tabulate(self) -> None:
+        """What the tables say of the classes that have become known."""
+        for types in self.classes.types[len(self._steps) :]:
+            self._steps.append([column(A, a) for A, a in zip(self.automata, types, strict=True)])
+
+    def _classes(self, S: Stream) -> NDArray[np.int32]:
+        """The classes of the next events."""
+        classes = self.classes.of_stream(S)
+        if self.classes.starts:
+            for i in np.flatnonzero(np.isin(classes, sorted(self.classes.starts)))[:2].tolist():
+                self._require_first(self.position + i)
+        return classes
+
+    def _require_first(self, position: int) -> None:
+        if position > 0:
+            raise InputError(f"event {position} is a {START} event; a history has one at its beginning or none")
+
+
+def column(A: DFA, a: int) -> list[int]:
+    """The state after each state with an event of the type; a start event that comes later has been refused."""
+    return [following.get((a, NO_VARIABLE), 0) for following in A.following]

@@ -1,0 +1,281 @@
+"""Claims of cep17. The formulas of its statements are lost in the copy at hand; they are taken from the text around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations, product
+from random import Random
+
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.io_determinize import single_variable
+from cerify.automata.cea.model import CEA
+from cerify.equivalence.generate_core_cel import UNARY_FILTERS, case
+from cerify.equivalence.normal_forms.core_disjunctive import disjunctive
+from cerify.equivalence.normal_forms.core_lp_normal import lp_normal
+from cerify.equivalence.normal_forms.core_safe import safe
+from cerify.equivalence.translate.to_cel import to_cel
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.denote import Interpreter, complex_events
+from cerify.semantics.core_cel.parse import parse
+from cerify.semantics.core_cel.show import show
+from cerify.semantics.core_cel.variables import defined_outside_iteration
+from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe, problems
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Event, Stream
+from proofs_tests.claims.automata import automata
+from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, open_claim
+from proofs_tests.claims.printed import cep17_prop1
+from proofs_tests.claims.tods21_constructions import outputs
+from proofs_tests.claims.tods21_pumping import total_order
+from proofs_tests.support import stream
+from proofs_tests.unit.equivalence.normal_forms.shapes import is_core_disjunctive
+from proofs_tests.unit.semantics.core_cel.formulas import of_size
+
+EVENTS = (Event("A", {"a": 0}), Event("A", {"a": 1}), Event("B", {"a": 1}))
+STRATEGIES = (core.Strict, core.Next, core.Last, core.Max)
+LOST = "as the proof says it; the formulas of the statement are lost in the copy at hand"
+
+
+def formulas(nodes: int) -> Iterator[core.Formula]:
+    """All formulas of section 3 to a size over A, B, x and y, with three filters."""
+    for size in range(1, nodes + 1):
+        for phi in of_size(size):
+            if not any(isinstance(psi, STRATEGIES) for psi in core.subformulas(phi)):
+                yield phi
+
+
+def streams(length: int) -> Iterator[Stream]:
+    return (Stream(events) for n in range(1, length + 1) for events in product(EVENTS, repeat=n))
+
+
+def by_position(phi: core.Formula, S: Stream) -> list[frozenset[frozenset[int]]]:
+    return [complex_events(phi, S, n) for n in range(len(S))]
+
+
+def _normal_form(
+    id_: str,
+    title: str,
+    kind: Kind,
+    rewrite: Callable[[core.Formula], core.Formula],
+    shape: Callable[[core.Formula], bool],
+    applies: Callable[[core.Formula], bool],
+    failing: Finding | None = None,
+    and_also: tuple[core.Formula, ...] = (),
+) -> None:
+    """A rewriting whose result has a shape and the same complex events; failing: why it does not hold as printed."""
+
+    @claim(id_, title, kind, LOST)
+    def check(effort: Effort) -> Finding:
+        nodes, length = (3, 2) if effort == "quick" else (4, 3)
+        rewritten = cases = 0
+        for phi in (*formulas(nodes), *and_also):
+            if not applies(phi):
+                continue
+            psi = rewrite(phi)
+            rewritten += 1
+            if not shape(psi):
+                return Finding("refuted", "exhaustive", f"{show(phi)} became {show(psi)}")
+            for S in streams(length):
+                cases += 1
+                if by_position(phi, S) != by_position(psi, S):
+                    return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
+        bound = (
+            f"{rewritten} formulas, all to {nodes} nodes, {cases} cases, all streams to {length} events over 3 tuples"
+        )
+        if failing is None:
+            return Finding("holds", "exhaustive", bound)
+        return Finding(failing.status, "exhaustive", bound, failing.counterexample, failing.correction)
+
+
+UNSAFE_DISJUNCT = parse("A AS x ; ((A AS x ; A AS x) OR (B AS y FILTER x.a = 1))+")
+
+
+def _unsafe_disjunct() -> Finding:
+    """Lemma B.12 as printed, on the formula whose unsafe disjunct defines a variable."""
+    whole = UNSAFE_DISJUNCT
+    as_printed = parse("A AS x ; (B AS y FILTER x.a = 1)+")
+    S = stream("A B", a=[0, 1])
+    expected, got = complex_events(whole, S, 1), complex_events(as_printed, S, 1)
+    assert expected != got
+    counterexample = {
+        "query": show(whole),
+        "compared with": show(as_printed),
+        "events": [{"type": "A", "a": 0}, {"type": "B", "a": 1}],
+        "at": 1,
+        "expected": sorted(map(sorted, expected)),
+        "got": sorted(map(sorted, got)),
+    }
+    correction = "an impossible disjunct that is safe goes on defining the variable: A AS x FILTER x.time < x.time"
+    return Finding("holds-corrected", "exhaustive", "", counterexample, correction)
+
+
+def _well_formed(phi: core.Formula) -> bool:
+    return not any(problem.rule == "unbound" for problem in problems(phi))
+
+
+claim("cep17.lem1", "the order of NXT is total", "lemma", LOST)(lambda effort: total_order(effort, min))
+_normal_form(
+    "cep17.lem2",
+    "Every formula has a disjunctive normal form",
+    "lemma",
+    disjunctive,
+    is_core_disjunctive,
+    lambda phi: True,
+)
+_normal_form(
+    "cep17.lemB.12",
+    "A formula in disjunctive normal form becomes safe when its unsafe disjuncts are removed",
+    "lemma",
+    safe,
+    is_safe,
+    is_core_disjunctive,
+    _unsafe_disjunct(),
+    (UNSAFE_DISJUNCT,),
+)
+_normal_form(
+    "cep17.thm1",
+    "Every formula is equivalent to a safe one",
+    "theorem",
+    safe,
+    is_safe,
+    lambda phi: True,
+    and_also=(UNSAFE_DISJUNCT,),
+)
+_normal_form(
+    "cep17.thm2",
+    "Every well-formed formula is equivalent to one in LP-normal form",
+    "theorem",
+    lp_normal,
+    is_lp_normal,
+    _well_formed,
+)
+
+
+def _outside_iteration(phi: core.Formula) -> Iterator[core.Formula]:
+    yield phi
+    if not isinstance(phi, core.Plus):
+        for psi in core.children(phi):
+            yield from _outside_iteration(psi)
+
+
+def _without_or() -> Iterable[core.Formula]:
+    for phi in formulas(4):
+        if not any(isinstance(psi, core.Or) for psi in _outside_iteration(phi)):
+            yield phi
+
+
+@claim("cep17.lemB.8", "Without OR, a variable defined outside + is at an event of the match", "lemma", LOST)
+def _(effort: Effort) -> Finding:
+    cases, length = 0, 2 if effort == "quick" else 3
+    for phi in _without_or():
+        needed = defined_outside_iteration(phi)
+        for S in streams(length):
+            cases += 1
+            for C, nu in Interpreter(S).pairs(phi):
+                at = dict(nu)
+                if not all(x in at and at[x] in C for x in needed):
+                    return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
+    return Finding("holds", "exhaustive", f"{cases} cases: formulas to 4 nodes, all streams to {length} events")
+
+
+@claim("cep17.lemB.10", "Without OR, no part outside + of a formula that can match is unable to", "lemma", LOST)
+def _(effort: Effort) -> Finding:
+    cases, length = 0, 2 if effort == "quick" else 3
+    for phi in _without_or():
+        for S in streams(length):
+            if any(by_position(phi, S)):
+                cases += 1
+                # on the same stream, since a match of phi is made of matches of its parts
+                if not all(any(by_position(psi, S)) for psi in _outside_iteration(phi)):
+                    return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
+    return Finding("holds", "exhaustive", f"{cases} cases: formulas to 4 nodes, all streams to {length} events")
+
+
+# --- automata ---------------------------------------------------------------------------------------------------------
+
+
+def _events(A: CEA, S: Stream) -> list[frozenset[frozenset[int]]]:
+    return [frozenset(frozenset(p for _, p in mu) for mu in mus) for mus in outputs(A, S)]
+
+
+def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formula] | None, seed: int) -> None:
+    @claim(id_, title, "theorem")
+    def check(effort: Effort) -> Finding:
+        rng, cases, refused = Random(seed), 0, 0
+        for _ in range(60 if effort == "quick" else 1500):
+            phi, S = case(rng, UNARY_FILTERS, 7, 5)
+            psi = phi if wrapper is None else wrapper(phi)
+            try:
+                A = compile_cel(to_cel(psi))
+            except Unsupported:
+                refused += 1
+                continue
+            cases += 1
+            if _events(A, S) != by_position(psi, S):
+                return Finding("refuted", "random", f"{show(psi)} over {S.events}")
+        bound = f"{cases} formulas with unary filters, to 7 nodes, by way of CEL, on streams to 5 events"
+        return Finding("holds", "random", bound + (f"; {refused} not translated" if refused else ""))
+
+
+_compiled("cep17.thm3", "Every unary formula has an equivalent CEA", None, 3)
+for _strategy in STRATEGIES:
+    _name = _strategy.__name__.lower().replace("next", "nxt")
+    _compiled(f"cep17.thm4:{_name}", f"{_name.upper()} of a unary formula has an equivalent CEA", _strategy, 4)
+
+
+def _closure(name: str, title: str, agrees: Callable[[CEA, CEA, Stream, int], bool]) -> None:
+    @claim(f"cep17.prop1:{name}", title, "proposition", LOST)
+    def check(effort: Effort) -> Finding:
+        given = [single_variable(A) for A in automata("quick", seed=6)][: 60 if effort == "quick" else None]
+        cases = 0
+        for A, B in zip(given, reversed(given), strict=True):
+            for S in streams(3):
+                cases += 1
+                if not agrees(A, B, S, len(S) - 1):
+                    return Finding("refuted", "exhaustive", f"{A} and {B} over {S.events}")
+        bound = f"{len(given)} automata of 1 to 3 states, {cases} cases, all streams to 3 events"
+        return Finding("holds", "exhaustive", bound)
+
+
+_of = cep17_prop1.complex_events
+
+
+def _everything(n: int) -> frozenset[frozenset[int]]:
+    return frozenset(frozenset((*rest, n)) for size in range(n + 1) for rest in combinations(range(n), size))
+
+
+_closure(
+    "union",
+    "CEA are closed under union",
+    lambda A, B, S, n: _of(cep17_prop1.union(A, B), S, n) == _of(A, S, n) | _of(B, S, n),
+)
+_closure(
+    "intersection",
+    "CEA are closed under intersection",
+    lambda A, B, S, n: _of(cep17_prop1.intersection(A, B), S, n) == _of(A, S, n) & _of(B, S, n),
+)
+_closure(
+    "io-determinization",
+    "CEA are closed under I/O-determinization",
+    lambda A, B, S, n: _of(cep17_prop1.determinized(A), S, n) == _of(A, S, n),
+)
+_closure(
+    "complement",
+    "CEA are closed under complement",
+    lambda A, B, S, n: _of(cep17_prop1.complement(A), S, n) == _everything(n) - _of(A, S, n),
+)
+
+_ALGORITHMS = "the algorithms of 2017 are not implemented; the library evaluates with those of tods21"
+_MEASURED = "the ledger measures nothing of this paper's evaluation yet"
+_STATEMENT = "its statement is lost in the copy at hand, and the constructions of appendix C.3 are not implemented"
+for _id in ("C.14", "C.16", "C.18"):
+    open_claim(f"cep17.lem{_id}", "a lemma on the constructions of Theorem 4", "lemma", _STATEMENT)
+for _n in range(1, 9):
+    open_claim(f"cep17.alg{_n}", f"Algorithm {_n}", "algorithm", _ALGORITHMS)
+open_claim("cep17.enum*", "EnumAll* has constant delay", "algorithm", _ALGORITHMS)
+open_claim("cep17.thm5", "Evaluation of any CEA, with its update time", "theorem", _MEASURED)
+for _name in ("strict", "nxt", "last", "max"):
+    open_claim(f"cep17.thm6:{_name}", f"Evaluation under {_name.upper()}, with its update time", "theorem", _MEASURED)
+open_claim("cep17.fig4", "The stress experiment", "figure", _MEASURED)
+open_claim("cep17.tab2", "The queries of the experiment", "figure", _MEASURED)
+open_claim("cep17.fig5", "The experiment with selection strategies", "figure", _MEASURED)

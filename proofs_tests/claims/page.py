@@ -1,0 +1,71 @@
+"""The page of the claims, docs/claims.md: what the ledger says with its quick budget."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from proofs_tests.claims.everything import PAPERS, of_paper
+from proofs_tests.claims.ledger import LEDGER, entry
+
+STATUSES = ("holds", "holds-corrected", "refuted", "open")
+INTRODUCTION = """# The claims of the papers
+
+Every numbered or displayed claim of the five papers, and what a check of it says. *holds*: the claim passes as it is
+printed. *holds-corrected*: as printed it fails, with a counterexample, and a correction passes the same check.
+*refuted*: it fails. *open*: nothing decides it yet; the last column says why. What fails is told in
+[errata](errata.md).
+
+Evidence: *decided* covers all streams, or all histories, for the formulas that the last column names; *exhaustive* all
+cases to a size; *random* a sample; *proof* an argument from other entries. The bounds are those of the quick check;
+`python -m proofs_tests.claims` looks at more, and `--json` shows the counterexamples. This page is written by
+`python -m proofs_tests.claims --write docs/claims.md`.
+"""
+
+
+@cache
+def quick(id_: str) -> dict[str, Any]:
+    """The entry with the quick budget, checked once."""
+    return entry(LEDGER[id_], "quick")
+
+
+def page() -> str:
+    """The page, with every claim checked."""
+    return "\n".join([INTRODUCTION, *summary(), *(line for paper in PAPERS for line in _of(paper))]) + "\n"
+
+
+def summary() -> Iterator[str]:
+    """How many claims of each paper have which status."""
+    yield f"| paper | {' | '.join(STATUSES)} |"
+    yield f"|---|{'---|' * len(STATUSES)}"
+    for paper in PAPERS:
+        counts = Counter(quick(claim.id)["status"] for claim in of_paper(paper))
+        yield f"| {paper} | {' | '.join(str(counts[status]) for status in STATUSES)} |"
+    yield ""
+
+
+def _of(paper: str) -> Iterator[str]:
+    yield f"## {paper}: {PAPERS[paper]}"
+    yield ""
+    yield "| id | claim | status | evidence | what was looked at |"
+    yield "|---|---|---|---|---|"
+    for claim in of_paper(paper):
+        found = quick(claim.id)
+        status = found["status"]
+        if found["counterexample"] is not None:
+            status = f"[{status}](errata.md)"
+        bound = found["bound"] + (f". Reading: {found['reading']}" if found["reading"] else "")
+        cells = (f"`{claim.id}`", claim.title, status, found["evidence"] or "", bound)
+        yield "| " + " | ".join(_cell(text) for text in cells) + " |"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """As Markdown has it: no bar, and neither * nor _ nor [ taken for a sign, and no link."""
+    if text.startswith(("`", "[holds", "[refuted")):
+        return text
+    for sign in ("\\", "|", "*", "_", "[", "]", "<"):
+        text = text.replace(sign, "\\" + sign)
+    return text.replace("](", "]\\(")

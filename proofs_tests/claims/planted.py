@@ -1,0 +1,206 @@
+"""Planted errors: corrected constructions, each broken in one place; the harness has to refute every one.
+
+`python -m proofs_tests.claims.planted` runs the quick check of a claim with the broken part in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import click
+
+from cerify.automata.cea import compile as cea_compile
+from cerify.automata.cea import product as cea_product
+from cerify.automata.cea import strategies as cea_strategies
+from cerify.automata.cea.model import CEA
+from cerify.equivalence.normal_forms import core_safe
+from cerify.equivalence.normal_forms.core_trees import with_children
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.core_cel import syntax as core
+from proofs_tests.claims import (
+    everything,  # noqa: F401  (enters the claims)
+    tods21_expressible,
+    tods21_section6,
+)
+from proofs_tests.claims.ledger import LEDGER, Finding
+from proofs_tests.claims.printed import cep17_prop1, tods21_contiguity, tods21_regular, vldb92_sec2
+from proofs_tests.claims.printed.tods21_contiguity import Rewriting
+
+
+@dataclass(frozen=True)
+class Planted:
+    """In place of the attribute of the owner the broken one; the claim that has to notice, and what was done."""
+
+    claim: str
+    what: str
+    owner: Any
+    attribute: str
+    broken: Callable[..., Any]
+
+    def finding(self) -> Finding:
+        """What the quick check says with the error in place."""
+        with patch.object(self.owner, self.attribute, self.broken):
+            return LEDGER[self.claim].check("quick")
+
+
+def _two_rounds_at_most(A: CEA) -> CEA:
+    right = _CONTIGUOUS_ITERATE(A)
+    return replace(
+        right, transitions=tuple(t for t in right.transitions if t.source != t.target or t.source < A.states)
+    )
+
+
+def _skipping_bridge(A: CEA, B: CEA) -> CEA:
+    right = _SEQUENCE(A, B)
+    return replace(right, final=right.final | A.final)
+
+
+def _entered_unmarked(A: CEA, B: CEA) -> CEA:
+    right, meeting = _CONTIGUOUS_SEQUENCE(A, B), A.states + B.states
+    silent = tuple(t._replace(target=meeting) for t in A.transitions if not t.marks and t.target not in A.final)
+    return replace(right, transitions=(*right.transitions, *silent))
+
+
+def _judged_without_ties(A: CEA, algebra: Any) -> CEA:
+    def step(judge: Any, marked: bool, delta: Any) -> Any:
+        ties, winners, _ = judge
+        won = delta(winners, True)
+        return delta(ties, marked), won if marked else won | delta(ties, True), frozenset()
+
+    return cea_strategies._judged(A, step, algebra)
+
+
+def _losers_forgotten(A: CEA, algebra: Any) -> CEA:
+    def step(judge: Any, marked: bool, delta: Any) -> Any:
+        ties, winners, _ = judge
+        if marked:
+            return delta(ties, True), delta(winners, True), frozenset()
+        return delta(ties, False), delta(winners | ties, True) | delta(winners, False), frozenset()
+
+    return cea_strategies._judged(A, step, algebra)
+
+
+def _winners_must_mark(A: CEA, algebra: Any) -> CEA:
+    def step(judge: Any, marked: bool, delta: Any) -> Any:
+        ties, winners, _ = judge
+        if marked:
+            return delta(ties, True), delta(winners, True), frozenset()
+        return delta(ties, False), delta(winners | ties, True), frozenset()
+
+    return cea_strategies._judged(A, step, algebra)
+
+
+def _also_before_and_after(A: CEA) -> CEA:
+    n, right = A.states, _STRICT(A)
+    back = [t._replace(source=2 * n + t.source, target=n + t.target) for t in A.transitions if t.marks]
+    return replace(right, transitions=(*right.transitions, *back))
+
+
+def _resting_early(A: CEA) -> CEA:
+    right = _WITH_RESTS(A)
+    return replace(right, transitions=tuple(t for t in right.transitions if t.source != t.target or t.marks))
+
+
+def _only_from_the_start(A: CEA) -> CEA:
+    right = _ANYWHERE(A)
+    return replace(
+        right, transitions=tuple(t for t in right.transitions if t.source != t.target or t.target in right.final)
+    )
+
+
+def _unanchored(A: CEA) -> cel.Formula:
+    phi = tods21_regular.theorem_6_3_corrected(A)
+    assert isinstance(phi, cel.Project)
+    assert isinstance(phi.phi, cel.Start)
+    return cel.Project(phi.variables, phi.phi.phi)
+
+
+def _no_third_way(ij: cel.Formula, ik: cel.Formula, kk: cel.Formula, kj: cel.Formula) -> cel.Formula:
+    return cel.Or(ij, cel.Seq(ik, kj))
+
+
+def _one_round(self: Rewriting, left: cel.Formula, right: cel.Formula) -> cel.Formula:
+    match left:
+        case cel.Plus(rho):
+            return self.joined(rho, right)
+        case _:
+            return _JOINED(self, left, right)
+
+
+def _gaps_in_sequences(phi: cel.Formula) -> cel.Formula:
+    match phi:
+        case cel.Seq(left, right):
+            return cel.Seq(_CONTIGUOUS(left), _CONTIGUOUS(right))
+        case _:
+            return _CONTIGUOUS(phi)
+
+
+def _two_rounds(left: cel.Formula, right: cel.Formula) -> cel.Formula:
+    return cel.Seq(left, cel.Or(right, cel.Seq(cel.ContiguousSeq(right, left), right)))
+
+
+def _undefined(phi: core.Formula, body: core.Formula) -> core.Formula:
+    return with_children(phi, [body])
+
+
+def _final_sink_forgotten(A: CEA) -> CEA:
+    right = _COMPLEMENT(A)
+    return replace(right, final=right.final - {0})
+
+
+def _last_part_cut(F: Any, E: Any, h: Any, of: Any, as_printed: bool) -> Any:
+    return _BETWEEN(F, E, h[:-1], of, as_printed)
+
+
+_CONTIGUOUS_ITERATE = cea_compile._contiguous_iterate
+_SEQUENCE = cea_compile._sequence
+_CONTIGUOUS_SEQUENCE = cea_compile._contiguous_sequence
+_STRICT = cea_strategies.strict
+_WITH_RESTS = cea_product._with_rests
+_ANYWHERE = cea_product._anywhere
+_JOINED = Rewriting.joined
+_CONTIGUOUS = tods21_contiguity.contiguous
+_COMPLEMENT = cep17_prop1.complement
+_BETWEEN = vldb92_sec2.between
+
+PLANTED = (
+    Planted("tods21.thm6.2:cplus", "no round of one event", cea_compile, "_contiguous_iterate", _two_rounds_at_most),
+    Planted("tods21.thm6.2:seq", "the left side alone is enough", cea_compile, "_sequence", _skipping_bridge),
+    Planted("tods21.thm6.2:plus", "one round only", cea_compile, "_iterate", lambda A: A),
+    Planted("tods21.thm6.2:cseq", "met without a mark", cea_compile, "_contiguous_sequence", _entered_unmarked),
+    Planted("tods21.thm6.2:project", "what is left out is kept", cea_compile, "_project", lambda A, L: A),
+    Planted("tods21.thm6.2:start", "not anchored", cea_compile, "_anchor", lambda A: A),
+    Planted("tods21.thm6.2:all", "nobody may wait or rest", cea_product, "_with_rests", _resting_early),
+    Planted("tods21.thm6.2:unless", "looks from the start only", cea_product, "_anywhere", _only_from_the_start),
+    Planted("tods21.thm7.2:strict", "may begin again", cea_compile, "strict", _also_before_and_after),
+    Planted("tods21.thm7.2:nxt", "winners must go on marking", cea_compile, "next_", _judged_without_ties),
+    Planted("tods21.thm7.2:last", "losers cannot win later", cea_compile, "last", _losers_forgotten),
+    Planted("tods21.thm7.2:max", "supersets must go on marking", cea_compile, "max_", _winners_must_mark),
+    Planted("tods21.thm6.3", "START left out", tods21_section6, "theorem_6_3_corrected", _unanchored),
+    Planted("tods21.thm8.9:to-cel", "no way by k twice", tods21_expressible, "star_step_iterated", _no_third_way),
+    Planted("tods21.prop8.12:containment", "one round before `:`", Rewriting, "joined", _one_round),
+    Planted("tods21.prop8.13", "gaps in sequences", tods21_contiguity, "contiguous", _gaps_in_sequences),
+    Planted("tods21.prop8.15", "two rounds at most", tods21_contiguity, "_iterated_sequence", _two_rounds),
+    Planted("cep17.thm1", "a definition goes with its disjunct", core_safe, "around", _undefined),
+    Planted("cep17.prop1:complement", "what A cannot read is lost", cep17_prop1, "complement", _final_sink_forgotten),
+    Planted("vldb92.derived:k", "the last event is cut off", vldb92_sec2, "between", _last_part_cut),
+)
+
+
+@click.command()
+def main() -> None:
+    """Say of each planted error whether the harness refutes it."""
+    missed = 0
+    for planted in PLANTED:
+        status = planted.finding().status
+        missed += status != "refuted"
+        click.echo(f"{planted.claim}: {planted.what}: {status}")
+    click.echo(f"{len(PLANTED) - missed} of {len(PLANTED)} refuted")
+    raise SystemExit(missed > 0)
+
+
+if __name__ == "__main__":
+    main()

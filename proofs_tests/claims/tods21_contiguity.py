@@ -1,0 +1,277 @@
+"""Claims of tods21, section 8.2 and appendices B to E: `:`, `:+` and STRICT against each other, where it is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.model import CEA, Transition
+from cerify.equivalence.decide import equivalent
+from cerify.equivalence.laws.law import Law, holds
+from cerify.equivalence.verdict import Different, Equivalent
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.fragment import beyond_star
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.json_events import json_of_event
+from proofs_tests.claims.decide import algebra, separated
+from proofs_tests.claims.ledger import Effort, Finding, Kind, claim
+from proofs_tests.claims.printed.tods21_contiguity import Rewriting
+from proofs_tests.claims.search import Space
+
+Rewrite = Callable[[Rewriting, cel.Formula], cel.Formula]
+OPERANDS = tuple(map(parse, ("A", "B", "A ; B", "STRICT(A ; B)", "B+")))
+
+
+# --- Lemma B.1: strict-boundedness ------------------------------------------------------------------------------------
+
+
+def at_least(A: CEA, marks: int) -> CEA:
+    """The runs of A that mark so many events or more."""
+    step = [
+        t._replace(source=t.source * (marks + 1) + n, target=t.target * (marks + 1) + min(marks, n + bool(t.marks)))
+        for t in A.transitions
+        for n in range(marks + 1)
+    ]
+    scaled = [frozenset(q * (marks + 1) + n for q in states) for states, n in ((A.initial, 0), (A.final, marks))]
+    return CEA(A.states * (marks + 1), tuple(step), scaled[0], scaled[1])
+
+
+def without_one(A: CEA, over: Algebra, atom: int, before_first: bool) -> CEA:
+    """What is left of the runs of A if one event of the type that they do not mark is taken out.
+
+    Before it and after it there is a mark; or, with before_first, it stands just before the first mark.
+    """
+    phases = 4  # before the mark that is needed, after it, the event taken out, and after the mark that follows
+    skips = [t for t in A.transitions if not t.marks and over.mask(t.predicate) >> atom & 1]
+    out = 0 if before_first else 1
+    found = []
+    for t in A.transitions:
+        moves = [(0, 0)] if before_first and not t.marks else [] if before_first else [(0, bool(t.marks)), (1, 1)]
+        moves += [(2, 3)] if t.marks else [] if before_first else [(2, 2)]
+        for before, after in (*moves, (3, 3)):
+            found.append(t._replace(source=t.source * phases + before, target=t.target * phases + after))
+            if after == out:
+                found += [
+                    t._replace(source=t.source * phases + before, target=u.target * phases + 2)
+                    for u in skips
+                    if u.source == t.target
+                ]
+    starts = [q * phases for q in A.initial]
+    if before_first:
+        starts += [u.target * phases + 2 for u in skips if u.source in A.initial]
+    return CEA(A.states * phases, tuple(found), frozenset(starts), frozenset(q * phases + 3 for q in A.final))
+
+
+def strict_bounded(phi: cel.Formula, N: int, as_printed: bool = False) -> bool:
+    """Whether every event may be put into every valuation of N events, between two of them; as printed, also before."""
+    over = algebra(phi)
+    A = compile_cel(phi, algebra=over)
+    for atom in range(len(over.atoms)):
+        B = without_one(A, over, atom, before_first=False)
+        if as_printed:
+            first = without_one(A, over, atom, before_first=True)
+            shifted = [
+                Transition(t.source + B.states, t.predicate, t.marks, t.target + B.states) for t in first.transitions
+            ]
+            B = CEA(
+                B.states + first.states,
+                (*B.transitions, *shifted),
+                B.initial | {q + B.states for q in first.initial},
+                B.final | {q + B.states for q in first.final},
+            )
+        if separated(at_least(A, N), B, over, contained=True) is not None:
+            return False
+    return True
+
+
+PRINTED_RANGE = (
+    "the text puts the event at i with min(sup) <= i < max(sup), that is possibly before the first event of the match; "
+    "what the proof uses is between two of them, min(sup) < i <= max(sup)"
+)
+
+
+@claim("tods21.lemB.1", "Every formula of CEL* and : is strict-bounded", "lemma", reading=PRINTED_RANGE)
+def _(effort: Effort) -> Finding:
+    space = Space(("in", "filter", "seq", "cseq", "plus", "or"), nodes=4 if effort == "quick" else 5, events=0)
+    cases = 0
+    for phi in space.every():
+        cases += 1
+        N = 2 + sum(isinstance(psi, cel.ContiguousSeq) for psi in cel.subformulas(phi))
+        if not strict_bounded(phi, N) or not strict_bounded(phi, N, as_printed=True):
+            return Finding("refuted", "decided", show(phi))
+    return Finding(
+        "holds",
+        "decided",
+        f"with N = 2 and one more for each `:`, in both ranges, on all streams, for {cases} formulas; "
+        f"{space.formulas_in_words}",
+    )
+
+
+@claim("tods21.prop8.12:strictness", "STRICT(R+) has no equivalent in CEL* and :", "proposition", PRINTED_RANGE)
+def _(effort: Effort) -> Finding:
+    phi, largest = parse("STRICT(A+)"), 6 if effort == "quick" else 20
+    separates = not any(strict_bounded(phi, N) for N in range(2, largest + 1))
+    counterexample = {
+        "query": "STRICT(A+)",
+        "claim": "it is not strict-bounded",
+        "expected": False,
+        "got": strict_bounded(phi, 2, as_printed=True),
+        "why": "on A A at [0, 1], a B put in at 0 gives B A A, on which {1, 2} is a match",
+    }
+    assert counterexample["got"] is True
+    return Finding(
+        "holds-corrected" if separates else "refuted",
+        "decided",
+        f"STRICT(A+) is not strict-bounded for N to {largest}, on all streams; with lemB.1",
+        counterexample,
+        "min(sup) < i <= max(sup) in the definition of an insertion",
+    )
+
+
+# --- the fragments contain each other ---------------------------------------------------------------------------------
+
+
+def _containment(id_: str, title: str, rewrite: Rewrite, space: Space, into: set[str], gap: str | None) -> None:
+    """The rewriting of a proof, on all formulas; gap says what is added where the printed one has no case."""
+
+    @claim(id_, title, "proposition")
+    def check(effort: Effort) -> Finding:
+        nodes = space.nodes - (effort == "quick")
+        cases, missing = 0, None
+        for phi in Space(space.operators, nodes, 0).every():
+            cases += 1
+            try:
+                rewrite(Rewriting(complete=False), phi)
+            except NotImplementedError as error:
+                missing = missing or {"query": show(phi), "expected": "a formula", "got": str(error)}
+            psi = rewrite(Rewriting(complete=True), phi)
+            if not beyond_star(psi) <= into or not isinstance(equivalent(phi, psi), Equivalent):
+                return Finding("refuted", "decided", f"{show(phi)} became {show(psi)}")
+        bound = f"{cases} formulas rewritten, on all streams; {Space(space.operators, nodes, 0).formulas_in_words}"
+        if missing is None:
+            return Finding("holds", "decided", bound)
+        return Finding("holds-corrected", "decided", bound, missing, gap)
+
+
+_containment(
+    "tods21.prop8.12:containment",
+    "Every formula of CEL* and : is equivalent to one of CEL* and STRICT",
+    Rewriting.without_contiguous_sequence,
+    Space(("in", "filter", "cseq", "seq", "plus", "or"), nodes=6, events=0),
+    {"STRICT"},
+    "one case more: where both sides of `:` are an event type or a STRICT, STRICT(left ; right)",
+)
+_containment(
+    "tods21.prop8.13",
+    "Every formula of CEL* and STRICT is equivalent to one of CEL*, : and :+",
+    Rewriting.without_strict,
+    Space(("in", "filter", "strict", "seq", "plus", "or"), nodes=5, events=0),
+    {":", ":+"},
+    None,
+)
+_containment(
+    "tods21.prop8.15",
+    "Every unary formula of CEL*, : and :+ is equivalent to one of CEL* and STRICT",
+    Rewriting.without_contiguity,
+    Space(("cseq", "cplus", "seq", "plus", "or"), nodes=6, events=0),
+    {"STRICT"},
+    "as for prop8.12 and, in part (5) of the case OR, (rho1 ; rho2):+ in both places",
+)
+
+
+# --- the displayed equivalences ---------------------------------------------------------------------------------------
+
+
+def _law(
+    id_: str,
+    left: str,
+    right: str,
+    corrected: str | None = None,
+    reading: str | None = None,
+    kind: Kind = "proposition",
+) -> None:
+    """An equivalence of a proof, of all instances over a few operands."""
+    laws = [holds(id_, left, printed, "", "events") for printed in (right, corrected) if printed is not None]
+
+    @claim(id_, f"{left} = {right}".replace("phi", "φ").replace("psi", "ψ").replace("chi", "χ"), kind, reading)
+    def check(effort: Effort) -> Finding:
+        operands = OPERANDS[: 3 if effort == "quick" and len(laws[0].letters) > 2 else 5]
+        bound = (
+            f"{len(operands) ** len(laws[0].letters)} instances over {', '.join(map(show, operands))}, on all streams"
+        )
+        failing = _first_failing(laws[0], operands)
+        if failing is None:
+            return Finding("holds", "decided", bound)
+        passes = len(laws) > 1 and _first_failing(laws[1], operands) is None
+        correction = f"= {corrected}".replace("phi", "φ").replace("psi", "ψ").replace("chi", "χ") if corrected else None
+        return Finding("holds-corrected" if passes else "refuted", "decided", bound, failing, correction)
+
+
+def _first_failing(law: Law, operands: tuple[cel.Formula, ...]) -> dict[str, object] | None:
+    """Of the instances that fail, one that does so on a shortest stream."""
+    failing = []
+    for chosen in product(operands, repeat=len(law.letters)):
+        left, right = law.instance(*chosen)
+        verdict = equivalent(left, right)
+        if isinstance(verdict, Different):
+            failing.append((len(verdict.stream), show(left), show(right), verdict))
+        else:
+            assert isinstance(verdict, Equivalent)
+    if not failing:
+        return None
+    _, left_text, right_text, verdict = min(failing, key=lambda case: case[:3])
+    return {
+        "query": left_text,
+        "compared with": right_text,
+        "events": [json_of_event(event) for event in verdict.stream],
+        "at": verdict.at,
+        "expected only": [sorted(m.events) for m in verdict.left_only],
+        "got only": [sorted(m.events) for m in verdict.right_only],
+    }
+
+
+_law("tods21.prop8.12:seq", "(phi ; psi) : chi", "phi ; (psi : chi)")
+_law("tods21.prop8.12:or", "(phi OR psi) : chi", "(phi : chi) OR (psi : chi)")
+_law("tods21.prop8.12:plus", "phi+ : chi", "(phi : chi) OR (phi+ ; (phi : chi))")
+_law("tods21.prop8.12:atoms", "A : B", "STRICT(A ; B)")
+_law(
+    "tods21.prop8.12:example",
+    "A ; (B+ : A)",
+    "A ; (STRICT(B ; A) OR (B+ ; STRICT(B ; A)))",
+    reading="the text has R ; T+ : U = R ; (STRICT(T ; U) OR T+ STRICT(T ; U)); a ; is read before the second STRICT",
+)
+_law(
+    "tods21.prop8.13:seq",
+    "STRICT(phi ; psi)",
+    "STRICT(phi) ; STRICT(psi)",
+    "STRICT(phi) : STRICT(psi)",
+    "the text at hand has ; on the right, which may be a damaged `:`; both are checked",
+)
+_law("tods21.prop8.13:or", "STRICT(phi OR psi)", "STRICT(phi) OR STRICT(psi)")
+_law("tods21.prop8.13:plus", "STRICT(phi+)", "STRICT(phi):+")
+_law("tods21.prop8.13:in", "STRICT(phi IN X)", "STRICT(phi) IN X")
+_law("tods21.prop8.15:base", "A:+", "STRICT(A+)")
+_law("tods21.prop8.15:strict", "(STRICT(phi)):+", "STRICT(phi+)")
+_law("tods21.prop8.15:seq", "(phi ; psi):+", "phi ; (psi OR ((psi : phi)+ ; psi))")
+_law("tods21.prop8.15:plus", "(phi+):+", "phi+")
+_law("tods21.prop8.15:or-simple", "(A OR STRICT(phi)):+", "STRICT((A OR STRICT(phi))+)")
+_FOUR = (
+    "phi:+ OR (psi ; chi):+ OR (phi:+ : (psi ; chi):+):+ OR (phi:+ : ((psi ; chi):+ : phi:+):+) OR "
+    "((psi ; chi):+ : phi:+):+ OR "
+)
+_law(
+    "tods21.prop8.15:or",
+    "(phi OR (psi ; chi)):+",
+    _FOUR + "((psi ; chi):+ : (phi:+ : (psi ; chi)):+)",
+    _FOUR + "((psi ; chi):+ : (phi:+ : (psi ; chi):+):+)",
+    "in part (5) the text at hand has no iteration on the second psi ; chi, which may be lost; both are checked",
+)
+_law("tods21.prop8.15:unfold", "phi+", "phi OR (phi ; phi+)")
+_law(
+    "tods21.prop8.15:part2",
+    "(phi:+ : (psi ; chi):+):+",
+    "((phi:+ : psi) ; (chi OR ((chi : psi)+ ; chi))):+",
+)

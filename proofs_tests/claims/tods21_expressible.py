@@ -1,0 +1,147 @@
+"""Claims of tods21, section 8.1, about what CEL* can and cannot express."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.io_determinize import single_variable
+from cerify.automata.cea.model import CEA, Transition
+from cerify.automata.cea.star import star
+from cerify.automata.cea.trim import trim
+from cerify.equivalence.membership import InStar, NotInStar, star_form
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import complex_events
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.events import Stream
+from cerify.semantics.predicates import OfType
+from proofs_tests.claims.automata import automata
+from proofs_tests.claims.decide import SCHEMA, algebra, separated, shown
+from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.printed.tods21_regular import Step, star_step, star_step_iterated, theorem_8_9
+from proofs_tests.claims.tods21_star import STAR, WHOLE, decided, smaller
+from proofs_tests.support import stream
+
+WITNESSES = {
+    "cseq": "A : B",
+    "cplus": "A:+",
+    "project": "PROJECT[A](A ; B)",
+    "start": "START(A)",
+    "unless": "A UNLESS B",
+    "nxt": "NXT(A ; B)",
+    "strict": "STRICT(A ; B)",
+    "last": "LAST(A ; B)",
+    "max": "MAX(A+)",
+}
+
+
+def _inexpressible(name: str, query: str) -> None:
+    @claim(f"tods21.cor8.6:{name}", f"{query} is not expressible in CEL*", "corollary")
+    def check(effort: Effort) -> Finding:
+        answer = star_form(parse(query))
+        if not isinstance(answer, NotInStar):
+            return Finding("refuted", "decided", query)
+        sides = [answer.matched] + ([answer.unmatched] if answer.unmatched is not None else [])
+        shown = " but not ".join(f"{sorted(C)} on {' '.join(e.type for e in S)}" for S, C in sides)
+        late = "" if answer.unmatched is not None else ", which is not the last position"
+        return Finding("holds", "decided", f"a match is {shown}{late}; that CEL* has the property is prop8.5")
+
+
+for _name, _query in WITNESSES.items():
+    _inexpressible(_name, _query)
+
+
+@claim("tods21.cor8.6:unless-printed", "The witness for UNLESS in the text", "example")
+def _(effort: Effort) -> Finding:
+    one, other = stream("A A"), stream("B A")
+    on = [{tuple(C) for C in complex_events(parse("A UNLESS B"), S, 1)} for S in (one, other)]
+    return Finding("holds" if on == [{(1,)}, set()] else "refuted", "exhaustive", "the two streams of the text")
+
+
+@claim("tods21.thm8.9:to-cea", "Every unary formula of CEL* has a CEA under the *-semantics", "theorem")
+def _(effort: Effort) -> Finding:
+    def fails(phi: cel.Formula) -> bool:
+        A = single_variable(compile_cel(phi, algebra=algebra(phi)))
+        return separated(A, star(A), algebra(phi)) is not None
+
+    return decided("the automaton of Theorem 6.2", effort, fails)
+
+
+def star_difference(A: CEA, step: Step) -> Stream | None:
+    """A shortest stream at whose end the formula built has not the complex events of A under the *-semantics."""
+    phi = theorem_8_9(A, step)
+    over = algebra(phi, of=A.predicates, schema=SCHEMA)
+    return separated(single_variable(star(A)), single_variable(compile_cel(phi, algebra=over)), over)
+
+
+@claim(
+    "tods21.thm8.9:to-cel",
+    "Every CEA has a unary formula of CEL* for its *-semantics",
+    "theorem",
+    reading="the text has phi_kk without + in the recursion; Theorem 6.3 has it with its iteration, so that a sign may "
+    "have been lost in the text at hand. Both are checked: without it fails, with it holds",
+)
+def _(effort: Effort) -> Finding:
+    loop = CEA(1, (Transition(0, OfType("A"), frozenset({"A"}), 0),), frozenset({0}), frozenset({0}))
+    S = star_difference(loop, star_step)
+    assert S is not None
+    phi = theorem_8_9(loop, star_step)
+    sides = shown(S, expected=single_variable(star(loop)), got=single_variable(compile_cel(phi)))
+    counterexample = {"automaton": "one state, with a loop (A, {A})", "query": show(phi), **sides}
+    cases = 0
+    for A in automata(effort, seed=4):
+        cases += 1
+        if star_difference(A, star_step_iterated) is not None:
+            return Finding("refuted", "decided", f"after {cases} automata", counterexample)
+    bound = f"{cases} automata of 1 to 3 states, on all streams of A and B"
+    return Finding("holds-corrected", "decided", bound, counterexample, "phi_kk+ in the place of phi_kk")
+
+
+@claim("tods21.rem8.9", "Theorem 8.9 does not hold for valuations: R marked with T only has no formula", "remark")
+def _(effort: Effort) -> Finding:
+    def fails(phi: cel.Formula) -> bool:
+        """Whether an event may be marked and not by its type."""
+        A = trim(compile_cel(phi, algebra=algebra(phi)))
+        over = algebra(phi)
+        return any(
+            over.mask(t.predicate) & ~sum(over.mask(OfType(R)) for R in ("A", "B") if R in t.marks)
+            for t in A.transitions
+            if t.marks
+        )
+
+    return decided("each event of a valuation is in the variable of its type, which T is not", effort, fails)
+
+
+@claim(
+    "tods21.cor8.10", "A CEA has the *-property exactly if its complex events are those of a CEL* formula", "corollary"
+)
+def _(effort: Effort) -> Finding:
+    space, counts = smaller(WHOLE, effort), [0, 0]
+    for phi in space.every():
+        answer = star_form(phi)
+        if not isinstance(answer, InStar | NotInStar):
+            return Finding("refuted", "decided", show(phi))
+        counts[isinstance(answer, InStar)] += 1
+    bound = (
+        f"{counts[1]} formulas with an equivalent one in CEL*, {counts[0]} with two streams; {space.formulas_in_words}"
+    )
+    return Finding("holds", "decided", bound)
+
+
+def _expressible(name: str, operator: Callable[[cel.Formula, cel.Formula], cel.Formula]) -> None:
+    @claim(f"tods21.cor8.11:{name}", f"{name.upper()} of formulas of unary CEL* is expressible in it", "corollary")
+    def check(effort: Effort) -> Finding:
+        space, cases = replace(STAR, nodes=2 if effort == "quick" else 3), 0
+        operands = list(space.every())
+        for left in operands:
+            for right in operands:
+                cases += 1
+                if not isinstance(star_form(operator(left, right)), InStar):
+                    return Finding("refuted", "decided", show(operator(left, right)))
+        return Finding("holds", "decided", f"{cases} formulas, both operands to {space.nodes} nodes, on all streams")
+
+
+_expressible("and", cel.And)
+_expressible("all", cel.All)

@@ -1,0 +1,162 @@
+"""Claims of tods21 about correlation and orders: Theorem 8.14, Lemmas D.1 and 7.1, Figure 6."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations, product
+
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import Interpreter, complex_events, sup
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.events import ComplexEvent, Event, Stream, Valuation
+from proofs_tests.claims.ledger import Effort, Finding, Status, claim
+from proofs_tests.claims.search import Space
+
+GARBAGE = Event("U", {"x": 0})
+
+
+def pumped(
+    S: Stream, mu: Valuation, i: int, j: int, k: int, between: tuple[Event, ...]
+) -> tuple[Stream, Valuation, int]:
+    """Appendix D: [i, j] of (S, mu) k times, and where the last event of S is then; each P_i is the same."""
+    middle = range(i, j + 1)
+    P = between if not set(middle) <= sup(mu) else ()
+    events = [*(S[p] for p in range(i)), *P]
+    moved = {(A, p) for A, p in mu if p < i}
+    for _ in range(k):
+        offset = len(events) - i
+        moved |= {(A, p + offset) for A, p in mu if i <= p <= j}
+        events += [S[p] for p in middle] + list(P)
+    rest = len(events) - (j + 1)
+    moved |= {(A, p + rest) for A, p in mu if p > j}
+    last = len(S) - 1 + rest if j + 1 < len(S) else len(events) - len(P) - 1
+    return Stream(events + [S[p] for p in range(j + 1, len(S))]), frozenset(moved), last
+
+
+def constant(phi: cel.Formula) -> int:
+    """The N of the proof."""
+    match phi:
+        case cel.Event():
+            return 1
+        case cel.Or(left, right):
+            return max(constant(left), constant(right))
+        case cel.Seq(left, right):
+            return constant(left) + constant(right)
+        case _:
+            (psi,) = cel.children(phi)
+            return constant(psi)
+
+
+def pumpable_at(phi: cel.Formula, S: Stream, mu: Valuation) -> bool:
+    """Whether some i, j of mu can be pumped one to three times, with and without events between."""
+    return any(
+        all(
+            moved in Interpreter(longer).meaning(phi, 0, last)
+            for k, between in product((1, 2, 3), ((), (GARBAGE,)))
+            for longer, moved, last in [pumped(S, mu, i, j, k, between)]
+        )
+        for i, j in combinations(sorted(sup(mu)), 2)
+    )
+
+
+@claim("tods21.lemD.1", "Every formula of CEL* and STRICT is pumpable", "lemma")
+def _(effort: Effort) -> Finding:
+    operators = ("correlated", "strict", "seq", "plus", "or")
+    quick = Space(operators, 4, 3, alphabet=(Event("A", {"x": 0}), Event("B", {"x": 0})))
+    space = quick if effort == "quick" else Space(("in", *operators), 4, 3)
+    cases = 0
+    for phi in space.every():
+        N = constant(phi)
+        for S in space.streams(space.events):
+            for mu in Interpreter(S).meaning(phi, 0, len(S) - 1):
+                if len(sup(mu)) > N:
+                    cases += 1
+                    if not pumpable_at(phi, S, mu):
+                        return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
+    return Finding(
+        "holds",
+        "exhaustive",
+        f"{cases} valuations with more than N events, N as in the proof, pumped one to three times; {space.describe()}",
+    )
+
+
+@claim(
+    "tods21.thm8.14",
+    "((A ; E) FILTER A.a = E.a):+ has no equivalent in CEL* and STRICT",
+    "theorem",
+    reading="the formula is printed once with = and once with <=; it is taken with =",
+)
+def _(effort: Effort) -> Finding:
+    phi, largest = parse("((A ; E) FILTER A.a = E.a):+"), 4 if effort == "quick" else 7
+    unit = ("A", "L", "E")
+    for N in range(1, largest + 1):
+        S = Stream(Event(R, {"a": n}) for n in range(1, N + 1) for R in unit)
+        C: ComplexEvent = frozenset(p for p in range(3 * N) if p % 3 != 1)
+        if C not in complex_events(phi, S, 3 * N - 1):
+            return Finding("refuted", "exhaustive", f"the stream of the proof for N = {N}")
+        mu: Valuation = frozenset(("•", p) for p in C)
+        for i, j in combinations(sorted(C), 2):
+            longer, moved, last = pumped(S, mu, i, j, 2, (Event("U", {"a": 0}),))
+            if sup(moved) in complex_events(phi, longer, last):
+                return Finding("refuted", "exhaustive", f"[{i}, {j}] can be pumped for N = {N}")
+    bound = f"the stream of the proof for N to {largest}: no two positions can be pumped twice; with lemD.1"
+    return Finding("holds", "exhaustive", bound)
+
+
+def _pair_property(phi: cel.Formula, a: Event, b: Event, between: Event) -> bool:
+    """If a, b next to each other are a match, then so they are with an event between, or a is one on its own."""
+    together = frozenset({0, 1}) in complex_events(phi, Stream([a, b]), 1)
+    apart = frozenset({0, 2}) in complex_events(phi, Stream([a, between, b]), 2)
+    alone = frozenset({0}) in complex_events(phi, Stream([a]), 0)
+    return not together or apart or alone
+
+
+@claim("tods21.fig6:strict-not-in-cplus", "STRICT(R ; T) has no equivalent in CEL* and :+", "figure")
+def _(effort: Effort) -> Finding:
+    operators = ("filter", "correlated", "cplus", "seq", "plus", "or")
+    space = Space(operators if effort == "quick" else ("in", *operators), 4, 3)
+    cases, broken = 0, parse("STRICT(A ; B)")
+    if _pair_property(broken, Event("A", {"x": 0}), Event("B", {"x": 0}), GARBAGE):
+        return Finding("refuted", "exhaustive", "STRICT(A ; B) has the property")
+    for phi in space.every():
+        cases += 1
+        for a, b, between in product(space.alphabet, space.alphabet, (*space.alphabet, GARBAGE)):
+            if not _pair_property(phi, a, b, between):
+                return Finding("refuted", "exhaustive", show(phi))
+    return Finding(
+        "holds",
+        "exhaustive",
+        "if two neighbours are a match, so they are apart, or the first is one alone: true of "
+        f"{cases} formulas, and false of STRICT(A ; B) on A B; {space.formulas_in_words}",
+    )
+
+
+@claim("tods21.fig6", "The fragments with `:`, :+ and STRICT", "figure", "the relations as the caption gives them")
+def _(effort: Effort) -> Finding:
+    return Finding(
+        "holds",
+        "proof",
+        "(a) is prop8.12, (b) is prop8.15 and thm8.14, (c) is prop8.13; STRICT not in CEL* and :+ is "
+        "fig6:strict-not-in-cplus, and :+ not in CEL* and STRICT is thm8.14: with the bounds of those entries",
+    )
+
+
+def total_order(effort: Effort, deciding: Callable[[ComplexEvent], int]) -> Finding:
+    """C1 <= C2 if they are equal, or the deciding one of the events in just one of them is in C2."""
+    width = 5 if effort == "quick" else 6
+    sets = [frozenset(C) for size in range(width + 1) for C in combinations(range(width), size)]
+
+    def below(C: ComplexEvent, D: ComplexEvent) -> bool:
+        return C == D or deciding(C ^ D) in D
+
+    order = {(C, D): below(C, D) for C in sets for D in sets}
+    total = all(order[C, D] or order[D, C] for C, D in order)
+    antisymmetric = all(C == D or not (order[C, D] and order[D, C]) for C, D in order)
+    transitive = all(order[C, E] for C, D in order if order[C, D] for E in sets if order[D, E])
+    status: Status = "holds" if total and antisymmetric and transitive else "refuted"
+    return Finding(status, "exhaustive", f"all {len(sets)} sets of positions below {width}, all triples of them")
+
+
+claim("tods21.lem7.1:next", "the order of NXT is total", "lemma")(lambda effort: total_order(effort, min))
+claim("tods21.lem7.1:last", "the order of LAST is total", "lemma")(lambda effort: total_order(effort, max))

@@ -1,0 +1,66 @@
+"""Claims of tods21 that every automaton has a formula: Theorem 6.3 and Corollary 6.4."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.model import CEA
+from cerify.equivalence.decide import equivalent
+from cerify.equivalence.verdict import Equivalent
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.events import Stream
+from proofs_tests.claims.automata import automata
+from proofs_tests.claims.decide import SCHEMA, differ, shown
+from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.printed.tods21_regular import one_initial_one_final, theorem_6_3, theorem_6_3_corrected
+from proofs_tests.claims.search import Space
+
+CORRECTION = (
+    "let psi_t keep the fresh variable, projecting on L and it, so that every event of a run is marked until the end; "
+    "and project it away around START: PROJECT[L](START(phi_1n)) with all variables L of the automaton"
+)
+ALLOWED = (cel.Event, cel.In, cel.Filter, cel.ContiguousSeq, cel.ContiguousPlus, cel.Project, cel.Start, cel.Or)
+SMALL = Space(("filter", "seq", "plus", "or", "and", "all", "unless"), nodes=4, events=3)
+
+
+def refuted_by(built: Callable[[CEA], cel.Formula], A: CEA) -> Stream | None:
+    """A shortest stream at whose end the formula built from A has not its valuations."""
+    return differ(built(A), A, SCHEMA)
+
+
+@claim("tods21.thm6.3", "Every CEA has a valuation-equivalent formula without ; + AND ALL UNLESS", "theorem")
+def _(effort: Effort) -> Finding:
+    A = compile_cel(parse("A"))  # Figure 5
+    S = refuted_by(theorem_6_3, A)
+    assert S is not None
+    counterexample = {
+        "automaton": "Figure 5 with R = A",
+        "query": show(theorem_6_3(A)),
+        **shown(S, expected=A, got=compile_cel(theorem_6_3(A))),
+    }
+    cases = 0
+    for A in automata(effort, seed=3):
+        cases += 1
+        if refuted_by(theorem_6_3_corrected, A) is not None:
+            return Finding("refuted", "decided", f"after {cases} automata", counterexample)
+    bound = f"{cases} automata of 1 to 3 states, on all streams of A and B"
+    return Finding("holds-corrected", "decided", bound, counterexample, CORRECTION)
+
+
+@claim("tods21.cor6.4", "IN, FILTER, :, :+, PROJECT, START and OR have all of unary CEL", "corollary")
+def _(effort: Effort) -> Finding:
+    space = replace(SMALL, nodes=3) if effort == "quick" else SMALL
+    cases = 0
+    for phi in space.every():
+        cases += 1
+        psi = theorem_6_3_corrected(one_initial_one_final(compile_cel(phi)))
+        written = all(isinstance(node, ALLOWED) for node in cel.subformulas(psi))
+        if not written or not isinstance(equivalent(phi, psi, "valuations", SCHEMA), Equivalent):
+            return Finding("refuted", "decided", f"after {cases} formulas")
+    return Finding(
+        "holds", "decided", f"{cases} formulas, by the corrected Theorem 6.3, on all streams; {space.formulas_in_words}"
+    )

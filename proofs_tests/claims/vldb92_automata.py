@@ -1,0 +1,222 @@
+"""Claims of vldb92 about automata: section 3, and appendix 2 for correlation variables."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+from typing import Any
+
+from cerify.automata.dfa.compile import compile_expression
+from cerify.equivalence.generate_gehani import PROFILES, case, history
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.derived import ANY, definition
+from cerify.semantics.gehani.parse import parse
+from cerify.semantics.gehani.show import show
+from proofs_tests.claims.ledger import Effort, Finding, Status, claim, open_claim
+from proofs_tests.claims.printed import vldb92_sec3
+from proofs_tests.claims.printed.vldb92_app2 import marked
+from proofs_tests.claims.vldb92_search import (
+    LETTERS,
+    difference,
+    expressions,
+    histories,
+    meaning,
+    passed,
+    same,
+    separated,
+)
+
+# --- section 3, case by case ------------------------------------------------------------------------------------------
+
+ROOTS: dict[str, type[ev.Expression]] = {
+    "null": ev.Null,
+    "event": ev.Primitive,
+    "and": ev.And,
+    "not": ev.Not,
+    "relative": ev.Relative,
+    "relative+": ev.RelativePlus,
+    "pipe": ev.Pipe,
+    "slashplus": ev.Between,
+    "prefix": ev.Prefix,
+}
+
+
+def rooted(case: str, nodes: int) -> list[ev.Expression]:
+    """The expressions with the operator of the case on top, and base operators below."""
+    match case:
+        case "pipe":
+            return [ev.Pipe(E, F) for E, F in product(expressions(nodes - 1), repeat=2)]
+        case "slashplus":
+            return [ev.Between(F, E) for E, F in product([ev.First(), *expressions(nodes - 1)], repeat=2)]
+        case "prefix":
+            return [ev.Prefix(E) for E in [ev.First(), *expressions(nodes)]]
+        case _:
+            return [E for E in expressions(nodes + 1) if isinstance(E, ROOTS[case])]
+
+
+def shown(E: ev.Expression, h: tuple[str, ...], M: vldb92_sec3.Machine) -> dict[str, Any]:
+    return {
+        "query": show(E),
+        "events": [{"type": letter} for letter in h],
+        "expected": sorted(meaning(E, h)),
+        "got": sorted(M.events(h)),
+    }
+
+
+def agrees(Es: list[ev.Expression]) -> tuple[dict[str, Any] | None, str]:
+    """The compiled automata against the meaning, on small histories."""
+    found, cases = difference(
+        product(Es, histories(4)), lambda E, h: compile_expression(E).events(Stream(map(Event, h)))
+    )
+    return found, f"{cases} cases against the meaning"
+
+
+def _construction(name: str, reading: str | None = None) -> None:
+    @claim(f"vldb92.constr:{name}", f"the automaton of the case {name}", "construction", reading)
+    def check(effort: Effort) -> Finding:
+        Es = rooted(name, 2 if effort == "quick" else 3)
+        wrong, against = agrees(Es)
+        if wrong is not None:
+            return Finding("refuted", "exhaustive", "the compiled automaton", wrong)
+        bound = f"{len(Es)} expressions over a and b, on all their histories; {against}"
+        for E in Es:
+            M = vldb92_sec3.machine(E, LETTERS)
+            if (h := separated(E, M)) is not None:
+                correction = "M' goes on reading E, on the whole history, and begins F anew at each of its events"
+                return Finding("holds-corrected", "exhaustive", against, shown(E, h, M), correction)
+        return Finding("holds", "decided", bound)
+
+
+for _name in ROOTS:
+    if _name not in ("not", "prefix"):
+        _construction(_name)
+_construction(
+    "not",
+    "a deterministic automaton is the one of the subset construction on the automata that the text builds; any "
+    "deterministic automaton would do only if no step leads back to its start state, see constr:not-any",
+)
+_construction("prefix", "the sequence of primitive events has one event at least, see constr:prefix-empty")
+
+
+@claim("vldb92.constr:not-any", "!E from any deterministic automaton for E", "construction")
+def _(effort: Effort) -> Finding:
+    one_state = vldb92_sec3.Machine(LETTERS, 0, frozenset(), {(0, a): frozenset({0}) for a in LETTERS})
+    M, E = vldb92_sec3.negation(one_state), parse("!NULL")
+    found = separated(E, M)
+    assert found is not None
+    ok = separated(E, vldb92_sec3.negation(vldb92_sec3.null(LETTERS))) is None
+    status: Status = "holds-corrected" if ok else "refuted"
+    correction = "no step of the deterministic automaton may lead back to the start state; NULL has then two states"
+    return Finding(status, "decided", "the one-state automaton of NULL", shown(E, found, M), correction)
+
+
+@claim("vldb92.constr:prefix-empty", "prefix(E), if the sequence of primitive events may be empty", "construction")
+def _(effort: Effort) -> Finding:
+    E = parse("prefix(first)")
+    M = vldb92_sec3.machine(E, LETTERS, empty_sequences=True)
+    found = separated(E, M)
+    assert found is not None
+    ok = separated(E, vldb92_sec3.machine(E, LETTERS)) is None
+    status: Status = "holds-corrected" if ok else "refuted"
+    return Finding(status, "decided", "prefix(first)", shown(E, found, M), "a sequence of one event or more")
+
+
+def _compiled(id_: str, title: str, everywhere: bool) -> None:
+    @claim(id_, title, "theorem" if not everywhere else "corollary")
+    def check(effort: Effort) -> Finding:
+        rng, cases = Random(id_), 0
+        for name in PROFILES:
+            for _ in range(20 if effort == "quick" else 400):
+                E, S = case(rng, PROFILES[name], 8, 6)
+                A = compile_expression(E)
+                for h in (S, history(rng, PROFILES[name], 8)):
+                    cases += 1
+                    expected, got = takes_place(E, h), A.events(h)
+                    last = len(h) - 1
+                    if expected != got if everywhere else (last in expected) != (last in got):
+                        return Finding("refuted", "random", f"{show(E)} over {h.events}")
+        return Finding(
+            "holds", "random", f"{cases} cases: expressions to 8 nodes of all operators, histories to 8 events"
+        )
+
+
+_compiled("vldb92.thm1", "The last event is in E[h] exactly if the deterministic automaton accepts h", False)
+_compiled("vldb92.cor1", "E[h] is where the automaton is in an accepting state", True)
+
+# --- correlation variables --------------------------------------------------------------------------------------------
+
+IN_CASES: dict[str, list[str]] = {
+    "no-variables": ["relative(a, b)", "!a and b"],
+    "equated": ["exists x (a = x)", "exists x (relative(a, b) = x)", "exists x (relative(a = x, b))"],
+    "relative": ["exists x (relative(relative(a, b = x), a))", "exists x (relative(a = x, x))"],
+    "and": [
+        "exists x (relative(relative(a, b = x), a) and relative(x, !b))",
+        "exists x (exists y (relative(a = x, b = y) and relative(x, relative+(b))))",
+    ],
+    "exists": [
+        "exists x (exists y (prior(a = x, b = y) and y))",
+        "!(exists x (relative(a, b = x) and relative(x, a)))",
+        "relative+(exists x (a = x and first))",
+    ],
+}
+
+
+def _correlated(name: str, texts: list[str]) -> None:
+    @claim(f"vldb92.constr-corr:{name}", f"the marked automaton, case {name}", "construction")
+    def check(effort: Effort) -> Finding:
+        Es = list(map(parse, texts))
+        wrong, against = agrees(Es)
+        for E in Es:
+            M = marked(E, LETTERS).machine
+            if wrong is None and (h := separated(E, M)) is not None:
+                wrong = shown(E, h, M)
+        bound = f"{'; '.join(texts)}, on all histories of a and b; {against}"
+        return Finding("holds" if wrong is None else "refuted", "decided", bound, wrong)
+
+
+for _name, _texts in IN_CASES.items():
+    _correlated(_name, _texts)
+
+
+@claim(
+    "vldb92.thm2", "The marked automaton accepts where E takes place, with no variable free under a negation", "theorem"
+)
+def _(effort: Effort) -> Finding:
+    E = parse("exists x (exists y (a = x = y and y = x))")
+    M = marked(E, LETTERS).machine
+    found = separated(E, M)
+    assert found is not None
+    wrong, against = agrees([E, *(parse(text) for texts in IN_CASES.values() for text in texts)])
+    correction = "letters that say which variables are at an event, in place of marks on states"
+    status: Status = "holds-corrected" if wrong is None else "refuted"
+    return Finding(status, "exhaustive", f"the corrected automata: {against}", shown(E, found, M), correction)
+
+
+@claim(
+    "vldb92.slashplus-corr",
+    "F /+ E by correlation variables",
+    "definition",
+    reading="the text has no quantifier; the variable is bound around the whole",
+)
+def _(effort: Effort) -> Finding:
+    small = expressions(2 if effort == "quick" else 3)
+    pairs = [(ev.Between(F, E), definition(ev.Between(F, E), ANY)) for E in small for F in small]
+    ok = all(by is not None and same(E, by) for E, by in pairs)
+    return passed(ok, f"{len(pairs)} pairs of operands, on all histories: equal minimal automata", "decided")
+
+
+@claim("vldb92.corr-general", "Correlation variables under a negation have automata too", "theorem")
+def _(effort: Effort) -> Finding:
+    rng, cases = Random(5), 0
+    for _ in range(60 if effort == "quick" else 1000):
+        E, S = case(rng, PROFILES["correlated"], 8, 6)
+        cases += 1
+        if compile_expression(E).events(S) != takes_place(E, S):
+            return Finding("refuted", "random", f"{show(E)} over {S.events}")
+    return Finding("holds", "random", f"{cases} expressions to 8 nodes with correlation variables anywhere")
+
+
+open_claim("vldb92.attr-spawn", "Spawned machines", "construction", "spawned machines are not implemented")
+open_claim("vldb92.attr", "Collection of attributes", "algorithm", "the annotated history is left to a later paper")

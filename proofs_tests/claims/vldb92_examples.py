@@ -1,0 +1,116 @@
+"""Claims of vldb92 that are examples: sections 2.4, 5, 6.2 and 7."""
+
+from __future__ import annotations
+
+from cerify.automata.dfa.compile import compile_expression
+from cerify.semantics.gehani.parse import parse
+from proofs_tests.claims.ledger import Effort, Finding, Status, claim
+from proofs_tests.claims.vldb92_search import passed, same
+from proofs_tests.unit.semantics.gehani import examples
+
+
+def _example(id_: str, title: str, cases: list[tuple[str, str, list[int]]]) -> None:
+    @claim(id_, title, "example")
+    def check(effort: Effort) -> Finding:
+        wrong = [(query, S) for query, S, expected in cases if examples.found(query, S) != expected]
+        bound = f"{len(cases)} histories that show it" if len(cases) > 1 else "a history that shows it"
+        return Finding("refuted" if wrong else "holds", "exhaustive", bound)
+
+
+for _name, (_query, _S, _expected) in examples.EXAMPLES.items():
+    _example(f"vldb92.ex2.4.1:{_name.replace(' ', '-')}", _query, [(_query, _S, _expected)])
+
+_cuts = [examples.NESTED_CUT, examples.PIPED_CUT]
+_example("vldb92.ex2.4.2:history", "three cuts without a raise", [(q, "D x D I D D x D D", [7, 8]) for q in _cuts])
+
+
+@claim("vldb92.ex2.4.2", "Both expressions for three cuts without a raise agree", "example")
+def _(effort: Effort) -> Finding:
+    return passed(same(*map(parse, _cuts)), "on all histories: their minimal automata are equal", "decided")
+
+
+@claim("vldb92.discount-corr", "The expression with a correlation variable agrees with both", "example")
+def _(effort: Effort) -> Finding:
+    ok = same(parse(examples.CORRELATED_CUT), *map(parse, _cuts))
+    return passed(ok, "on all histories: their minimal automata are equal", "decided")
+
+
+_example("vldb92.corr:second", "The second example of section 5", [(examples.E_NO_D, "a b d c a b c", [6])])
+
+
+@claim("vldb92.corr:first", "E, E' and E'' at the last event of h1, h2 and h3", "example")
+def _(effort: Effort) -> Finding:
+    expected = {
+        examples.E: (False, False, True),
+        examples.E_PRIME: (False, True, True),
+        examples.E_SECOND: (False, False, False),
+    }
+    hs = (examples.H1, examples.H2, examples.H3)
+    ok = all(tuple(len(h.split()) - 1 in examples.found(E, h) for h in hs) == at for E, at in expected.items())
+    return passed(ok, "the three histories of the text")
+
+
+@claim("vldb92.racket:points", "The end of a point: H1 ∨ H2 ∨ H3", "example")
+def _(effort: Effort) -> Finding:
+    cases = {
+        "s1 front h2 front h1 front": [],
+        "s1 wall front": [1],
+        "s1 front h2 floor front": [3, 4],
+        "s1 front floor floor floor": [3],
+        "s1 front front": [2],
+    }
+    ok = all(examples.found(examples.END_OF_POINT, h) == at for h, at in cases.items())
+    wrong_player = examples.found(examples.END_OF_POINT, "s1 front h1 front")
+    counterexample = {
+        "query": "H1 ∨ H2 ∨ H3",
+        "events": [{"type": t} for t in ("s1", "front", "h1")],
+        "expected": [2],
+        "got": sorted(e for e in wrong_player if e < 3),
+        "why": "player 1 serves and hits: the rules end the point there",
+    }
+    bound = "the histories of the three ways in which a point ends; the fourth, the wrong player, is not one of them"
+    status: Status = "refuted" if wrong_player == [] and ok else "holds"
+    return Finding(status, "exhaustive", bound, counterexample if status == "refuted" else None)
+
+
+@claim("vldb92.racket:prefix", "The end of a point as the point that cannot go on", "example")
+def _(effort: Effort) -> Finding:
+    cases = {
+        "s1 front h2 front h1 front": [],
+        "s1 front h2 floor": [3],
+        "s1 front front": [2],
+        "s1 front h1": [2],
+    }
+    counterexample = {
+        "query": "(!wall | !prefix(rally)) /+ sequence(s1, front)",
+        "events": [{"type": t} for t in ("s1", "front", "front")],
+        "expected": [2],
+        "got": examples.found(examples.END_BY_PREFIX_AS_PRINTED, "s1 front front"),
+    }
+    ok = all(examples.found(examples.END_BY_PREFIX, h) == at for h, at in cases.items())
+    never = len(compile_expression(parse(examples.END_BY_PREFIX_AS_PRINTED)).following) == 1
+    correction = "sequence(first ∧ h2, ...) and sequence(first ∧ floor, ...) in the four exchanges"
+    status: Status = "holds-corrected" if ok and never else "refuted"
+    return Finding(
+        status, "exhaustive", "as printed it never takes place (decided); four histories", counterexample, correction
+    )
+
+
+for _query, _cases in {
+    "AT_A": [("AT_A(7)", "x EA(7) x LA(7) x", [2])],
+    "LAST_B": [("LAST_B(7)", "EB(7) LB(8) LB(7) LB(7)", [2]), ("LAST_B(7)", "EB(7) LA(7) LB(7)", [])],
+    "UB": [("UB(7)", "EA(7) x LB(7)", [2]), ("UB(7)", "EB(7) x LB(7)", [])],
+    "ELAB": [("ELAB(7)", "EA(7) LB(7)", [1]), ("ELAB(7)", "EA(7) LA(7) LB(7)", [])],
+}.items():
+    _example(
+        f"vldb92.airport:{_query}", f"{_query} of section 7.2", [(examples.AIRPORT + q, h, at) for q, h, at in _cases]
+    )
+
+_example(
+    "vldb92.attr:complete",
+    "complete(I): an order and a perform of one account",
+    [
+        ("complete(I) := prior(order(I, Q), perform(I, A)); complete(I)", "order(1,5) perform(1,5)", [1]),
+        ("complete(I) := prior(order(I, Q), perform(I, A)); complete(I)", "order(1,5) perform(2,5)", []),
+    ],
+)

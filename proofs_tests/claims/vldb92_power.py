@@ -1,0 +1,139 @@
+"""Claims of vldb92 about what can be said: the base set is minimal, and has the power of regular expressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import product
+
+from cerify.automata.dfa.compile import compile_expression
+from cerify.automata.dfa.model import DFA
+from cerify.semantics.events import Event
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.parse import parse
+from proofs_tests.claims.ledger import Effort, Finding, claim, open_claim
+from proofs_tests.claims.vldb92_search import LETTERS, difference, expressions, histories, passed
+from proofs_tests.unit.semantics.gehani import examples
+
+
+def _also_behind(A: DFA) -> bool:
+    """Whether E takes place wherever it does on the history without its first events."""
+    reached = {(0, q) for q in set(A.following[0].values())}
+    seen: set[tuple[int, int]] = set()
+    while reached - seen:
+        seen |= reached
+        reached = {
+            (A.following[p][s], A.following[q][s]) for p, q in seen for s in A.following[p] if s in A.following[q]
+        }
+    return all(q in A.accepting for p, q in seen if p in A.accepting)
+
+
+def _by_last_event(A: DFA) -> bool:
+    """Whether it depends on nothing but the last event."""
+    symbols = {s for step in A.following for s in step}
+    return all(len({step[s] in A.accepting for step in A.following if s in step}) == 1 for s in symbols)
+
+
+def _counts(A: DFA) -> bool:
+    """Whether some word of the letters moves states around in a circle, in the automaton or below it."""
+    steps = [
+        tuple(step.get(s, q) for q, step in enumerate(A.following)) for s in {s for step in A.following for s in step}
+    ]
+    monoid, pending = set(steps), list(steps)
+    while pending:
+        f = pending.pop()
+        for g in steps:
+            composed = tuple(g[q] for q in f)
+            if composed not in monoid:
+                monoid.add(composed)
+                pending.append(composed)
+    for f in monoid:
+        power, seen = f, []
+        while power not in seen:
+            seen.append(power)
+            power = tuple(f[q] for q in power)
+        if power != seen[-1]:
+            return True
+    return False
+
+
+RELATIVE = (lambda E, F: ev.Relative((E, F)),)
+LACKING: dict[str, tuple[str, Callable[[DFA], bool], list[ev.Expression], str]] = {
+    "not": (
+        "what takes place does so behind any other events too",
+        _also_behind,
+        expressions(5, unary=[ev.RelativePlus]),
+        "!relative(!NULL, !NULL)",
+    ),
+    "relative": (
+        "it depends on the last event alone",
+        _by_last_event,
+        expressions(5, binary=[ev.And]),
+        "relative(a, b)",
+    ),
+    "relative+": (
+        "it does not count",
+        lambda A: not _counts(A),
+        expressions(4, unary=[ev.Not]),
+        "relative+(relative(a and !relative(!NULL, !NULL), a and !relative(!NULL, !NULL)))",
+    ),
+}
+
+
+def _minimal(name: str, title: str, has: Callable[[DFA], bool], without: list[ev.Expression], witness: str) -> None:
+    @claim(f"vldb92.minimal:{name}", f"without {name} less can be said", "theorem")
+    def check(effort: Effort) -> Finding:
+        ok = all(has(compile_expression(E)) for E in without) and not has(compile_expression(parse(witness)))
+        bound = f"without it {title}: decided for {len(without)} expressions; {witness} is otherwise"
+        return passed(ok, bound, "exhaustive")
+
+
+for _name, _lacking in LACKING.items():
+    _minimal(_name, *_lacking)
+
+
+open_claim(
+    "vldb92.minimal:and",
+    "without ∧ less can be said",
+    "theorem",
+    "no separating property was found; the text refers to its [9] for the proof",
+)
+
+
+def _regexes(nodes: int) -> list[tuple[str, ev.Expression]]:
+    """Regular expressions without ε, as text for Python and as event expressions."""
+    by_size: dict[int, list[tuple[str, ev.Expression]]] = {
+        1: [(letter, ev.And(ev.Primitive(letter), ev.First())) for letter in LETTERS]
+    }
+    for size in range(2, nodes + 1):
+        by_size[size] = [(f"(?:{r})+", ev.RelativePlus(E)) for r, E in by_size[size - 1]]
+        for left in range(1, size - 1):
+            for (r, E), (s, F) in product(by_size[left], by_size[size - 1 - left]):
+                by_size[size] += [(f"(?:{r})(?:{s})", ev.Relative((E, F))), (f"(?:{r}|{s})", ev.Or(E, F))]
+    return [pair for size in sorted(by_size) for pair in by_size[size]]
+
+
+@claim("vldb92.regular:from", "Every regular expression without ε has an event expression", "theorem")
+def _(effort: Effort) -> Finding:
+    nodes = 4 if effort == "quick" else 5
+    pairs = _regexes(nodes)
+    ok = True
+    for text, E in pairs:
+        pattern, A = re.compile(text), compile_expression(E)
+        types = {letter: A.alphabet.type_of(Event(letter)) for letter in LETTERS}
+        for h in histories(5):
+            q = 0
+            for letter in h:
+                q = A.step(q, types[letter])
+            ok = ok and (q in A.accepting) == bool(pattern.fullmatch("".join(h)))
+    return passed(ok, f"all {len(pairs)} regular expressions to {nodes} nodes over a and b, all words to 5 letters")
+
+
+@claim("vldb92.regular:to", "Every event expression has a finite automaton", "theorem")
+def _(effort: Effort) -> Finding:
+    Es = expressions(3 if effort == "quick" else 4)
+    found, cases = difference(
+        ((E, h) for E in Es for h in histories(4)),
+        lambda E, h: compile_expression(E).events(examples.history(" ".join(h))),
+    )
+    return Finding("holds" if found is None else "refuted", "exhaustive", f"{cases} cases", found)

@@ -1,0 +1,99 @@
+"""Looking for a difference between event expressions, or between an expression and a machine: small cases first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from typing import Any
+
+from cerify.automata.dfa.compile import compile_expression
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.show import show
+from proofs_tests.claims.ledger import Evidence, Finding
+from proofs_tests.claims.printed.vldb92_sec3 import Machine
+
+LETTERS = ("a", "b")
+Where = Callable[[tuple[str, ...]], frozenset[int]]
+Case = tuple[ev.Expression, tuple[str, ...]]
+
+UNARY: tuple[Callable[[ev.Expression], ev.Expression], ...] = (ev.Not, ev.RelativePlus)
+BINARY: tuple[Callable[[ev.Expression, ev.Expression], ev.Expression], ...] = (
+    ev.And,
+    lambda E, F: ev.Relative((E, F)),
+)
+
+
+def expressions(
+    nodes: int, unary: Iterable[Callable[..., ev.Expression]] = UNARY, binary: Iterable[Callable[..., Any]] = BINARY
+) -> list[ev.Expression]:
+    """All expressions to a size over the letters, NULL and some operators, smallest first."""
+    unary, binary = tuple(unary), tuple(binary)
+    by_size: dict[int, list[ev.Expression]] = {1: [ev.Null(), *map(ev.Primitive, LETTERS)]}
+    for size in range(2, nodes + 1):
+        by_size[size] = [make(E) for make in unary for E in by_size[size - 1]]
+        for left in range(1, size - 1):
+            by_size[size] += [make(E, F) for make in binary for E in by_size[left] for F in by_size[size - 1 - left]]
+    return [E for size in sorted(by_size) for E in by_size[size]]
+
+
+def histories(length: int, started: bool = False) -> Iterator[tuple[str, ...]]:
+    """All histories of up to so many letters, smallest first; with started also behind a start event."""
+    for n in range(1, length + 1):
+        yield from product(LETTERS, repeat=n)
+        if started:
+            yield from (("start", *h) for h in product(LETTERS, repeat=n - 1))
+
+
+def meaning(E: ev.Expression, h: tuple[str, ...]) -> frozenset[int]:
+    return takes_place(E, Stream(map(Event, h)))
+
+
+def difference(
+    cases: Iterable[Case], got: Callable[[ev.Expression, tuple[str, ...]], Iterable[int]]
+) -> tuple[dict[str, Any] | None, int]:
+    """The first case in which something else is got than the meaning; and how many were looked at."""
+    looked_at = 0
+    for E, h in cases:
+        looked_at += 1
+        expected, found = meaning(E, h), frozenset(got(E, h))
+        if expected != found:
+            return {
+                "query": show(E),
+                "events": [{"type": a} for a in h],
+                "expected": sorted(expected),
+                "got": sorted(found),
+            }, looked_at
+    return None, looked_at
+
+
+def separated(E: ev.Expression, M: Machine) -> tuple[str, ...] | None:
+    """A shortest history at whose end just one of the two takes place; None if there is none."""
+    A = compile_expression(E)
+    types = {a: A.alphabet.type_of(Event(a)) for a in M.letters}
+    start = (M.closed({M.start}), 0, ())
+    seen = {start[:2]}
+    pending: list[tuple[frozenset[Any], int, tuple[str, ...]]] = [start]
+    while pending:
+        following = []
+        for states, q, h in pending:
+            for a in M.letters:
+                pair = (M.after(states, a), A.step(q, types[a]))
+                if (not pair[0].isdisjoint(M.accepting)) != (pair[1] in A.accepting):
+                    return (*h, a)
+                if pair not in seen:
+                    seen.add(pair)
+                    following.append((*pair, (*h, a)))
+        pending = following
+    return None
+
+
+def same(*texts: ev.Expression) -> bool:
+    """Whether the expressions take place at the same events of all histories: their minimal automata are equal."""
+    automata = [compile_expression(E) for E in texts]
+    return all(A.following == automata[0].following and A.accepting == automata[0].accepting for A in automata)
+
+
+def passed(ok: bool, bound: str, evidence: Evidence = "exhaustive") -> Finding:
+    return Finding("holds" if ok else "refuted", evidence, bound)

@@ -1,0 +1,142 @@
+"""Expressions over histories that come in pieces: the readable evaluator, the compiled one, and the meaning."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cerify.automata.dfa import classes, compiled
+from cerify.automata.dfa.classes import Classes
+from cerify.automata.dfa.compile import compile_expression, compile_together
+from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.evaluate import Evaluator
+from cerify.equivalence.generate_gehani import PROFILES, expression, history
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.parse import parse
+from cerify.semantics.predicates import Predicate
+
+EVALUATORS = [Evaluator, CompiledEvaluator]
+
+
+@pytest.fixture(autouse=True)
+def _columns_and_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Histories of a few events go the ways of long ones: by columns, and in several pieces."""
+    monkeypatch.setattr(classes, "SHORT", 4)
+    monkeypatch.setattr(classes, "CHUNK", 5)
+    monkeypatch.setattr(classes, "BITS", 3)
+    monkeypatch.setattr(compiled, "CHUNK", 3)
+
+
+@pytest.mark.parametrize("make", EVALUATORS)
+@pytest.mark.parametrize("name", PROFILES)
+def test_many_expressions_over_one_history_in_pieces(name: str, make: type[Evaluator]) -> None:
+    """Batches and single events mixed give what the meaning has of the whole, for 1 to 9 expressions at once."""
+    rng = Random(name)
+    somewhere = 0
+    for n in (1, 1, 2, 3, 4, 5, 8, 9):
+        expressions = [expression(rng, PROFILES[name], 5) for _ in range(n)]
+        S = history(rng, PROFILES[name], 14)
+        evaluator = make([compile_expression(E) for E in expressions])
+        found: list[list[int]] = [[] for _ in expressions]
+        while (at := evaluator.position) < len(S):
+            if rng.random() < 0.4:
+                for k in evaluator.push(S[at]):
+                    found[k].append(at)
+            else:
+                for k, positions in enumerate(evaluator.read(S.part(at, min(rng.randint(0, 8), len(S) - at)))):
+                    found[k].extend(positions.tolist())
+        expected = [sorted(takes_place(E, S)) for E in expressions]
+        assert found == expected
+        somewhere += sum(map(bool, expected))
+    assert somewhere > 10
+
+
+def test_both_keep_the_same_state() -> None:
+    rng = Random(2)
+    automata = [compile_expression(expression(rng, PROFILES["masked"], 6)) for _ in range(6)]
+    evaluators = [make(automata) for make in EVALUATORS]
+    S = history(rng, PROFILES["masked"], 40)
+    left, right = (evaluator.read(S) for evaluator in evaluators)
+    assert all(np.array_equal(one, other) for one, other in zip(left, right, strict=True))
+    assert evaluators[0].states == evaluators[1].states
+    assert evaluators[0].can_still() == evaluators[1].can_still()
+    assert evaluators[0].position == evaluators[1].position == 40
+
+
+@pytest.mark.parametrize("make", EVALUATORS)
+def test_one_alphabet_or_several(make: type[Evaluator]) -> None:
+    """Over a table in chunks whose types are numbered already, in each chunk anew, and in which values are missing."""
+    texts = ["a", "a[n > 1]", "prior(b, a[n > 1])"]
+    types = pa.chunked_array([pa.array(part).dictionary_encode() for part in (["a", "b"], ["a"], ["c", "a", "a"])])
+    S = Stream.from_table(pa.table({"type": types, "n": pa.array([2, 2, 1, 3, None, 5])}))
+    for automata in (compile_together(list(map(parse, texts))), tuple(compile_expression(parse(t)) for t in texts)):
+        assert [list(found) for found in make(automata).read(S)] == [[0, 2, 4, 5], [0, 5], [5]]
+
+
+@pytest.mark.parametrize("make", EVALUATORS)
+def test_nothing_to_read(make: type[Evaluator]) -> None:
+    evaluator = make([compile_expression(parse("a"))])
+    assert [list(found) for found in evaluator.read(Stream())] == [[]]
+    assert evaluator.position == 0
+    assert make([]).read(Stream(map(Event, "aaaaaa"))) == []
+
+
+@pytest.mark.parametrize("make", EVALUATORS)
+def test_a_start_event_comes_first(make: type[Evaluator]) -> None:
+    """A late one is refused, and leaves everything as it was."""
+    evaluator = make([compile_expression(parse("<2> !NULL")), compile_expression(parse("start"))])
+    assert evaluator.push(Event("start")) == [1]
+    with pytest.raises(InputError, match="event 1 is a start event"):
+        evaluator.push(Event("start"))
+    with pytest.raises(InputError, match="event 3 is a start event"):
+        evaluator.read(Stream(map(Event, ["a", "a", "start"])))
+    with pytest.raises(InputError, match="event 6 is a start event"):
+        make([compile_expression(parse("a"))]).read(Stream(map(Event, ["start", *"aaaaa", "start", "start"])))
+    assert evaluator.push(Event("a")) == [0]
+
+
+def test_what_can_still_take_place() -> None:
+    evaluator = Evaluator([compile_expression(parse(text)) for text in ("<2> a", "a and !before(b)", "any")])
+    assert evaluator.can_still() == [True, True, True]
+    evaluator.push(Event("b"))
+    assert evaluator.can_still() == [True, False, True]
+    evaluator.read(Stream(map(Event, "aa")))
+    assert evaluator.can_still() == [False, False, True]
+
+
+def test_a_mask_is_evaluated_once_for_all_expressions(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Predicate] = []
+    of_column = classes.mask
+    monkeypatch.setattr(classes, "mask", lambda P, table: asked.append(P) or of_column(P, table))
+    monkeypatch.setattr(classes, "CHUNK", 100)
+    texts = ["a[n > 1]", "b[n > 1]", "prior(a[n > 1], a[n > 2])", "a[n > 2] or c"]
+    automata = [compile_expression(parse(text)) for text in texts]
+    S = Stream(Event("abc"[i % 3], {"n": i % 4}) for i in range(50))
+    CompiledEvaluator(automata).read(S)
+    assert len(asked) == len(set(asked)) == 2
+
+
+def test_classes_are_no_more_than_the_automata_tell_apart() -> None:
+    """By columns and event by event alike; types that nobody names are one class, and so is all that a mask refuses."""
+    automata = [compile_expression(parse(text)) for text in ("a[n > 5]", "b", "a[n > 5] and first")]
+    events = [Event(T, {"n": n}) for T in ("a", "b", "c", "d") for n in range(10)]
+    one, other = Classes(automata), Classes(automata)
+    assert one.of_stream(Stream(events)).tolist() == [other.of_event(event) for event in events]
+    assert one.types == other.types
+    assert len(one.types) == 3  # a[n > 5]; b; everything else
+
+
+@pytest.mark.parametrize("bits", [3, 8, 32])
+def test_more_masks_than_fit_into_a_number(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "BITS", bits)
+    masks = [parse(f"a[n > {i}]") for i in range(70)]
+    automata = [compile_expression(E) for E in masks if isinstance(E, ev.Primitive)]
+    S = Stream(Event("a", {"n": i * 37 % 71}) for i in range(71))
+    found = CompiledEvaluator(automata).read(S)
+    assert [len(positions) for positions in found] == [70 - i for i in range(70)]

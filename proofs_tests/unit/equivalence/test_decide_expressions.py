@@ -1,0 +1,111 @@
+"""Equivalence and containment of event expressions: against the meaning, and with shortest histories."""
+
+from itertools import product
+from random import Random
+
+import pytest
+
+from cerify.equivalence.decide_expressions import Proved, contained, equivalent, shortest_history
+from cerify.equivalence.generate_gehani import PROFILES, case, expression
+from cerify.equivalence.verdict import Different, Undecided
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.derived import expanded
+from cerify.semantics.gehani.parse import parse
+from cerify.semantics.gehani.show import show
+from proofs_tests.unit.semantics.gehani import examples
+
+LETTERS = (Event("a"), Event("b"), Event("c"), Event("z"))
+
+
+def streams(length: int) -> list[Stream]:
+    begun = [Stream([Event("start"), *rest]) for n in range(length) for rest in product(LETTERS, repeat=n)]
+    return [*begun, *(Stream(rest) for n in range(1, length + 1) for rest in product(LETTERS, repeat=n))]
+
+
+STREAMS = sorted(streams(4), key=len)
+
+
+@pytest.mark.parametrize("name", ["base", "derived", "started", "correlated"])
+def test_against_the_meaning_on_all_short_histories(name: str) -> None:
+    rng = Random(11)
+    said = {"same": 0, "different": 0}
+    for _ in range(25):
+        E, F = (expression(rng, PROFILES[name], rng.randint(1, 5)) for _ in range(2))
+        for decide, apart in ((equivalent, lambda x, y: x != y), (contained, lambda x, y: x - y)):
+            verdict = decide(E, F)
+            first = next((S for S in STREAMS if apart(takes_place(E, S), takes_place(F, S))), None)
+            if isinstance(verdict, Different):
+                said["different"] += 1
+                assert verdict.shortest
+                assert apart(takes_place(E, verdict.stream), takes_place(F, verdict.stream))
+                assert len(verdict.stream) == len(first) if first else len(verdict.stream) > 4
+            else:
+                said["same"] += 1
+                assert isinstance(verdict, Proved)
+                assert first is None, f"{show(E)}, {show(F)}"
+    assert min(said.values()) >= 1, said
+
+
+def test_what_the_derived_operators_are_short_for() -> None:
+    rng = Random(3)
+    for _ in range(60):
+        E, _ = case(rng, PROFILES["derived"], 6, 0)
+        assert isinstance(equivalent(E, expanded(E)), Proved), show(E)
+
+
+@pytest.mark.parametrize(("left", "right"), [
+    (examples.NESTED_CUT, examples.PIPED_CUT),
+    (examples.NESTED_CUT, examples.CORRELATED_CUT),
+    ("exists x (a = x and x)", "a"),
+    ("prior(a = x, x) or b", "prior(b = x, x) or b"),
+    ("p := a or b; <2> p", "p := b or a; <2> p"),
+    ("start", "start and first"),
+    ("a[n > 3] or a[n <= 3] or a[n = 5]", "a[n > 3] or a[n <= 3]"),
+])  # fmt: skip
+def test_equivalent(left: str, right: str) -> None:
+    assert isinstance(equivalent(parse(left), parse(right)), Proved)
+
+
+def test_a_difference_is_shown_on_a_shortest_history() -> None:
+    verdict = equivalent(parse("prior(a, <2> b)"), parse("relative(a, <2> b)"))
+    assert isinstance(verdict, Different)
+    assert [event.type for event in verdict.stream] == ["b", "a", "b"]
+    assert (verdict.at, verdict.left_only, verdict.right_only) == (2, (Match(2, (2,)),), ())
+    assert verdict.shortest
+    assert isinstance(contained(parse("relative(a, <2> b)"), parse("prior(a, b)")), Proved)
+    other = contained(parse("prior(a, b)"), parse("relative(a, <2> b)"))
+    assert isinstance(other, Different)
+    assert (other.left_only, other.right_only) == ((Match(1, (1,)),), ())
+
+
+def test_a_schema_leaves_fewer_histories() -> None:
+    schema = Schema({"a": {"n": "int"}})
+    E, F = parse("a[n > 1]"), parse("a[n >= 2]")
+    assert isinstance(equivalent(E, F), Different)  # 1.5
+    assert isinstance(equivalent(E, F, schema), Proved)
+    assert isinstance(equivalent(parse("any"), parse("a"), schema), Proved)
+    assert isinstance(equivalent(parse("!a"), parse("start"), schema), Proved)
+    found = equivalent(parse("!a"), parse("NULL"), schema)
+    assert isinstance(found, Different)
+    assert [event.type for event in found.stream] == ["start"]
+
+
+def test_what_is_not_decided_says_why() -> None:
+    said = equivalent(parse("prior(a(X), b(X))"), parse("b"))
+    assert said == Undecided("an automaton cannot carry X: there is one for each value")
+    small = equivalent(parse("<20> a"), parse("<21> a"), None, Budget(states=5))
+    assert isinstance(small, Undecided)
+
+
+def test_whether_it_takes_place_at_all() -> None:
+    assert shortest_history(parse("a and b")) is None
+    assert shortest_history(parse("!prefix(a)")) is None
+    found = shortest_history(parse("<2> a[n > 3]"))
+    assert found is not None
+    assert sorted(takes_place(parse("<2> a[n > 3]"), found)) == [1]
+    assert len(found) == 2
+    with pytest.raises(Unsupported, match="cannot carry X"):
+        shortest_history(parse("a(X) and b(X)"))

@@ -1,0 +1,228 @@
+"""Two functions held against each other: what they disagree on, why, and going on where a campaign ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cerify.equivalence.causes import Cause, by_cause, cause, shape
+from cerify.equivalence.checkpoint import Checkpoint
+from cerify.equivalence.differ import Asked, differ
+from cerify.equivalence.differential import Disagreement, Output, Plan, Summary, campaign
+from cerify.equivalence.generate import CORE, FIGURE_3
+from cerify.equivalence.generate_guided import guided_case
+from cerify.evaluators import automaton, denotational
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula, subformulas
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import Event, Match, Schema, Stream
+
+SMALL = Budget(valuations=100_000)
+small = partial(differ, nodes=6, events=5)
+
+
+def right(query: str, S: Stream) -> Iterable[Match]:
+    return denotational(parse(query), S, budget=SMALL)
+
+
+def by_automaton(query: str, S: Stream) -> Iterable[Match]:
+    return automaton(parse(query), S)
+
+
+def as_pairs(query: str, S: Stream) -> Iterable[tuple[int, Iterable[int]]]:
+    """The same matches, written another way: positions in any order, some matches twice."""
+    for match in [*right(query, S), *right(query, S)]:
+        yield match.at, reversed(match.events)
+
+
+def two_faults(query: str, S: Stream) -> Iterable[Match]:
+    """No match of :+ has more than one event, and an OR reports the matches at position 2 one too late."""
+    kinds = {type(psi) for psi in subformulas(parse(query))}
+    for match in right(query, S):
+        if cel.ContiguousPlus in kinds and len(match.events) > 1:
+            continue
+        yield Match(3, match.events) if cel.Or in kinds and match.at == 2 else match
+
+
+def said(summary: Summary) -> list[tuple[int, str, str]]:
+    return [(d.index, show(d.phi), repr(d.stream.events)) for d in summary.disagreements]
+
+
+def test_two_that_agree_agree_however_they_write_a_match() -> None:
+    summary = small(right, as_pairs, cases=100)
+    assert summary.agreed == summary.cases == 100
+    assert summary.outcomes["matched"] > 75
+    assert small(right, by_automaton, FIGURE_3, cases=100).outcomes["disagreed"] == 0
+
+
+def test_two_faults_are_two_causes() -> None:
+    summary = small(right, two_faults, cases=150, stop_after=40, seed=1)
+    causes = by_cause(summary.disagreements)
+    assert set(causes) == {Cause((":+",), "missing"), Cause(("OR",), "position")}
+    assert len(summary.disagreements) > 10
+    lightest = causes[Cause((":+",), "missing")][0]
+    assert (show(lightest.phi), len(lightest.stream)) == ("A:+", 2)
+    assert str(Cause((":+",), "missing")) == ":+: missing"
+
+
+def test_what_cannot_be_answered_is_no_agreement_and_a_crash_is_a_disagreement() -> None:
+    def refuses(query: str, S: Stream) -> Iterable[Match]:
+        raise Unsupported("no")
+
+    def crashes(query: str, S: Stream) -> Iterable[Match]:
+        raise KeyError("q7")
+
+    assert small(right, refuses, cases=20).agreed == 0
+    (d,) = small(right, crashes, cases=20, stop_after=1).disagreements
+    assert cause(d) == Cause((), "KeyError")
+    assert str(cause(d)) == "an event type: KeyError"
+
+
+def test_cases_come_from_the_seed_alone() -> None:
+    assert said(small(right, two_faults, cases=30, seed=3)) == said(small(right, two_faults, cases=30, seed=3))
+    assert said(small(right, two_faults, cases=30, seed=3)) != said(small(right, two_faults, cases=30, seed=4))
+
+
+@pytest.mark.parametrize(
+    ("left", "right_", "expected"),
+    [
+        ({Match(0, (0,))}, set(), "missing"),
+        (set(), {Match(0, (0,))}, "extra"),
+        ({Match(0, (0,))}, {Match(1, (1,))}, "missing and extra"),
+        ({Match(0, (0,))}, {Match(1, (0,))}, "position"),
+        ({Match(0, (0,), (("A", (0,)),))}, {Match(0, (0,), (("B", (0,)),))}, "bindings"),
+        ({Match(0, (0,)), Match(1, (1,))}, {Match(1, (0,))}, "missing and extra"),
+    ],
+)
+def test_shapes(left: set[Match], right_: set[Match], expected: str) -> None:
+    assert shape(frozenset(left), frozenset(right_)) == expected
+
+
+def test_failures_have_a_shape() -> None:
+    assert shape(frozenset(), "timeout: 10 s") == "timeout"
+    assert shape("budget error: x", frozenset()) == "budget error of the reference"
+
+
+# --- going on ---------------------------------------------------------------------------------------------------------
+
+
+def interrupted(cases: int, path: Path, **named: object) -> Summary:
+    return small(right, two_faults, cases=cases, seed=2, stop_after=20, resume=path, **named)  # type: ignore[arg-type]
+
+
+def test_a_campaign_goes_on_where_it_ended(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.jsonl"
+    whole = small(right, two_faults, cases=50, seed=2, stop_after=20)
+    first = interrupted(20, path)
+    assert (first.resumed, first.cases) == (0, 20)
+    second = interrupted(50, path)
+    assert second.resumed == 20
+    assert second.outcomes == whole.outcomes
+    assert [repr(d) for d in second.disagreements] == [repr(d) for d in whole.disagreements]
+    again = interrupted(50, path)
+    assert again.resumed == again.cases == second.cases
+    assert said(again) == said(whole)
+    cases = [json.loads(line)["case"] for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    assert cases == list(range(second.cases))
+
+
+def test_what_is_done_is_not_asked_again(tmp_path: Path) -> None:
+    asked = 0
+
+    def counted(query: str, S: Stream) -> Iterable[Match]:
+        nonlocal asked
+        asked += 1
+        return right(query, S)
+
+    path = tmp_path / "campaign.jsonl"
+    small(right, counted, cases=25, resume=path)
+    assert asked == 25
+    small(right, counted, cases=40, resume=path)
+    assert asked == 40
+
+
+def test_several_processes_go_on_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.jsonl"
+    interrupted(20, path)
+    whole = small(right, two_faults, cases=50, seed=2, stop_after=20)
+    assert said(interrupted(50, path, processes=2)) == said(whole)
+
+
+def test_a_line_that_was_cut_off_is_asked_again_and_one_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.jsonl"
+    whole = interrupted(40, path)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines[:20], lines[5], lines[20][:9]]), encoding="utf-8")
+    again = interrupted(40, path)
+    assert again.resumed == 19
+    assert again.outcomes == whole.outcomes
+    assert said(again) == said(whole)
+    assert interrupted(40, path).resumed == whole.cases
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.jsonl"
+    interrupted(5, path)
+    with pytest.raises(InputError, match="seed is 2 there and 3 here; ask for the same, or give a new file"):
+        small(right, two_faults, cases=5, seed=3, resume=path)
+    with pytest.raises(InputError, match="tested is 'two_faults against right' there"):
+        small(right, by_automaton, cases=5, seed=2, resume=path)
+    with pytest.raises(InputError, match="profile is"):
+        interrupted(5, path, profile=FIGURE_3)
+    path.write_text('{"case": 1}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="no file of a campaign"):
+        interrupted(5, path)
+    with pytest.raises(InputError, match="cannot use"):
+        interrupted(5, tmp_path)
+
+
+def test_a_line_that_is_no_case_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.jsonl"
+    interrupted(5, path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for bad in ('{"case": 2, "outcome": "fine"}', '{"outcome": "empty"}', "[]", "{"):
+        path.write_text("\n".join([*lines[:3], bad, ""]), encoding="utf-8")
+        with pytest.raises(InputError, match="line 4"):
+            interrupted(5, path)
+
+
+def test_a_disagreement_comes_back_as_it_was(tmp_path: Path) -> None:
+    """Bindings, an answer that is a failure, values of all types, a stream without a schema."""
+    plan = Plan(Asked(right), Asked(right), CORE, 10, outputs=("valuations",), maker=guided_case)
+    schema = Schema({"A": {"x": "float"}})
+    streams = [Stream([Event("A", {"x": 0.5})], schema), Stream([Event("A", {"s": "é'\"\n", "b": True})])]
+    match = Match(0, (0,), (("A", (0,)), ("X", ())))
+    answers = [(frozenset({match}), frozenset[Match]()), (frozenset[Match](), "crashed: exit status 7")]
+    kept = [
+        Disagreement(i, "valuations", plan.case(i), parse("A IN X FILTER X.x > 0.25"), S, left, right_)
+        for i, (S, (left, right_)) in enumerate(zip(streams, answers, strict=True))
+    ]
+    with Checkpoint(tmp_path / "c", plan, "x") as checkpoint:
+        for d in kept:
+            checkpoint.add(d.index, "disagreed", d)
+    with Checkpoint(tmp_path / "c", plan, "x") as checkpoint:
+        read = [found for _, found in checkpoint.known.values()]
+    for d, back in zip(kept, read, strict=True):
+        assert back is not None
+        assert (back.phi, back.left, back.right, back.output) == (d.phi, d.left, d.right, d.output)
+        assert (back.stream.events, back.stream.schema) == (d.stream.events, d.stream.schema)
+
+
+def test_a_plan_with_evaluators_of_three_arguments_can_be_kept_too(tmp_path: Path) -> None:
+    def lost(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
+        return denotational(phi, S, output, SMALL)[1:]
+
+    plan = Plan(partial(denotational, budget=SMALL), lost, CORE, 20, outputs=("matches", "valuations"))
+    with Checkpoint(tmp_path / "c", plan, "lost") as checkpoint:
+        first = campaign(plan, stop_after=2, checkpoint=checkpoint)
+    with Checkpoint(tmp_path / "c", plan, "lost") as checkpoint:
+        second = campaign(plan, stop_after=2, checkpoint=checkpoint)
+    assert said(first) == said(second)
+    assert second.resumed == second.cases

@@ -1,0 +1,230 @@
+"""Simplification: smaller, the same, and each step with what it stands on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from cerify.automata.cea.compile import compilable
+from cerify.equivalence import generate, redundant, simplify
+from cerify.equivalence.checker import flaw
+from cerify.equivalence.decide import equivalent
+from cerify.equivalence.laws import LAWS
+from cerify.equivalence.matching import rules
+from cerify.equivalence.redundant import is_nothing, places
+from cerify.equivalence.verdict import Equivalent, Level
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import denote
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula, size
+from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Event, Schema, Stream
+
+SMALL = replace(generate.EVERYTHING, types=("A", "B"), attributes=(("x", (0, 1, 2)), ("y", (0, 1))))
+LEVELS: tuple[Level, ...] = ("events", "valuations")
+
+
+def short(query: str, level: Level = "events", schema: Schema | None = None) -> str:
+    return show(simplify.simplify(parse(query), level, schema).phi)
+
+
+def differs_at(phi: Formula, psi: Formula, S: Stream, level: Level) -> int | None:
+    ask = denote.complex_events if level == "events" else denote.valuations
+    said = ((n, ask(phi, S, n, Budget(20_000)), ask(psi, S, n, Budget(20_000))) for n in range(len(S)))
+    return next((n for n, left, right in said if left != right), None)
+
+
+@pytest.mark.parametrize(
+    ("query", "smaller"),
+    [
+        ("A OR B OR A", "A OR B"),
+        ("(A ; C) OR (B ; C) OR (B ; C)", "(A OR B) ; C"),
+        ("A+ OR (A ; A+) OR A:+", "A+"),
+        ("NXT(MAX(NXT(A ; B)))", "NXT(A ; B)"),
+        ("STRICT(MAX(A))", "A"),
+        ("START(A : B)", "START(A) : B"),
+        ("A FILTER A.x > 1 AND A.x > 0", "A FILTER A.x > 1"),
+        ("A FILTER A.x > 1 OR A[x > 2 and x < 9]", "A FILTER A.x > 1"),
+        ("(A FILTER A.x > 1 AND A.x < 1) OR B", "B"),
+        ("(A ; B) FILTER A.x > 1 AND A.x < 1", "A FILTER A[time < time]"),
+        ("A AND B", "A FILTER A[time < time]"),
+        ("A UNLESS (B FILTER B.x < 0 AND B.x > 0)", "A"),
+        ("A FILTER A[x = 0 or not x = 0]", "A"),
+        ("A IN X ; B", "A ; B"),
+        ("STRICT(A ; B) WITHIN 2 EVENTS", "A : B"),
+        ("(A WITHIN 3 EVENTS) ; B WITHIN 2 EVENTS", "A : B"),
+        ("(A IN X ; B) FILTER X.x > 3", "A ; B FILTER A.x > 3"),
+        ("A", "A"),
+    ],
+)
+def test_a_unary_formula_becomes_smaller_with_a_proof(query: str, smaller: str) -> None:
+    found = simplify.simplify(parse(query))
+    assert equivalent(found.phi, parse(smaller)).__class__ is Equivalent
+    assert size(found.phi) <= size(parse(smaller)), show(found.phi)
+    assert found.finished
+    assert found.proof is not None
+    assert (found.proof.left, found.proof.right) == (show(parse(query)), show(found.phi))
+    assert flaw(found.proof) is None
+    assert not found.by_law_only
+    assert all(step.proof is not None and flaw(step.proof) is None for step in found.steps)
+
+
+def test_the_level_counts() -> None:
+    assert short("A IN X ; B", "valuations") == "A IN X ; B"
+    assert short("A IN X IN X ; B", "valuations") == "A IN X ; B"
+    assert short("(A IN X OR A) FILTER Y.x > 0", "valuations") == "A IN X OR A"
+    assert short("(A IN X OR A) FILTER Y.x > 0", "events") == "A"
+
+
+def test_the_schema_counts() -> None:
+    """Without x in B a filter on it never holds; and what is written fits the schema."""
+    schema = Schema({"A": {"x": "int"}, "B": {"s": "string"}})
+    query = "A OR (B FILTER B.s = 'a' AND B.s = 'b')"
+    assert short(query, schema=schema) == "A"
+    found = simplify.simplify(parse("A FILTER A.x > 0 AND A[x > 0 or x < 5]"), schema=schema)
+    require_typed(found.phi, schema)
+    assert show(found.phi) == "A FILTER A.x > 0"
+
+
+@pytest.mark.parametrize(
+    ("query", "level", "smaller", "by_law"),
+    [
+        ("(A ; B FILTER A.x = B.x) OR (A ; B FILTER A.x = B.x)", "valuations", "A ; B FILTER A.x = B.x", 1),
+        ("(A IN X ; B IN Y) FILTER A.x = B.x", "events", "A ; B FILTER A.x = B.x", 2),
+        ("(A IN X ; B IN Y) FILTER X.x = B.x", "events", "A IN X ; B FILTER X.x = B.x", 1),
+        ("(A IN X ; B IN Y) FILTER A.x = B.x", "valuations", "A IN X ; B IN Y FILTER A.x = B.x", 0),
+        ("(A+ WITHIN 2 [x]) OR (A+ WITHIN 2 [x]) OR MAX(A)", "valuations", "(A+ WITHIN 2 [x]) OR A", 1),
+        ("(A ; B FILTER A.x = B.x) ; (C FILTER C.x > 1 AND C.x < 1)", "valuations", "A FILTER A[time < time]", 1),
+        ("(A+ FILTER A.x = A.x AND A.x = A.x) UNLESS (B AND C)", "valuations", "A+ FILTER A.x = A.x", 2),
+        ("(A+ ; A OR A) WITHIN 2 [x]", "valuations", "A+ WITHIN 2 [x]", 0),
+    ],
+)
+def test_around_what_compares_events_the_steps_are_by_law_and_told(
+    query: str, level: Level, smaller: str, by_law: int
+) -> None:
+    found = simplify.simplify(parse(query), level)
+    assert show(found.phi) == smaller
+    assert found.proof is None
+    assert len(found.by_law_only) == by_law
+    assert all(flaw(step.proof) is None for step in found.steps if step.proof is not None)
+
+
+def test_what_and_filter_and_project_look_at_is_kept() -> None:
+    """At the level of events too: AND compares valuations, and a filter around looks at X."""
+    for query in (
+        "(A IN X AND A IN X) WITHIN 2 [x]",
+        "((A IN X ; B) FILTER X.x = B.x) WITHIN 2 [x]",
+        "PROJECT[X](A IN X ; B) WITHIN 2 [x]",
+    ):
+        phi = parse(query)
+        psi = simplify.simplify(phi).phi
+        S = Stream([Event("A", {"x": 1}), Event("B", {"x": 1})])
+        assert differs_at(phi, psi, S, "events") is None, show(psi)
+    assert short("((A IN X AND A) OR B) WITHIN 2 [x]") == "B WITHIN 2 [x]"  # the two never bind the same
+
+
+def test_random_formulas_keep_their_meaning() -> None:
+    """Those with windows, partitions and filters across variables too; and on the whole they become smaller."""
+    before = after = by_law = 0
+    for i in range(30):
+        rng = Random(f"simplify/{i}")
+        phi = generate.formula(rng, SMALL, rng.randint(2, 9))
+        if rng.random() < 0.3:
+            phi = cel.Within(phi, rng.choice((cel.EventWindow(2), cel.AttributeWindow(1, "x"))))
+        level = LEVELS[i % 2]
+        found = simplify.simplify(phi, level, budget=Budget(states=300), tries=40)
+        before, after, by_law = before + size(phi), after + size(found.phi), by_law + len(found.by_law_only)
+        assert compilable(phi) or found.proof is None
+        for _ in range(12):
+            S = generate.stream(rng, SMALL, rng.randint(1, 5), phi)
+            with suppress(BudgetExceeded):
+                assert differs_at(phi, found.phi, S, level) is None, f"{show(phi)} -> {show(found.phi)} on {list(S)}"
+    assert after < 0.9 * before
+    assert by_law >= 1
+
+
+def test_the_same_call_gives_the_same_result() -> None:
+    phi = parse("(A ; (B OR C)) OR (A ; C) OR NXT(A ; B) OR (A IN X ; C)")
+    assert simplify.simplify(phi) == simplify.simplify(phi)
+
+
+def test_a_budget_ends_the_search_and_what_there_is_is_sound() -> None:
+    phi = parse("((A OR A) ; (B OR B)) OR ((A OR A) ; (B OR B))")
+    for tries in range(4):
+        found = simplify.simplify(phi, tries=tries)
+        assert len(found.steps) <= tries
+        assert not found.finished
+        assert isinstance(equivalent(phi, found.phi), Equivalent)
+    assert not simplify.simplify(phi, budget=Budget(seconds=0.0)).steps
+    assert simplify.simplify(phi, tries=200).finished
+
+
+def test_a_formula_nested_too_deeply_is_a_typed_error() -> None:
+    phi: Formula = cel.Event("A")
+    for _ in range(5000):
+        phi = cel.Plus(phi)
+    with pytest.raises(BudgetExceeded, match="nested too deeply"):
+        simplify.simplify(phi)
+
+
+# --- laws as rules ----------------------------------------------------------------------------------------------------
+
+
+def applied(name: str, query: str) -> list[str]:
+    """What the law makes of the formula, in both directions, if that is not larger."""
+    found = [rule.applied(parse(query)) for rule in rules() if rule.law.name == name]
+    return [show(phi) for phi in found if phi is not None and size(phi) <= size(parse(query))]
+
+
+@pytest.mark.parametrize(
+    ("law", "query", "other"),
+    [
+        ("; over OR on the left", "(T ; H+) OR (U IN Z ; H+)", ["(T OR U IN Z) ; H+"]),
+        ("; over OR on the left", "(T ; H+) OR (U IN Z ; H)", []),
+        ("FILTER is idempotent", "(T FILTER T.q > 7) FILTER T.q > 7", ["T FILTER T.q > 7"]),
+        ("FILTER is idempotent", "(T FILTER T.q > 7) FILTER T.q > 8", []),
+        ("IN commutes with IN", "(T IN U) IN V", ["T IN V IN U"] * 2),
+        ("IN commutes with IN", "(T IN U) IN U", []),  # X and Y are different
+        ("FILTER of a variable that is not bound", "T FILTER Q.x > 1", ["T"]),
+        ("FILTER of a variable that is not bound", "T FILTER T.x > 1", []),
+        ("STRICT of + is :+", "STRICT(T+)", ["STRICT(T):+"]),
+        ("STRICT of + is :+", "STRICT(PROJECT[Q](T)+)", []),
+        ("PARTITION BY over OR", "(T PARTITION BY [a]) OR (H PARTITION BY [a])", ["T OR H PARTITION BY [a]"]),
+        ("= is symmetric", "(T ; H) FILTER T.v = H.v", ["T ; H FILTER H.v = T.v"] * 2),
+        ("WITHIN in other units", "T WITHIN 60 seconds", ["T WITHIN 1 minute"]),
+        ("PROJECT of PROJECT", "PROJECT[U, V](PROJECT[V, W](T))", ["PROJECT[V](T)"]),
+    ],
+)  # fmt: skip
+def test_a_law_is_applied_where_it_matches(law: str, query: str, other: list[str]) -> None:
+    assert applied(law, query) == other
+
+
+def test_letters_of_laws_are_no_names_of_a_formula() -> None:
+    """A formula may have event types called phi and P."""
+    assert applied("+ is idempotent", "(phi ; P)++") == ["(phi ; P)+"]
+
+
+def test_only_laws_that_hold_are_rules() -> None:
+    assert {rule.law.name for rule in rules()} <= {law.name for law in LAWS if law.holds}
+    assert len({rule.law.name for rule in rules()}) > 150
+
+
+def test_places_put_back_and_tell_what_is_looked_at() -> None:
+    phi = parse("NXT(PROJECT[X](A IN X) ; B) FILTER B.x > 1")
+    found = list(places(phi))
+    assert all(place.put(place.psi) == phi for place in found)
+    inner = next(place for place in found if isinstance(place.psi, cel.In))
+    assert inner.looked == {"X", "B"}
+    assert not inner.blind
+    assert next(p for p in places(parse("A AND B")) if p.psi == parse("B")).looked is None
+
+
+def test_nothing_is_recognized() -> None:
+    assert is_nothing(redundant.nothing(parse("B ; A")))
+    assert not is_nothing(parse("B FILTER B.x > 1"))

@@ -1,0 +1,233 @@
+"""Occurrence tuples: one wherever the meaning has the event, and what appendix 1 says of each, but for its slips."""
+
+from dataclasses import replace
+from itertools import islice, pairwise, product
+from random import Random
+from typing import get_args
+
+import pytest
+
+from cerify.equivalence.generate_gehani import BASE, PROFILES, Operator, case
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
+from cerify.semantics.gehani.parse import parse
+from cerify.semantics.gehani.show import show
+from proofs_tests.claims.printed import vldb92_app1 as printed
+from proofs_tests.claims.printed.vldb92_app1 import MENDED, PRINTED, Reading
+from proofs_tests.unit.semantics.gehani import examples
+from proofs_tests.unit.semantics.gehani.examples import AIRPORT, found, history
+
+
+def with_occurrence(E: ev.Expression, S: Stream) -> list[int]:
+    return [e for e in range(len(S)) if next(occurrences(E, S, e), None) is not None]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_there_is_one_wherever_the_meaning_has_the_event(name: str) -> None:
+    rng = Random(4)
+    somewhere = 0
+    for _ in range(160):
+        E, S = case(rng, PROFILES[name], 8, 7)
+        expected = sorted(takes_place(E, S))
+        assert with_occurrence(E, S) == expected, f"{show(E)} over {S.events}"
+        somewhere += bool(expected)
+    assert somewhere > 40
+
+
+@pytest.mark.parametrize("operator", get_args(Operator))
+def test_for_each_operator(operator: Operator) -> None:
+    rng = Random(9)
+    profile = replace(PROFILES["correlated"], operators=((operator, 2), ("and", 1), ("not", 1), ("relative", 1)))
+    somewhere = 0
+    for _ in range(60):
+        E, S = case(rng, profile, 6, 6)
+        expected = sorted(takes_place(E, S))
+        assert with_occurrence(E, S) == expected, f"{show(E)} over {S.events}"
+        somewhere += bool(expected)
+    assert somewhere > 12
+
+
+@pytest.mark.parametrize("text", [
+    "prior(order(I, Q), perform(I, A))",
+    "prior(order(I, Q), perform(J, A)) and I != J",
+    "perform(I, A) and !before(order(I, Q))",
+    "late(I) := perform(I, A) and !before(order(I, Q)); late(1) or late(2)",
+    "same(I) := prior(order(I, Q), perform(I, Q)); !same(1)",
+    "exists x (prior(order(I, Q) = x, perform(I, Q)))",
+    "perform and !before(order(I, Q)) and I > 0 or order(I, Q) and I > 0",
+    "relative(order, prior(perform, perform = x) and !prior(order, x))",
+])  # fmt: skip
+def test_variables_of_both_sorts(text: str) -> None:
+    S = history("order(1,40) perform(2,40) order(2,7) perform(1,40) order(1,40) perform(2,7) perform(3,7)")
+    expected = found(text, S)
+    assert expected
+    assert with_occurrence(parse(text), S) == expected
+
+
+def test_the_examples_of_the_paper() -> None:
+    for text, h, expected in examples.EXAMPLES.values():
+        assert with_occurrence(parse(text), history(h)) == expected
+    for text in (examples.E, examples.E_PRIME, examples.E_SECOND):
+        assert with_occurrence(parse(text), history(examples.H3)) == found(text, examples.H3)
+    landing = history("EA(1) EA(2) EB(1) LA(1) LB(2)")
+    text = AIRPORT + "ELAB(1) or ELAB(2)"
+    assert with_occurrence(parse(text), landing) == found(text, landing)
+
+
+# --- what is in a tuple -----------------------------------------------------------------------------------------------
+
+
+def test_the_tuples_of_the_papers_sub_expressions() -> None:
+    """Section 4: of relative(a, relative+(a)) the sub-expressions are itself, a, relative+(a), and the a inside."""
+    tuples = [occurrence_tuple(o) for o in occurrences(parse("relative(a, relative+(a))"), history("a a a"), 2)]
+
+    def round_(f: int, e: int) -> object:
+        return f, ((f, e),)
+
+    assert tuples == [
+        (0, ((0, 2), (0, 0), (1, (round_(1, 2),)), None)),
+        (0, ((0, 2), (0, 0), (1, (round_(1, 1), round_(2, 2))), None)),
+        (0, ((0, 2), (0, 1), (2, (round_(2, 2),)), None)),
+    ]
+
+
+def test_variables_are_bound_in_the_tree() -> None:
+    (found_,) = occurrences(parse("exists x (prior(b = x, c) and !relative(x, prior(a, c)))"), history("b a b c"), 3)
+    assert found_.bound == {("x", ("position", 2))}
+    (free,) = occurrences(parse("prior(order(I), perform(I))"), history("order(1) order(2) perform(2)"), 2)
+    assert free.bound == {("I", ("number", 2))}
+    (named,) = occurrences(parse("p(I) := prior(a(I), b(I)); p(7)"), history("a(7) a(8) b(7)"), 2)
+    assert named.bound == {("I", ("number", 7))}
+    assert [show(part.expression) for part in named.parts if part is not None] == ["prior(a(I), b(I))"]
+
+
+def flaw(o: Occurrence, S: Stream) -> str | None:
+    """What in the clauses of the appendix, as mended, an occurrence of a base expression breaks."""
+    parts = [part for part in o.parts if part is not None]
+    for part in parts:
+        if (below := flaw(part, S)) is not None:
+            return below
+    match o.expression:
+        case ev.Primitive(T):
+            right = S[o.at].type == T
+        case ev.AnyEvent():
+            right = S[o.at].type != ev.START
+        case ev.First():
+            right = o.at == o.start
+        case ev.Relative():
+            chained = all(G.start == F.at + 1 for F, G in pairwise(parts))
+            right = chained and parts[0].start == o.start and parts[-1].at == o.at
+            right = right and [part.expression for part in parts] == list(o.expression.parts)
+        case ev.RelativePlus(F):
+            chained = all(G.start == F.at + 1 for F, G in pairwise(parts))
+            right = chained and parts[0].start == o.start and parts[-1].at == o.at
+            right = right and all(part.expression == F for part in parts)
+        case ev.And(F, G):
+            right = [(p.expression, p.start, p.at) for p in parts] == [(F, o.start, o.at), (G, o.start, o.at)]
+        case ev.Not(F):
+            right = not parts and o.at - o.start not in takes_place(F, S.part(o.start, o.at - o.start + 1))
+        case _:
+            right = False
+    return None if right else f"{show(o.expression)} from {o.start} at {o.at}"
+
+
+def count(E: ev.Expression, S: Stream, f: int, e: int) -> int:
+    """How many occurrences there are, by the same clauses."""
+    if f > e:
+        return 0
+    match E:
+        case ev.And(F, G):
+            return count(F, S, f, e) * count(G, S, f, e)
+        case ev.Relative(parts) if len(parts) > 2:
+            return count(ev.Relative((ev.Relative(parts[:-1]), parts[-1])), S, f, e)
+        case ev.Relative((F, G)):
+            return sum(count(F, S, f, d) * count(G, S, d + 1, e) for d in range(f, e))
+        case ev.RelativePlus(F):
+            return count(F, S, f, e) + sum(count(F, S, f, d) * count(E, S, d + 1, e) for d in range(f, e))
+        case _:
+            return int(e - f in takes_place(E, S.part(f, e - f + 1)))
+
+
+def test_every_tuple_keeps_the_clauses_and_none_is_left_out() -> None:
+    rng = Random(8)
+    several = 0
+    for _ in range(250):
+        E, S = case(rng, BASE, 8, 6)
+        for e in range(len(S)):
+            listed = list(occurrences(E, S, e))
+            assert [flaw(o, S) for o in listed] == [None] * len(listed), f"{show(E)} over {S.events}"
+            assert len(set(listed)) == len(listed) == count(E, S, 0, e), f"{show(E)} over {S.events}"
+            several += len(listed) > 1
+    assert several > 40
+
+
+def test_they_are_found_one_by_one() -> None:
+    """There are two to the power of 98 of them."""
+    listed = list(islice(occurrences(parse("relative+(any)"), history("a " * 100), 99), 50))
+    assert len(set(listed)) == 50
+    assert [len(o.parts) for o in listed[:3]] == [1, 2, 2]
+
+
+def test_many_rounds_and_deep_expressions() -> None:
+    last = list(islice(occurrences(parse("relative+(a and first)"), history("a " * 400), 399), 2))
+    assert [len(o.parts) for o in last] == [400]
+    deep = ev.Primitive("a")
+    for _ in range(3000):
+        deep = ev.Not(deep)  # type: ignore[assignment]
+    with pytest.raises(BudgetExceeded, match="nested too deeply"):
+        next(occurrences(deep, history("a"), 0))
+    with pytest.raises(BudgetExceeded, match="more than 30 events"):
+        next(occurrences(parse("relative(a, relative(a, a))"), history("a " * 9), 8, Budget(valuations=30)))
+
+
+# --- the appendix as printed ------------------------------------------------------------------------------------------
+
+BASE_LEAVES = [ev.Null(), ev.Primitive("a"), ev.Primitive("b")]
+
+
+def smallest(reading: Reading) -> tuple[str, str] | None:
+    """The first base expression, by size, and the shortest history on which the clauses differ from the meaning."""
+    by_size: list[list[ev.Expression]] = [[], list(BASE_LEAVES)]
+    for size in range(2, 5):
+        below = by_size[size - 1]
+        made: list[ev.Expression] = [*map(ev.Not, below), *map(ev.RelativePlus, below)]
+        for i in range(1, size - 1):
+            for F, G in product(by_size[i], by_size[size - 1 - i]):
+                made += [ev.And(F, G), ev.Relative((F, G))]
+        by_size.append(made)
+    for E in (E for group in by_size for E in group):
+        for length in range(1, 4):
+            for types in product("ab", repeat=length):
+                S = history(" ".join(types))
+                if printed.takes_place(E, S, reading) != takes_place(E, S):
+                    return show(E), " ".join(types)
+    return None
+
+
+@pytest.mark.parametrize(("reading", "witness"), [
+    (PRINTED, ("a", "a a")),
+    (Reading(starts_earlier=False, effective=True), ("a", "a a")),
+    (Reading(starts_earlier=True, effective=False), ("a and relative+(a)", "a")),
+    (Reading(starts_earlier=True, effective=True, exact=False), ("!a", "a b")),
+    (MENDED, None),
+])  # fmt: skip
+def test_where_the_appendix_as_printed_differs(reading: Reading, witness: tuple[str, str] | None) -> None:
+    assert smallest(reading) == witness
+
+
+def test_the_mended_clauses_are_the_meaning() -> None:
+    rng = Random(6)
+    for _ in range(300):
+        E, S = case(rng, PROFILES["base"], 8, 7)
+        if any(isinstance(F, ev.AnyEvent | ev.First) or len(ev.children(F)) > 2 for F in ev.subexpressions(E)):
+            continue
+        assert printed.takes_place(E, S, MENDED) == takes_place(E, S), f"{show(E)} over {S.events}"
+
+
+def test_events_are_those_of_the_class() -> None:
+    known = Occurrences(parse("prior(a, b)"), history("a b c b"))
+    assert known.events(known.whole, known.history) == {1, 3}

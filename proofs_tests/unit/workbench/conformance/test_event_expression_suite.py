@@ -1,0 +1,124 @@
+"""The suite of event expressions as it is shipped: right today, and able to tell wrong semantics from right."""
+
+import json
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from cerify.conformance.cases import load
+from cerify.conformance.expression_mutants import MUTANTS, Mutant
+from cerify.conformance.make_event_expression_suite import CLAUSES, HISTORIES, QUERIES, case, chosen, kills
+from cerify.conformance.model import Case
+from cerify.evaluators import EVENT_EXPRESSION
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.occurrences import occurrences
+from cerify.semantics.gehani.parse import parse
+from cerify.semantics.gehani.show import show
+from cerify.semantics.gehani.wellformed import require_typed
+from cerify.semantics.json_events import schema_of_json, stream_of_json
+
+
+@cache
+def suite() -> tuple[Case, ...]:
+    return tuple(load("event-expressions"))
+
+
+def stream(case: Case) -> Stream:
+    return stream_of_json(case.events, schema_of_json(case.schema), case.id)
+
+
+def test_every_case_expects_what_the_meaning_says_today() -> None:
+    evaluate = EVENT_EXPRESSION.evaluators["denotational"]
+    for one in suite():
+        assert evaluate(parse(one.query), stream(one), "matches", Budget()) == one.matches, one.id
+
+
+@pytest.mark.parametrize("evaluator", ["automaton", "kernel"])
+def test_the_automata_agree_wherever_they_can(evaluator: str) -> None:
+    skipped = Counter[str]()
+    for one in suite():
+        try:
+            found = EVENT_EXPRESSION.evaluators[evaluator](parse(one.query), stream(one), "matches", Budget())
+        except Unsupported:
+            skipped[one.feature] += 1
+            continue
+        assert found == one.matches, one.id
+    assert skipped.keys() == {"ev-attributes", "ev-constraint", "ev-names"}
+    assert skipped.total() < 100
+
+
+def test_there_is_an_occurrence_tuple_just_where_there_is_a_match() -> None:
+    """Also for arguments, constraints and names, of which the random expressions have none."""
+    for one in suite():
+        E, S = parse(one.query), stream(one)
+        found = [e for e in range(len(S)) if next(occurrences(E, S, e), None) is not None]
+        assert found == [match.at for match in one.matches], one.id
+
+
+def test_every_query_is_well_typed_and_survives_printing() -> None:
+    for one in suite():
+        E = parse(one.query)
+        assert parse(show(E)) == E, one.id
+        require_typed(E, schema_of_json(one.schema))
+
+
+def test_ids_are_unique_and_say_the_feature() -> None:
+    assert len({one.id for one in suite()}) == len(suite()) >= 800
+    for one in suite():
+        assert one.id.split("/")[:2] == ["event-expression", one.feature]
+        assert (one.language, one.clause) == ("event-expression", CLAUSES[one.feature])
+    assert {one.feature for one in suite()} == CLAUSES.keys() == QUERIES.keys()
+
+
+def test_no_two_cases_ask_the_same() -> None:
+    asked = Counter((one.feature, one.query, json.dumps(list(one.events))) for one in suite())
+    assert asked.most_common(1)[0][1] == 1
+
+
+def test_every_operator_is_asked() -> None:
+    asked = {type(F) for one in suite() for F in ev.subexpressions(parse(one.query))}
+    assert asked == {
+        ev.Null, ev.Primitive, ev.And, ev.Not, ev.Relative, ev.RelativePlus, ev.Or, ev.AnyEvent, ev.Prior, ev.Sequence,
+        ev.First, ev.Pipe, ev.Nth, ev.EveryNth, ev.After, ev.Between, ev.FirstAfter, ev.Before, ev.Happened, ev.Prefix,
+        ev.Series, ev.Exists, ev.Equated, ev.Variable, ev.Constraint, ev.Named, ev.Let,
+    }  # fmt: skip
+
+
+def test_there_are_cases_with_matches_and_cases_without() -> None:
+    for feature in CLAUSES:
+        assert any(one.matches for one in suite() if one.feature == feature), feature
+    assert sum(not one.matches for one in suite()) >= 80
+
+
+@cache
+def caught() -> Counter[str]:
+    """How many cases each mutant was seen to fail; none is asked any more once it has failed two."""
+    counts: Counter[str] = Counter()
+    for one in sorted(suite(), key=lambda one: (len(one.events), len(one.query))):
+        alive = [mutant for mutant in MUTANTS if counts[mutant.name] < 2]
+        counts.update(kills(one.query, stream(one), alive))
+    return counts
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_wrong_semantics_fails_two_cases(mutant: Mutant) -> None:
+    assert caught()[mutant.name] >= 2
+
+
+def test_mutants_have_names_of_their_own_and_there_are_several_for_each_feature() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 50
+    features = Counter(mutant.name.split(":")[0] for mutant in MUTANTS)
+    assert features.keys() == CLAUSES.keys() - {"ev-examples"}
+    assert min(features.values()) >= 2
+
+
+def test_the_file_is_what_the_generator_writes() -> None:
+    """Whoever changes the generator, or edits the file by hand, has to write it anew. One feature stands for all."""
+    found = ((query, S) for query in QUERIES["ev-null"] for S in chosen(query))
+    made = [case("ev-null", number, query, S) for number, (query, S) in enumerate(found, 1)]
+    assert made == [shipped for shipped in suite() if shipped.feature == "ev-null"]
+    assert len(suite()) == HISTORIES * sum(map(len, QUERIES.values()))

@@ -1,0 +1,329 @@
+"""Event expressions wherever CEL is served: match, check, explain, engine, fuzz and equiv."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Collection
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import cerify
+from cerify.commands import check, engine, equiv, explain, fuzz, fuzz_languages
+from cerify.commands import match as match_command
+from cerify.compare import expressions
+from cerify.equivalence.decide_expressions import Proved
+from cerify.equivalence.differential import campaign
+from cerify.equivalence.expression_shape import as_cel_tree, of_cel_tree
+from cerify.equivalence.generate_gehani import PROFILES, case
+from cerify.evaluators import EVENT_EXPRESSION
+from cerify.explain.absence import absences
+from cerify.explain.occurring import DoesNot, TakesPlace, explain_event
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse as parse_cel
+from cerify.semantics.cel.show import show as show_cel
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import IllFormed, InputError, ParseError, Unsupported
+from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.occurrences import Occurrences
+from cerify.semantics.gehani.parse import parse
+from cerify.semantics.gehani.show import show
+from proofs_tests.unit.semantics.gehani.examples import EXAMPLES, history
+
+LANGUAGE = "event-expression"
+EVENTS = "type,amount\ndeposit,1\nwithdraw,2000\nwithdraw,5\n"
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    (tmp_path / "e.csv").write_text(EVENTS)
+    return str(tmp_path / "e.csv")
+
+
+@pytest.fixture
+def run() -> Run:
+    def invoke(command: click.Command, *arguments: str) -> Any:
+        return CliRunner().invoke(command, [*arguments, "--language", LANGUAGE], standalone_mode=False)
+
+    return invoke
+
+
+# --- match ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evaluator", EVENT_EXPRESSION.evaluators)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_evaluator_has_the_papers_answers(name: str, evaluator: str) -> None:
+    query, S, expected = EXAMPLES[name]
+    found = cerify.match(query, history(S), language=LANGUAGE, evaluator=evaluator)
+    assert found == [Match(e, (e,)) for e in expected]
+    assert cerify.match(parse(query), history(S), evaluator=evaluator) == found
+
+
+def test_what_is_not_carried_is_unsupported() -> None:
+    S = history("a(1) b(1)")
+    with pytest.raises(Unsupported, match="cannot carry X"):
+        cerify.match("prior(a(X), b(X))", S, language=LANGUAGE)
+    assert cerify.match("prior(a(X), b(X))", S, language=LANGUAGE, evaluator="denotational") == [Match(1, (1,))]
+    for evaluator in EVENT_EXPRESSION.evaluators:
+        with pytest.raises(Unsupported, match="it binds no sets"):
+            cerify.match("a", S, language=LANGUAGE, evaluator=evaluator, output="valuations")
+        with pytest.raises(InputError, match="at its beginning or none"):
+            cerify.match("a", history("a start"), language=LANGUAGE, evaluator=evaluator)
+    with pytest.raises(IllFormed, match="unknown event type c"):
+        cerify.match("c", Stream([Event("a")], Schema({"a": {}})), language=LANGUAGE)
+
+
+def test_the_command_matches(run: Run, file: str) -> None:
+    for evaluator in ((), ("--evaluator", "automaton"), ("--evaluator", "denotational")):
+        result = run(match_command.command, "prior(deposit, withdraw)", file, "--json", *evaluator)
+        assert [json.loads(line) for line in result.output.splitlines()] == [
+            {"at": 1, "events": [1]},
+            {"at": 2, "events": [2]},
+        ]
+    refused = run(match_command.command, "prior(deposit(X), withdraw(X))", file)
+    assert refused.exception.message.endswith("; try --evaluator denotational")
+    assert isinstance(run(match_command.command, "a", file, "--valuations").exception, click.UsageError)
+    assert run(match_command.command, "NULL", file).return_value == 1
+
+
+# --- check ------------------------------------------------------------------------------------------------------------
+
+
+def test_check(run: Run) -> None:
+    unsafe = run(check.command, "exists x (relative+(prior(a = x, b)))", "--json")
+    answer = json.loads(unsafe.output)
+    assert answer["language"] == LANGUAGE
+    assert answer["fragment"] == {"names": False, "correlation_variables": True, "attribute_variables": False}
+    assert [(problem["rule"], problem["span"]) for problem in answer["problems"]] == [("unsafe", [10, 36])]
+    assert (unsafe.return_value, answer["satisfiable"]) == (1, True)
+    never = run(check.command, "a and b")
+    assert "never: it takes place at no event of any history" in never.output
+    values = json.loads(run(check.command, "p(X) := a(X, Y) and b(Y); p(1)", "--json").output)
+    assert (values["satisfiable"], values["problems"]) == (None, [])
+    assert values["fragment"] == {"names": True, "correlation_variables": False, "attribute_variables": True}
+    plain = run(check.command, "a", "--schema", '{"a": {"n": "int"}}')
+    assert (plain.output, plain.return_value) == ("event expression: a finite automaton\nno problems\n", 0)
+    assert isinstance(run(check.command, "prior(a)").exception, ParseError)
+
+
+# --- explain ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_is_explained(run: Run, file: str) -> None:
+    result = run(explain.command, "prior(deposit, withdraw[amount < 10])", file, "--at", "2", "--json")
+    answer = json.loads(result.output)
+    assert (answer["match"], answer["events"], answer["more"]) == (True, [2], False)
+    (root,) = answer["derivations"]
+    assert root["tuple"] == [0, [[0, 2], [0, 0], [0, 2]]]
+    assert [(child["formula"], child["interval"]) for child in root["children"]] == [
+        ("deposit", [0, 0]),
+        ("withdraw[amount < 10]", [0, 2]),
+    ]
+    assert result.return_value == 0
+    for option in ("--at", "--match"):
+        printed = run(explain.command, "exists x (prior(deposit = x, withdraw))", file, option, "1")
+        assert "takes place at event 1: withdraw amount=2000" in printed.output
+        assert "x is event 0" in printed.output
+
+
+def test_an_event_at_which_it_does_not_take_place(run: Run, file: str) -> None:
+    result = run(explain.command, "prior(deposit, withdraw[amount < 10])", file, "--at", "1", "--json")
+    answer = json.loads(result.output)
+    assert (answer["match"], result.return_value) == (False, 1)
+    assert answer["reasons"] == [
+        {"formula": "withdraw[amount < 10]", "interval": [0, 1], "message": "event 1 is withdraw amount=2000"}
+    ]
+    printed = run(explain.command, "sequence(deposit, withdraw)", file, "--at", "2")
+    assert "deposit does not take place just before event 2" in printed.output
+
+
+def test_a_whole_stream_is_explained(run: Run, file: str) -> None:
+    result = run(explain.command, "withdraw", file, "--limit", "1", "--json")
+    answer = json.loads(result.output)
+    assert ([one["at"] for one in answer["matches"]], answer["more"]) == ([1], True)
+    printed = run(explain.command, "withdraw", file, "--limit", "1")
+    assert "There are more than 1" in printed.output
+    nothing = run(explain.command, "NULL", file)
+    assert (nothing.output, nothing.return_value) == ("takes place at none of the 3 events\n", 1)
+    for wrong in (["--html", "x"], ["--output", "valuations"], ["--valuation", "{}"]):
+        assert isinstance(run(explain.command, "withdraw", file, *wrong).exception, click.UsageError)
+    for wrong in (["--match", "1,2"], ["--match", "1", "--at", "2"], ["--at", "9"]):
+        assert isinstance(run(explain.command, "withdraw", file, *wrong).exception, InputError)
+
+
+@pytest.mark.parametrize(("query", "S", "why"), [
+    ("a", "b", "a: event 0 is b"),
+    ("a and !b", "b", "a: event 0 is b; !b: b does take place there"),
+    ("relative(a, b)", "b", "relative(a, b): a does not take place before event 0"),
+    ("relative(a, <2> b)", "a b", "<2> b: it is number 1 of the events of b"),
+    ("relative(a, c)", "a a b", "relative(a, c): c does not take place there in what follows any of the events {0, 1}"),
+    ("a | first", "a a", "first: event 0 is the first"),
+    ("b / a", "b", "b / a: a does not take place before it"),
+    ("b /+ a", "a a", "b /+ a: event 1 is itself one of a, which begins a new history after it"),
+    ("firstAfter(a, b, c)", "a c b", "firstAfter(a, b, c): c has taken place at event 1"),
+    ("a * b", "c b", "a * b: a does not take place at event 0 before it"),
+    ("prefix(a and first)", "b", "prefix(a and first): a and first can take place at no event to come"),
+    ("exists x (relative(b = x, a))", "a", "relative(b = x, a): b = x does not take place before event 0"),
+    ("exists x (prior(b = x, a))", "a a",
+     "exists x (prior(b = x, a)): prior(b = x, a) does not take place there, whichever event x is"),
+    ("a(X) and b(X)", "a(1)", "b(X): event 0 is a p0=1"),
+])  # fmt: skip
+def test_why_not(query: str, S: str, why: str) -> None:
+    stream = history(S)
+    found = explain_event(parse(query), stream, len(stream) - 1)
+    assert isinstance(found, DoesNot)
+    assert "; ".join(f"{show(reason.expression)}: {reason.why}" for reason in found.reasons) == why
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_there_is_a_reason_just_where_it_does_not_take_place(name: str) -> None:
+    rng = Random(5)
+    for _ in range(80):
+        E, S = case(rng, PROFILES[name], 8, 6)
+        expected = takes_place(E, S)
+        known = Occurrences(E, S)
+        for e in range(len(S)):
+            assert bool(absences(known, e)) == (e not in expected), f"{show(E)} at {e} of {S.events}"
+            assert isinstance(explain_event(E, S, e), TakesPlace if e in expected else DoesNot)
+
+
+# --- engine -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evaluator", EVENT_EXPRESSION.evaluators)
+def test_the_engine_speaks_it(
+    evaluator: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def message(id_: str, query: str, **more: object) -> dict[str, object]:
+        events = [{"type": "a", "n": 1}, {"type": "b", "n": 1}]
+        return {"cmd": "run", "id": id_, "language": LANGUAGE, "query": query, "events": events, **more}
+
+    messages = [
+        {"cmd": "start", "protocol": 1},
+        message("1", "prior(a, b)"),
+        message("2", "prior(a(X), b(X))"),
+        message("3", "a ; b"),
+        message("4", "c", schema={"a": {"n": "int"}, "b": {"n": "int"}}),
+        message("5", "a", output="valuations"),
+    ]
+    lines = "".join(json.dumps(m) + "\n" for m in messages)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
+    engine.command.callback(evaluator)  # type: ignore[misc]
+    started, one, two, three, four, five = map(json.loads, capsys.readouterr().out.splitlines())
+    assert LANGUAGE in started["languages"]
+    assert one == {"id": "1", "matches": [{"at": 1, "events": [1]}]}
+    assert ("matches" if evaluator == "denotational" else "skipped") in two
+    assert three["error"]["code"] == "parse"
+    assert four["error"]["code"] == "ill_formed"
+    assert "skipped" in five
+
+
+# --- fuzz -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_tree_of_cel_says_all(name: str) -> None:
+    rng = Random(2)
+    for _ in range(100):
+        E, _ = case(rng, PROFILES[name], 12, 0)
+        tree = as_cel_tree(E)
+        assert of_cel_tree(tree) == E
+        assert of_cel_tree(parse_cel(show_cel(tree))) == E
+
+
+@pytest.mark.parametrize("text", ["a(1)", "X = 1 and a(X)", "p := a; p"])
+def test_what_has_no_tree_of_cel(text: str) -> None:
+    with pytest.raises(Unsupported):
+        as_cel_tree(parse(text))
+    for other in ("A", "A ; B", "A AS prior", "(A AS event)+ AS not", "(A AS event) AS nth_0"):
+        with pytest.raises(Unsupported):
+            of_cel_tree(parse_cel(other.replace(" AS ", " IN ")))
+
+
+@pytest.mark.parametrize("evaluator", ["automaton", "kernel"])
+def test_a_campaign_agrees(evaluator: str) -> None:
+    fuzzed = fuzz_languages.FUZZED[LANGUAGE]
+    for name in ("masked", "started", "correlated"):
+        plan = fuzzed.plan(fuzzed.oracle, fuzzed.built_in[evaluator], fuzzed.profiles[name], 60)
+        summary = campaign(plan)
+        assert (summary.agreed, summary.disagreements) == (60, [])
+        assert summary.outcomes["matched"] > 15
+
+
+def _after_for_between(phi: Formula, S: Stream, output: Any) -> Collection[Match]:
+    """F /+ E taken for F / E."""
+    E = of_cel_tree(phi)
+
+    def read(F: ev.Expression) -> ev.Expression:
+        below = tuple(map(read, ev.children(F)))
+        return ev.After(*below) if isinstance(F, ev.Between) else ev.rebuilt(F, below)
+
+    return EVENT_EXPRESSION.evaluators["denotational"](read(E), S, output, Budget())
+
+
+def test_a_fault_is_found_and_shrunk() -> None:
+    fuzzed = fuzz_languages.FUZZED[LANGUAGE]
+    plan = fuzzed.plan(fuzzed.oracle, _after_for_between, fuzzed.profiles["derived"], 2000)
+    summary = campaign(plan, stop_after=3)
+    assert len(summary.disagreements) == 3
+    for one in summary.disagreements:
+        E = of_cel_tree(one.phi)
+        assert any(isinstance(F, ev.Between) for F in ev.subexpressions(E)), show(E)
+        assert (len(one.stream), ev.size(E)) <= (2, 5)
+
+
+def test_an_engine_is_asked_in_event_expressions() -> None:
+    command = [sys.executable, "-m", "cerify.cli", "engine"]
+    result = CliRunner().invoke(
+        fuzz.command,
+        ["--language", LANGUAGE, "--profile", "derived", "--cases", "30", "--json", "--", *command],
+        standalone_mode=False,
+    )
+    assert result.return_value == 0
+    assert json.loads(result.output)["summary"]["agreed"] == 30
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--evaluator", "automaton", "--output", "valuations"],
+    ["--evaluator", "automaton", "--profile", "core"],
+])  # fmt: skip
+def test_what_fuzz_does_not_do(arguments: list[str], run: Run) -> None:
+    assert isinstance(run(fuzz.command, *arguments).exception, click.UsageError)
+
+
+# --- equiv ------------------------------------------------------------------------------------------------------------
+
+
+def test_equiv(run: Run) -> None:
+    same = run(equiv.command, "(I or D) | sequence(D, D)", "relative(D, !prior(I, D) and D)")
+    assert (same.return_value, same.output.startswith("equivalent: both take place at the same events")) == (0, True)
+    different = run(equiv.command, "prior(a, <2> b)", "relative(a, <2> b)", "--json")
+    answer = json.loads(different.output)
+    assert (different.return_value, answer["verdict"]) == (1, "different")
+    assert answer["witness"]["events"] == [{"type": "b"}, {"type": "a"}, {"type": "b"}]
+    assert (answer["witness"]["left_only"], answer["witness"]["right_only"]) == ([[2]], [])
+    within = run(equiv.command, "relative(a, b)", "b", "--contained")
+    assert (within.return_value, within.output.startswith("contained: in every history")) == (0, True)
+    unknown = run(equiv.command, "prior(a(X), b(X))", "b")
+    assert (unknown.return_value, unknown.output.startswith("undecided: ")) == (3, True)
+    assert isinstance(run(equiv.command, "a", "b", "--level", "valuations").exception, click.UsageError)
+
+
+def test_expressions_are_compared_as_text_or_as_trees() -> None:
+    assert isinstance(expressions("a", parse("a or a")), Proved)
+    assert isinstance(expressions("a and b", "a", "contained"), Proved)
+    with pytest.raises(ParseError, match="prior"):
+        expressions("a", "prior(")
+    with pytest.raises(IllFormed, match="unknown event type b"):
+        expressions("a", "b", schema=Schema({"a": {}}))

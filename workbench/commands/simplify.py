@@ -1,0 +1,112 @@
+"""cerify simplify: a smaller query that means the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from cerify.automata.cea.compile import compilable
+from cerify.equivalence.simplify import TRIES, Simplified, simplify
+from cerify.equivalence.verdict import Level
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import size
+from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.errors import InputError, errors_in
+from cerify.semantics.readers import read_schema
+
+
+@click.command()
+@click.argument("query")
+@click.option(
+    "--level",
+    type=click.Choice(get_args(Level)),
+    default="events",
+    show_default=True,
+    help="Keep the complex events, or the valuations too.",
+)
+@click.option("--schema", "schema_text", metavar="JSON|FILE", help="Keep them on the streams of this schema.")
+@click.option("--steps", "show_steps", is_flag=True, help="Print the steps too.")
+@click.option("--tries", type=click.IntRange(0), default=TRIES, show_default=True, help="Questions to the decider.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, with what there is.")
+@click.option(
+    "--certificate",
+    "certificate_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the proof that the result means the same, for cerify verify.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    query: str,
+    level: Level,
+    schema_text: str | None,
+    show_steps: bool,
+    tries: int,
+    seconds: float | None,
+    certificate_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Write QUERY smaller, with the same meaning.
+
+    Every step on a unary query, or on a unary part of another, is proved for all streams. Other steps stand on a law,
+    and are counted apart.
+    """
+    schema = None if schema_text is None else read_schema(schema_text)
+    with errors_in(query):
+        phi = parse(query)
+        if schema is not None:
+            require_typed(phi, schema)
+        found = simplify(phi, level, schema, Budget(seconds=seconds), tries)
+    if certificate_file is not None:
+        _write(certificate_file, found)
+    if as_json:
+        click.echo(json.dumps(_json(query, found), ensure_ascii=False))
+        return
+    click.echo(show(found.phi))
+    if show_steps:
+        for step in found.steps:
+            click.echo(f"  {step.by}: {show(step.before)}  ->  {show(step.after)}")
+    click.echo(f"size {size(found.original)} -> {size(found.phi)}; {_said(found)}")
+
+
+def _said(found: Simplified) -> str:
+    """How it is known that the result means the same."""
+    by_law = len(found.by_law_only)
+    ended = "" if found.finished else "; stopped early, there may be a smaller one"
+    if not found.steps:
+        return f"nothing smaller was found{ended}"
+    if found.proof is not None:
+        return f"proved for all streams{ended}"
+    taken = f"{len(found.steps)} step{'s' * (len(found.steps) > 1)}"
+    return f"{taken}, {by_law or 'none'} of them by a law only{ended}"
+
+
+def _json(query: str, found: Simplified) -> dict[str, Any]:
+    steps = [
+        {"by": s.by, "before": show(s.before), "after": show(s.after), "proved": s.proof is not None}
+        for s in found.steps
+    ]
+    return {
+        "query": query,
+        "level": found.level,
+        "result": show(found.phi),
+        "size": {"before": size(found.original), "after": size(found.phi)},
+        "proved": found.proof is not None,
+        "finished": found.finished,
+        "steps": steps,
+    }
+
+
+def _write(path: Path, found: Simplified) -> None:
+    if found.proof is None:
+        why = "could not be decided as a whole" if compilable(found.original) else "compares events with each other"
+        raise InputError(f"there is no certificate: the query {why}")
+    try:
+        path.write_text(found.proof.to_json() + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,405 @@
+"""Writes the suite of event expressions: `python -m cerify.conformance.make_event_expression_suite`, always the same.
+
+The expressions are chosen by hand; the histories so that as many wrong semantics as possible (expression_mutants) give
+a wrong answer. The expected matches are those of the meaning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from itertools import product
+from random import Random
+from typing import cast
+
+from cerify.conformance.cases import SUITES, line_of_case
+from cerify.conformance.expression_mutants import MUTANTS, Mutant, takes_place
+from cerify.conformance.model import Case
+from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.denote import matches_of
+from cerify.semantics.gehani.parse import parse
+from cerify.semantics.gehani.show import show
+from cerify.semantics.json_events import json_of_event, json_of_schema
+
+CLAUSES = {
+    "ev-examples": "vldb92 sections 2.4 and 5",
+    "ev-null": "vldb92 section 2.2, 2",
+    "ev-event": "vldb92 section 2.2, 3",
+    "ev-mask": "vldb92 section 2, masks",
+    "ev-and": "vldb92 section 2.2, 4",
+    "ev-not": "vldb92 section 2.2, 5",
+    "ev-relative": "vldb92 section 2.2, 6",
+    "ev-relative-plus": "vldb92 section 2.2, 7",
+    "ev-or": "vldb92 section 2.3, a",
+    "ev-any": "vldb92 section 2.3, b",
+    "ev-prior": "vldb92 section 2.3, c and d",
+    "ev-sequence": "vldb92 section 2.3, e",
+    "ev-first": "vldb92 section 2.3, f",
+    "ev-pipe": "vldb92 section 2.3, g",
+    "ev-nth": "vldb92 section 2.3, h",
+    "ev-every": "vldb92 section 2.3, i",
+    "ev-after": "vldb92 section 2.3, j",
+    "ev-between": "vldb92 section 2.3, k",
+    "ev-first-after": "vldb92 section 2.3, l",
+    "ev-before": "vldb92 section 2.3, m",
+    "ev-happened": "vldb92 section 2.3, n",
+    "ev-prefix": "vldb92 section 2.3, o",
+    "ev-series": "vldb92 section 2.3, p",
+    "ev-correlation": "vldb92 section 5",
+    "ev-attributes": "vldb92 section 6",
+    "ev-constraint": "vldb92 section 6.2",
+    "ev-names": "vldb92 sections 6 and 7",
+}
+
+CUT = "!prior(c, b) and b"
+QUERIES: dict[str, tuple[str, ...]] = {
+    "ev-examples": (
+        "<5> a",
+        "sequence(a, b)",
+        "prior(a, b)",
+        "relative(a, !before(c)) and b",
+        "a and !prior(!a, a)",
+        f"relative(relative(b, {CUT}), {CUT})",
+        "(c or b) | sequence(b, b, b)",
+        "relative(b, prior(b, b = x) and !prior(c, x))",
+        "exists x (prior(b = x, c) and !relative(x, prior(a, c)) and relative(x, prior(d, c)))",
+        "exists x (prior(b = x, c) and !relative(x, prior(a, c)) and relative(b, prior(d, c)))",
+        "prior(b, c) and !relative(b, prior(a, c)) and relative(b, prior(d, c))",
+        "exists x (relative(a, relative(b = x, c)) and !relative(x, prior(d, any)))",
+    ),
+    "ev-null": ("NULL", "!NULL", "a or NULL", "relative(NULL, a)", "b /+ NULL", "relative+(NULL or a)"),
+    "ev-event": ("a", "start", "a or start", "prior(start, a)", "a and !start", "relative(a, a)", "relative(start, b)"),
+    "ev-mask": (
+        "a[n > 0]",
+        "a[n = 1 and k = 2]",
+        "a[n = 1 or k = 2]",
+        "!a[n > 0]",
+        "prior(a[n = 0], b[n < k])",
+        "a[n = 0] or b[n = 0]",
+        "<2> a[n in {0, 2}]",
+        "a and !a[n + 1 > k]",
+    ),
+    "ev-and": (
+        "a and first",
+        "a and prior(b, any)",
+        "relative(b, any) and prior(a, any)",
+        "a and b",
+        "<2> a and !before(b)",
+        "(a or b) and (b or c)",
+        "relative(a, any and b)",
+    ),
+    "ev-not": (
+        "!a",
+        "!!a",
+        "!(a or b)",
+        "!before(a)",
+        "relative(a, !b)",
+        "!relative(a, any)",
+        "a | !first",
+        "!a and !b",
+    ),
+    "ev-relative": (
+        "relative(a, b)",
+        "relative(a, a)",
+        "relative(a, <2> b)",
+        "relative(a, !before(b))",
+        "relative(a, b, c)",
+        "relative(a, b, a)",
+        "relative(a, first)",
+        "relative(relative(a, b), first)",
+        "relative(a, !b, first)",
+        "relative(a, a, !before(b))",
+    ),
+    "ev-relative-plus": (
+        "relative+(a)",
+        "relative+(relative(a, b))",
+        "relative+(sequence(a, b))",
+        "relative+(<2> a)",
+        "relative+(<2> any)",
+        "relative+(first and a)",
+        "relative+(a and !before(b))",
+        "relative(b, relative+(first and a))",
+        "relative+(<3> a or <2> b)",
+    ),
+    "ev-or": ("a or b", "a or a", "a or first", "prior(a, b) or prior(b, a)", "!a or b", "<2> (a or b)", "a or b or c"),
+    "ev-any": (
+        "any",
+        "!any",
+        "<2> any",
+        "prior(any, any)",
+        "relative(any, any)",
+        "any and first",
+        "a | any",
+        "any * a",
+    ),
+    "ev-prior": (
+        "prior(a, b)",
+        "prior(a, a)",
+        "prior(a, <2> b)",
+        "prior(b, first or a)",
+        "prior(a, b, c)",
+        "prior(a, b, a)",
+        "prior(any, any, any)",
+        "prior(a, !b)",
+        "prior(sequence(a, b), a or b)",
+        "prior(<2> a, <3> b)",
+    ),
+    "ev-sequence": (
+        "sequence(a, b)",
+        "sequence(a, a)",
+        "sequence(a, b, a)",
+        "sequence(a, !b)",
+        "sequence(a, <2> b)",
+        "(a or b) | sequence(a, b)",
+        "sequence(before(a), b)",
+        "relative(c, sequence(a, b))",
+        "sequence(!a, !b)",
+        "sequence(a, prior(b, c))",
+        "sequence(c, prior(a, b), b)",
+    ),
+    "ev-first": (
+        "first",
+        "!first",
+        "first and a",
+        "relative(a, first)",
+        "a | first",
+        "relative(a, relative(b, first))",
+        "first /+ a",
+        "prior(first, any)",
+        "sequence(first, b)",
+    ),
+    "ev-pipe": (
+        "a | first",
+        "(a or b) | sequence(a, b)",
+        "(a or b) | a",
+        "!a | !first",
+        "a | (b | any)",
+        "(a or b) | <2> any",
+        "before(a) | b",
+        "!start | sequence(a, a)",
+        "(a or b) | relative(a, first)",
+        "(a or b) | (first /+ a)",
+    ),
+    "ev-nth": (
+        "<1> a",
+        "<2> a",
+        "<3> any",
+        "<2> (a or b)",
+        "relative(a, <2> b)",
+        "<2> prior(a, b)",
+        "<2> <2> a",
+        "!<2> a",
+    ),
+    "ev-every": (
+        "every <2> a",
+        "every <1> a",
+        "every <3> any",
+        "every <2> (a or b)",
+        "every <2> every <2> any",
+        "relative(a, every <2> b)",
+        "every <2> !first",
+    ),
+    "ev-after": (
+        "b / a",
+        "a / a",
+        "first / a",
+        "<2> b / a",
+        "b / <2> a",
+        "!b / a",
+        "(b / a) / a",
+        "b / (b / a)",
+        "c / (a or b)",
+    ),
+    "ev-between": (
+        "b /+ a",
+        "!NULL /+ a",
+        "first /+ a",
+        "<2> b /+ a",
+        "<2> any /+ a",
+        "b /+ <2> a",
+        "!before(b) /+ a",
+        "(b /+ a) /+ c",
+        "any /+ first",
+        "(a or b) /+ a",
+    ),
+    "ev-first-after": (
+        "firstAfter(a, b, c)",
+        "firstAfter(a, b, b)",
+        "firstAfter(a, any, b)",
+        "firstAfter(a, <2> b, c)",
+        "firstAfter(a, any, NULL)",
+        "firstAfter(a or b, b, c)",
+        "firstAfter(first, a, b)",
+        "firstAfter(a, !b, <2> c)",
+        "firstAfter(a, before(b), c)",
+    ),
+    "ev-before": (
+        "before(a)",
+        "before(first)",
+        "before(<2> a)",
+        "b and before(a)",
+        "relative(a, before(b))",
+        "!before(a)",
+    ),
+    "ev-happened": (
+        "happened(a)",
+        "happened(<2> a)",
+        "!happened(a)",
+        "!happened(b) /+ a",
+        "happened(prior(a, b))",
+        "b and happened(a)",
+        "relative(a, happened(b))",
+    ),
+    "ev-prefix": (
+        "prefix(a)",
+        "prefix(first)",
+        "prefix(<2> a)",
+        "prefix(a and !before(b))",
+        "prefix(sequence(a, b) and <2> any)",
+        "prefix(<1> a or <2> b)",
+        "relative(a, prefix(<2> b))",
+        "a | prefix(<2> any)",
+        "prefix(b[n > 1] and !before(a[n < 1]))",
+        "prefix(relative(a, b) and <3> any)",
+    ),
+    "ev-series": (
+        "a * b",
+        "a * a",
+        "!a * a",
+        "(a or b) * c",
+        "before(a) * b",
+        "relative(c, a * b)",
+        "(a * b) * any",
+        "any * a",
+    ),
+    "ev-correlation": (
+        "exists x (prior(a = x, b))",
+        "exists x (prior(a = x, b) and !relative(x, prior(a, b)))",
+        "exists x (relative(a = x, b) and prior(x, c, b))",
+        "exists x (b and !x)",
+        "exists x (relative(x, <2> b))",
+        "exists x (exists y (prior(a = x, b = y) and y))",
+        "!exists x (prior(a = x, b))",
+        "exists x (sequence(a = x, b) or sequence(x, a))",
+        "relative(c, prior(a = x, b)) or prior(a = x, x)",
+        "exists x (a = x and !before(!x))",
+        "exists x (prior(a = x, b) and prior(x, a, b))",
+        "exists x ((a or b = x) and relative(x, first) or x)",
+    ),
+    "ev-attributes": (
+        "prior(a(X), b(X))",
+        "prior(a(X, Y), b(X, Y))",
+        "a(1)",
+        "a(X, 2)",
+        "a(X, X)",
+        "prior(a(1), b(X))",
+        "b(X) and !before(a(X))",
+        "relative(a(X), b(X), a(X))",
+        "sequence(a(X), b(Y), a(X))",
+        "prior(a(X), b(Y)) and prior(b(X), b(Y))",
+        "<2> a(X) and !before(b(X))",
+        "exists x (prior(a(X) = x, b(X)))",
+    ),
+    "ev-constraint": (
+        "prior(a(X), b(Y)) and X != Y",
+        "prior(a(X), b(Y)) and X < Y",
+        "a(X) and X = 1",
+        "prior(a(X), b(Y)) and X = Y",
+        "prior(a(X), b(Y)) and X >= Y",
+        "a(X, Y) and X > Y",
+        "a(X) and !(X = 1)",
+        "prior(a(X), b(X)) and X != 0",
+        "relative(a(X), b(Y) and X = Y)",
+    ),
+    "ev-names": (
+        "p := prior(a, b); <2> p",
+        "p(X) := prior(a(X), b(X)); p(1)",
+        "p(X) := prior(a(X), b(X)); p(1) or p(2)",
+        "p(X) := prior(a(X), b(X)); p(X) and !before(p(X))",
+        "p(X) := a(X); q(X) := prior(p(X), b(X)); q(0)",
+        "p := a or b; relative(p, first and p)",
+        "p(X) := prior(a(X, Y), b(X, Y)); !p(1)",
+        "late(X) := b(X) and !before(a(X)); late(1) or late(2)",
+        "p := <2> a; p | first",
+        "p(X, Y) := prior(a(X), b(Y)); p(0, 1)",
+    ),
+}
+SCHEMA = Schema({ev.START: {}} | {T: {"n": "int", "k": "int"} for T in "abcde"})
+CANDIDATES = 40  # histories looked at for one expression
+HISTORIES = 4  # taken for one expression
+LENGTH = 8
+
+
+def main() -> None:
+    """Write the file."""
+    text = "".join(f"{line_of_case(case)}\n" for case in suite())
+    (SUITES / "event-expressions.jsonl").write_text(text, encoding="utf-8", newline="\n")
+
+
+def suite() -> Iterator[Case]:
+    """All cases."""
+    for feature in QUERIES:
+        yield from cases_of(feature)
+
+
+def cases_of(feature: str) -> Iterator[Case]:
+    """The cases of one feature."""
+    found = ((query, S) for query in QUERIES[feature] for S in chosen(query))
+    yield from (case(feature, number, query, S) for number, (query, S) in enumerate(found, 1))
+
+
+def case(feature: str, number: int, query: str, S: Stream) -> Case:
+    """One case, with one match for each event at which the expression takes place."""
+    E = parse(query)
+    return Case(
+        id=f"event-expression/{feature}/{number:03}",
+        feature=feature,
+        clause=CLAUSES[feature],
+        language="event-expression",
+        query=show(E),
+        schema=json_of_schema(cast("Schema", S.schema)),
+        events=[json_of_event(event) for event in S],
+        output="matches",
+        matches=matches_of(E, S),
+    )
+
+
+def chosen(query: str) -> Iterator[Stream]:
+    """The histories that tell the most mutants from the meaning; of two that are as good the shorter one."""
+    remaining = [(S, kills(query, S)) for S in histories(query)]
+    often: Counter[str] = Counter()
+    for _ in range(HISTORIES):
+        # a mutant counts less the more often it is killed already
+        best = max(remaining, key=lambda candidate: sum(1 / (1 + often[name]) ** 2 for name in sorted(candidate[1])))
+        remaining.remove(best)
+        often.update(best[1])
+        yield best[0]
+
+
+def histories(query: str) -> list[Stream]:
+    """Random histories of different events, mostly of the types in the query, the shorter ones first."""
+    rng = Random(query)
+    E = parse(query)
+    types = {F.type for F in ev.subexpressions(E) if isinstance(F, ev.Primitive)} & set("abcd")
+    often = [*sorted(types or {"a", "b"}) * 3, "e"]
+    pool = [Event(T, {"n": n, "k": k}) for T, n, k in product(often, range(3), range(3))]
+    found: dict[tuple[object, ...], Stream] = {}
+    while len(found) < CANDIDATES:
+        events = [rng.choice(pool) for _ in range(rng.randint(2, LENGTH))]
+        if rng.random() < 0.25:
+            events[0] = Event(ev.START)
+        found[tuple(map(repr, events))] = Stream(events, SCHEMA)
+    return sorted(found.values(), key=len)
+
+
+def kills(query: str, S: Stream, mutants: Collection[Mutant] = MUTANTS) -> frozenset[str]:
+    """Which of the mutants give another answer than the meaning does."""
+    E = parse(query)
+    right = takes_place(E, S)
+    found = ((mutant.name, takes_place(E, S, mutant)) for mutant in mutants)
+    return frozenset(name for name, wrong in found if wrong is not None and wrong != right)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""What an event is to an event expression: its occurrences there, or why there is none; as JSON and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from cerify.explain.absence import Absence, absences
+from cerify.explain.evidence import row
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.bindings import Bindings
+from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
+from cerify.semantics.gehani.show import show
+from cerify.semantics.predicate_text import show_value
+
+Json: TypeAlias = dict[str, Any]
+
+CLAUSES: Mapping[type[ev.Expression], str] = {
+    ev.Null: "2.2, 2",
+    ev.Primitive: "2.2, 3",
+    ev.And: "2.2, 4",
+    ev.Not: "2.2, 5",
+    ev.Relative: "2.2, 6",
+    ev.RelativePlus: "2.2, 7",
+    ev.Or: "2.3, a",
+    ev.AnyEvent: "2.3, b",
+    ev.Prior: "2.3, c",
+    ev.Sequence: "2.3, e",
+    ev.First: "2.3, f",
+    ev.Pipe: "2.3, g",
+    ev.Nth: "2.3, h",
+    ev.EveryNth: "2.3, i",
+    ev.After: "2.3, j",
+    ev.Between: "2.3, k",
+    ev.FirstAfter: "2.3, l",
+    ev.Before: "2.3, m",
+    ev.Happened: "2.3, n",
+    ev.Prefix: "2.3, o",
+    ev.Series: "2.3, p",
+    ev.Exists: "5, 6",
+    ev.Equated: "5, 7",
+    ev.Variable: "5",
+    ev.Constraint: "6.2",
+    ev.Named: "6",
+}
+
+
+@dataclass(frozen=True)
+class TakesPlace:
+    """The expression takes place at the event: occurrences, as many as asked for; more tells if there are others."""
+
+    at: int
+    occurrences: tuple[Occurrence, ...]
+    more: bool
+
+
+@dataclass(frozen=True)
+class DoesNot:
+    """The expression does not take place at the event, for these reasons."""
+
+    at: int
+    reasons: tuple[Absence, ...]
+
+
+def explain_event(
+    E: ev.Expression, S: Stream, e: int, count: int = 1, budget: Budget = Budget()
+) -> TakesPlace | DoesNot:
+    """Why E takes place at the event e of S, or why it does not. Raises InputError, Unsupported, BudgetExceeded."""
+    if not 0 <= e < len(S):
+        raise InputError(f"position {e} is not on the stream, which has {len(S)} events")
+    S = S.part(0, e + 1)  # what takes place at an event depends on no later one
+    found = list(islice(occurrences(E, S, e, budget), count + 1))
+    if found:
+        return TakesPlace(e, tuple(found[:count]), len(found) > count)
+    return DoesNot(e, absences(Occurrences(E, S, budget), e))
+
+
+def explain_events(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> Iterator[TakesPlace]:
+    """Every event at which E takes place, in order, each with an occurrence. Raises Unsupported, BudgetExceeded."""
+    for e in sorted(takes_place(E, S, budget)):
+        found = explain_event(E, S, e, 1, budget)
+        assert isinstance(found, TakesPlace)
+        yield found
+
+
+def as_json(found: TakesPlace | DoesNot, E: ev.Expression) -> Json:
+    """What an event is to the expression, as one JSON object; intervals are [f, e], both inclusive."""
+    head: Json = {"query": show(E), "events": [found.at], "at": found.at}
+    match found:
+        case TakesPlace(_, listed, more):
+            trees = [_node(one) | {"tuple": occurrence_tuple(one)} for one in listed]
+            return {**head, "match": True, "derivations": trees, "more": more}
+        case DoesNot(_, reasons):
+            said = [
+                {"formula": show(reason.expression), "interval": [reason.start, reason.at], "message": reason.why}
+                for reason in reasons
+            ]
+            return {**head, "match": False, "reasons": said}
+
+
+def print_event(found: TakesPlace | DoesNot, E: ev.Expression, S: Stream, console: Console) -> None:
+    """Print what an event is to the expression, and why."""
+    yes = isinstance(found, TakesPlace)
+    words = "takes place" if yes else "does not take place"
+    console.print(Text(f"{words} at event {found.at}: {row(S[found.at])}", style="bold green" if yes else "bold red"))
+    match found:
+        case TakesPlace(_, listed, more):
+            for one in listed:
+                console.print()
+                console.print(_tree(one, S))
+            if more:
+                console.print(Text("\nThere are more occurrences: --derivations N shows N of them.", style="dim"))
+        case DoesNot(_, reasons):
+            for reason in reasons:
+                console.print(
+                    Text.assemble("  ", (show(reason.expression), "cyan"), f"  from {reason.start}: {reason.why}")
+                )
+
+
+def print_events(found: Iterable[TakesPlace], E: ev.Expression, S: Stream, limit: int, console: Console) -> int:
+    """Print the first events at which the expression takes place, each with an occurrence; how many there were."""
+    shown = 0
+    for one in found:
+        if shown == limit:
+            console.print(Text(f"There are more than {limit}: --limit N explains the first N events.", style="dim"))
+            break
+        print_event(one, E, S, console)
+        console.print()
+        shown += 1
+    if not shown:
+        console.print(f"takes place at none of the {len(S)} events")
+    return shown
+
+
+def _below(found: Occurrence) -> list[Occurrence]:
+    return [part for part in found.parts if part is not None]
+
+
+def _node(found: Occurrence) -> Json:
+    node: Json = {
+        "formula": show(found.expression),
+        "interval": [found.start, found.at],
+        "citation": f"vldb92 {CLAUSES[type(found.expression)]}",
+    }
+    if found.bound:
+        node["bindings"] = {name: _json_value(to) for name, (_, to) in sorted(found.bound)}
+    return {**node, "children": [_node(part) for part in _below(found)]}
+
+
+def _json_value(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float | str) else value.isoformat()
+
+
+def _tree(found: Occurrence, S: Stream) -> Tree:
+    top = Tree(_label(found, S))
+    pending = [(found, top)]
+    while pending:
+        one, branch = pending.pop()
+        pending.extend([(part, branch.add(_label(part, S))) for part in _below(one)])
+    return top
+
+
+def _label(found: Occurrence, S: Stream) -> Text:
+    label = Text.assemble((show(found.expression), "bold cyan"), f"  from {found.start} at {found.at}")
+    if found.bound:
+        label.append(f"  {_bound(found.bound)}", style="green")
+    if not _below(found) and isinstance(found.expression, ev.Primitive):
+        label.append(f"\n{row(S[found.at])}", style="dim")
+    if isinstance(found.expression, ev.Not):
+        label.append(f"\n{show(found.expression.operand)} does not take place there", style="dim")
+    return label
+
+
+def _bound(b: Bindings) -> str:
+    shown = ((name, sort, to) for name, (sort, to) in sorted(b))
+    return ", ".join(f"{name} is {f'event {to}' if sort == 'position' else show_value(to)}" for name, sort, to in shown)
