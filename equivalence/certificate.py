@@ -21,6 +21,7 @@ from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
 
 Claim = Literal["equivalent", "contained"]
+Language = Literal["cel", "event-expression"]
 States = tuple[int, ...]
 
 
@@ -28,7 +29,8 @@ States = tuple[int, ...]
 class Certificate:
     """Pairs of sets of states that accept the same: of the left automaton from 0 on, of the right one after these.
 
-    solver says whether the types of events were listed with the solver's help: the states depend on that.
+    Of event expressions the automata are deterministic: a pair is of one state of each, and both count from 0. solver
+    says whether the types of events were listed with the solver's help: the states depend on that.
     """
 
     claim: Claim
@@ -38,11 +40,18 @@ class Certificate:
     schema: Schema | None
     solver: bool
     relation: tuple[tuple[States, States], ...]
+    language: Language = "cel"
 
     def to_json(self) -> str:
         """The certificate as a JSON object."""
         schema = None if self.schema is None else {R: dict(types) for R, types in self.schema.types.items()}
-        stated = {"claim": self.claim, "language": "cel", "left": self.left, "right": self.right, "level": self.level}
+        stated = {
+            "claim": self.claim,
+            "language": self.language,
+            "left": self.left,
+            "right": self.right,
+            "level": self.level,
+        }
         found = {"schema": schema, "solver": self.solver, "relation": self.relation}
         return json.dumps({"format": "cerify-certificate", "version": 1, **stated, **found}, ensure_ascii=False)
 
@@ -53,9 +62,18 @@ class Certificate:
         if (error := best_match(_validator().iter_errors(data))) is not None:
             field = "/".join(map(str, error.absolute_path))
             raise InputError(f"{where}{f', field {field}' if field else ''}: {error.message}")
-        relation = tuple((tuple(left), tuple(right)) for left, right in data["relation"])
+        relation = tuple((tuple(x), tuple(y)) for x, y in data["relation"])
         schema = None if data["schema"] is None else schema_of_json(data["schema"])
-        return cls(data["claim"], data["left"], data["right"], data["level"], schema, data["solver"], relation)
+        return cls(
+            data["claim"],
+            data["left"],
+            data["right"],
+            data["level"],
+            schema,
+            data["solver"],
+            relation,
+            data["language"],
+        )
 
 
 @cache

@@ -18,6 +18,7 @@ from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA, Marks, Transition
 from cerify.equivalence.certificate import Certificate
+from cerify.equivalence.expression_checker import expression_flaw
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 
@@ -26,6 +27,8 @@ States = frozenset[int]
 
 def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
     """What is wrong with the certificate; None if it proves its claim. Raises BudgetExceeded."""
+    if certificate.language == "event-expression":
+        return expression_flaw(certificate, budget)
     phi, psi = parse(certificate.left), parse(certificate.right)
     algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)

@@ -1,7 +1,7 @@
 """Are two event expressions equivalent, is one contained in the other, can one take place at all? For all histories.
 
 Their minimal automata are compared over the types of events that the two together can tell apart. A difference is shown
-as a shortest history, of which the meaning has been asked; that there is none has no certificate of its own.
+as a shortest history, of which the meaning has been asked; that there is none by the pairs of states that go together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TypeAlias
 from cerify.automata.dfa.compile import compile_expression, compile_together
 from cerify.automata.dfa.decide import accepted_word, separating_word, stream_of, types_under, uncontained_word
 from cerify.automata.dfa.model import DFA
-from cerify.equivalence.certificate import Claim
+from cerify.automata.explore import explore
+from cerify.equivalence.certificate import Certificate, Claim
 from cerify.equivalence.verdict import Different, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
@@ -26,7 +27,7 @@ from cerify.semantics.gehani.show import show
 class Proved:
     """The claim holds for all histories; states are those of the minimal automata of the two, over one alphabet."""
 
-    claim: Claim
+    certificate: Certificate
     states: tuple[int, int]
 
 
@@ -75,7 +76,9 @@ def _searched(
     events = types_under(A.alphabet, schema, budget)
     word = separate(A, B, events, budget)
     if word is None:
-        return Proved(claim, (len(A.following), len(B.following)))
+        relation = tuple(((p,), (q,)) for p, q in _together(A, B, set(events), budget))
+        certificate = Certificate(claim, show(E), show(F), "events", schema, False, relation, "event-expression")
+        return Proved(certificate, (len(A.following), len(B.following)))
     known = {a for a, event in events.items() if event is not None}
     shortest = known.issuperset(word)
     if not shortest:  # an event of it may not exist; there may be a longer history of events that do
@@ -85,6 +88,16 @@ def _searched(
             "it hangs on an event of which the solver cannot tell whether there is one; write plainer masks"
         )
     return _replayed(E, F, stream_of(word, events, schema), claim, shortest, budget)
+
+
+def _together(A: DFA, B: DFA, types: set[int], budget: Budget) -> list[tuple[int, int]]:
+    """The pairs of states that the two are in after the same history. Raises BudgetExceeded."""
+
+    def successors(pair: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
+        coming = A.alphabet.coming if pair != (0, 0) else range(len(A.alphabet.types))
+        return [(a, (A.step(pair[0], a), B.step(pair[1], a))) for a in sorted(types.intersection(coming))]
+
+    return list(explore([(0, 0)], successors, budget.states, "the pairs of states of the two automata"))
 
 
 def _replayed(E: ev.Expression, F: ev.Expression, S: Stream, claim: Claim, shortest: bool, budget: Budget) -> Different:

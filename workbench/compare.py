@@ -10,18 +10,22 @@ from cerify.equivalence.decide import equivalent as decide_equivalent
 from cerify.equivalence.decide_expressions import ExpressionVerdict
 from cerify.equivalence.decide_expressions import contained as contained_expressions
 from cerify.equivalence.decide_expressions import equivalent as equivalent_expressions
+from cerify.equivalence.translate.to_cel import to_cel
 from cerify.equivalence.verdict import Level, Undecided, Verdict
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
-from cerify.semantics.errors import errors_in
+from cerify.semantics.core_cel import parse as core_parse
+from cerify.semantics.core_cel import wellformed as core_wellformed
+from cerify.semantics.errors import IllFormed, Unsupported, errors_in
 from cerify.semantics.events import Schema
 from cerify.semantics.gehani import parse as ev_parse
 from cerify.semantics.gehani import wellformed as ev_wellformed
 from cerify.semantics.gehani.syntax import Expression
 
 BOUND = 4
+Language = Literal["cel", "core-cel"]
 Claim = Literal["equivalent", "contained"]
 
 
@@ -32,15 +36,17 @@ def equivalent(
     level: Level = "events",
     schema: Schema | None = None,
     bound: int = BOUND,
+    languages: tuple[Language, Language] = ("cel", "cel"),
     budget: Budget = Budget(),
 ) -> Verdict:
-    """Whether two CEL queries have the same complex events, or valuations, at every position of every stream.
+    """Whether two queries have the same complex events, or valuations, at every position of every stream.
 
+    languages are those of the left and the right; one in core-CEL is translated to CEL, and has only complex events.
     For unary queries, with windows of so many events, the answer is Equivalent, with a certificate, or Different, with
     a shortest stream. Queries that compare events with each other are compared on all streams of up to bound events:
     Bounded says that these do not differ. Undecided says why there is no answer. Raises ParseError, IllFormed.
     """
-    return _compared(left, right, "equivalent", level, schema, bound, budget)
+    return _compared(left, right, "equivalent", level, schema, bound, languages, budget)
 
 
 def contained(
@@ -50,10 +56,11 @@ def contained(
     level: Level = "events",
     schema: Schema | None = None,
     bound: int = BOUND,
+    languages: tuple[Language, Language] = ("cel", "cel"),
     budget: Budget = Budget(),
 ) -> Verdict:
     """Whether the right query has all that the left one has; as equivalent, with Contained for Equivalent."""
-    return _compared(left, right, "contained", level, schema, bound, budget)
+    return _compared(left, right, "contained", level, schema, bound, languages, budget)
 
 
 def expressions(
@@ -80,9 +87,15 @@ def _compared(
     level: Level,
     schema: Schema | None,
     bound: int,
+    languages: tuple[Language, Language],
     budget: Budget,
 ) -> Verdict:
-    phi, psi = _formula(left, schema), _formula(right, schema)
+    if level == "valuations" and "core-cel" in languages:
+        raise IllFormed("the answer of a core-CEL query is its complex events; compare at the level of events")
+    try:
+        phi, psi = (_formula(query, spoken, schema) for query, spoken in zip((left, right), languages, strict=True))
+    except Unsupported as error:
+        return Undecided(error.described())
     if compilable(phi) and compilable(psi):
         return (decide_equivalent if claim == "equivalent" else decide_contained)(phi, psi, level, schema, budget)
     if bound == 0:
@@ -92,8 +105,13 @@ def _compared(
     return compare(phi, psi, bound, level, claim == "contained", schema, budget=budget)
 
 
-def _formula(query: str | Formula, schema: Schema | None) -> Formula:
+def _formula(query: str | Formula, language: Language, schema: Schema | None) -> Formula:
     with errors_in(query if isinstance(query, str) else ""):
+        if language == "core-cel" and isinstance(query, str):
+            chi = core_parse.parse(query)
+            if schema is not None:
+                core_wellformed.require_typed(chi, schema)
+            return to_cel(chi)
         phi = parse(query) if isinstance(query, str) else query
         if schema is not None:
             require_typed(phi, schema)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import click
 
-from cerify.compare import BOUND, contained, equivalent, expressions
+from cerify.compare import BOUND, Language, contained, equivalent, expressions
 from cerify.equivalence.certificate import Certificate
 from cerify.equivalence.decide_expressions import ExpressionVerdict, Proved
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Level, Undecided, Verdict
@@ -20,12 +20,15 @@ from cerify.semantics.json_events import json_of_event
 from cerify.semantics.readers import read_schema
 
 UNDECIDED = 3
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+EXPRESSIONS = "event-expression"
 
 
 @click.command()
 @click.argument("left")
 @click.argument("right")
-@click.option("--language", type=click.Choice(["cel", "event-expression"]), default="cel", show_default=True)
+@click.option("--language", type=click.Choice([*LANGUAGES, EXPRESSIONS]), default="cel", show_default=True)
+@click.option("--language-right", type=click.Choice(LANGUAGES), help="Of RIGHT, if it is another.")
 @click.option(
     "--level",
     type=click.Choice(get_args(Level)),
@@ -55,6 +58,7 @@ def command(
     left: str,
     right: str,
     language: str,
+    language_right: Language | None,
     level: Level,
     one_way: bool,
     schema_text: str | None,
@@ -65,18 +69,21 @@ def command(
     """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
 
     If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
-    can be checked apart; event expressions have none. Exit status: 0 if they are the same, 1 if they differ, 3 if that
+    can be checked apart. Exit status: 0 if they are the same, 1 if they differ, 3 if that
     could not be decided, or only for streams of up to N events.
     """
     schema = None if schema_text is None else read_schema(schema_text)
     verdict: Verdict | ExpressionVerdict
-    if language == "event-expression":
-        if level != "events" or certificate_file is not None:
-            raise click.UsageError("event expressions are compared by their events, and there is no certificate of it")
+    if language == EXPRESSIONS:
+        if level != "events" or language_right is not None:
+            raise click.UsageError("event expressions are compared with each other, and by their events")
         verdict = expressions(left, right, "contained" if one_way else "equivalent", schema=schema)
     else:
-        verdict = (contained if one_way else equivalent)(left, right, level=level, schema=schema, bound=bound)
-    if certificate_file is not None and isinstance(verdict, Equivalent | Contained):
+        spoken = cast("Language", language)
+        verdict = (contained if one_way else equivalent)(
+            left, right, level=level, schema=schema, bound=bound, languages=(spoken, language_right or spoken)
+        )
+    if certificate_file is not None and isinstance(verdict, Equivalent | Contained | Proved):
         _write(certificate_file, verdict.certificate.to_json())
     click.echo(json.dumps(_json(verdict), ensure_ascii=False) if as_json else "\n".join(_text(verdict, level)))
     match verdict:
@@ -104,7 +111,8 @@ def _text(verdict: Verdict | ExpressionVerdict, level: Level) -> list[str]:
         case Contained(certificate):
             said = f"the right has all that the left has; {_proof(certificate)}"
             return [f"{click.style('contained', fg='green', bold=True)}: {said}"]
-        case Proved(claim, (left, right)):
+        case Proved(certificate, (left, right)):
+            claim = certificate.claim
             same = "both take place at the same events of every history"
             said = same if claim == "equivalent" else "in every history the right takes place wherever the left does"
             sizes = f"the minimal automata have {left} and {right} states"
@@ -149,8 +157,8 @@ def _json(verdict: Verdict | ExpressionVerdict) -> dict[str, Any]:
             return answer | {"verdict": "equivalent"}
         case Contained():
             return answer | {"verdict": "contained"}
-        case Proved(claim):
-            return answer | {"verdict": claim}
+        case Proved(certificate):
+            return answer | {"verdict": certificate.claim}
         case Different(stream, at, left_only, right_only, shortest):
             witness = {
                 "events": [json_of_event(event) for event in stream],

@@ -1,10 +1,13 @@
 """Equivalence and containment of event expressions: against the meaning, and with shortest histories."""
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 
 import pytest
 
+from cerify.equivalence.certificate import Certificate
+from cerify.equivalence.checker import flaw
 from cerify.equivalence.decide_expressions import Proved, contained, equivalent, shortest_history
 from cerify.equivalence.generate_gehani import PROFILES, case, expression
 from cerify.equivalence.verdict import Different, Undecided
@@ -45,6 +48,7 @@ def test_against_the_meaning_on_all_short_histories(name: str) -> None:
             else:
                 said["same"] += 1
                 assert isinstance(verdict, Proved)
+                assert flaw(verdict.certificate) is None
                 assert first is None, f"{show(E)}, {show(F)}"
     assert min(said.values()) >= 1, said
 
@@ -109,3 +113,27 @@ def test_whether_it_takes_place_at_all() -> None:
     assert len(found) == 2
     with pytest.raises(Unsupported, match="cannot carry X"):
         shortest_history(parse("a(X) and b(X)"))
+
+
+def test_every_tampered_certificate_is_rejected() -> None:
+    """A pair less, or another state in a pair, and the relation is no longer closed."""
+    for left, right in [("relative(a, b)", "prior(a, b)"), ("<2> a", "a and !first | <2> a"), ("any", "!NULL and any")]:
+        verdict = equivalent(parse(left), parse(right))
+        if not isinstance(verdict, Proved):
+            continue
+        certificate = verdict.certificate
+        assert Certificate.from_json(certificate.to_json()) == certificate
+        assert flaw(certificate) is None
+        for i, (x, y) in enumerate(certificate.relation):
+            rest = (*certificate.relation[:i], *certificate.relation[i + 1 :])
+            assert flaw(replace(certificate, relation=rest)) is not None
+            for changed in [((9,), y), (x, (9,)), ((), y), ((*x, 9), y)]:
+                assert flaw(replace(certificate, relation=(*rest, changed))) is not None
+        assert flaw(replace(certificate, right="b")) is not None
+
+
+def test_containment_has_a_certificate_one_way() -> None:
+    verdict = contained(parse("a and b or <2> a"), parse("a"))
+    assert isinstance(verdict, Proved)
+    assert flaw(verdict.certificate) is None
+    assert flaw(replace(verdict.certificate, claim="equivalent")) is not None

@@ -18,9 +18,11 @@ import cerify
 from cerify.commands import engine, fuzz, fuzz_languages, translate
 from cerify.commands import match as match_command
 from cerify.commands.fuzz_languages import FUZZED, CoreCelPlan
+from cerify.compare import contained, equivalent
 from cerify.equivalence.differential import campaign
 from cerify.equivalence.generate_core_cel import CORE_CEL_PROFILES, formula
 from cerify.equivalence.translate.shape import as_cel_tree, of_cel_tree
+from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.evaluators import CORE_CEL, EVALUATORS
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.show import show as show_cel
@@ -252,3 +254,19 @@ def test_translate_says_what_is_no_query_and_what_cannot_be_written() -> None:
     assert (status, "called like a word of the other language" in out) == (1, True)
     result = CliRunner().invoke(translate.command, ["A", "--from", "cel", "--to", "cel"])
     assert result.exit_code == 2
+
+
+def test_core_cel_is_compared_with_cel() -> None:
+    same = equivalent("A AS x ; (B AS y)+", "A ; B+", languages=("core-cel", "cel"))
+    assert isinstance(same, Equivalent)
+    assert isinstance(equivalent("A AS x ; B AS y", "A AS u ; B AS v", languages=("core-cel", "core-cel")), Equivalent)
+    assert isinstance(equivalent("A AS x ; B AS y", "A : B", languages=("core-cel", "cel")), Different)
+    assert isinstance(contained("A : B", "A AS x ; B AS y", languages=("cel", "core-cel")), Contained)
+
+
+def test_what_cel_cannot_say_is_undecided() -> None:
+    verdict = equivalent("A AS x ; NXT(B AS y ; C AS z)", "A AS x", languages=("core-cel", "core-cel"))
+    assert isinstance(verdict, Undecided)
+    assert "NXT" in verdict.reason
+    with pytest.raises(IllFormed):
+        equivalent("A AS x", "A AS x", level="valuations", languages=("core-cel", "core-cel"))
