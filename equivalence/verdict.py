@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from cerify.semantics.events import Match, Schema, Stream
 
 if TYPE_CHECKING:
-    from cerify.equivalence.certificate import Certificate
+    from cerify.equivalence.decide.certificate import Certificate
 
 Level = Literal["events", "valuations"]
 """What two formulas are compared by: the complex events they have at each position, or the valuations."""

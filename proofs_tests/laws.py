@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cerify.equivalence.laws import FAILING, HOLDING, Law
+from cerify.equivalence.rewrite.laws import FAILING, HOLDING, Law
 from cerify.semantics.cel.denote import Interpreter, sup
 from cerify.semantics.cel.show import show
 
@@ -21,7 +21,7 @@ names and numbers stand for themselves; a law with X and Y is one for any two di
 that they have the same complex events, while variables may be bound differently. What matches nowhere is written
 φ UNLESS φ.
 
-The laws are data, in [equivalence/laws](../equivalence/laws). Those that hold are tested on small and on random
+The laws are data, in [their folder](../equivalence/rewrite/laws). Those that hold are tested on small and on random
 instances, those that fail are replayed. A reason is a sentence, not a proof. This page is written by
 `python -m proofs_tests.laws --write docs/laws.md`.
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from cerify.automata.cea.compile import compilable
-from cerify.equivalence.decide import contained as decide_contained
-from cerify.equivalence.decide import equivalent as decide_equivalent
-from cerify.equivalence.decide_expressions import ExpressionVerdict
-from cerify.equivalence.decide_expressions import contained as contained_expressions
-from cerify.equivalence.decide_expressions import equivalent as equivalent_expressions
-from cerify.equivalence.translate.to_cel import to_cel
+from cerify.equivalence.decide.cel import contained as decide_contained
+from cerify.equivalence.decide.cel import equivalent as decide_equivalent
+from cerify.equivalence.decide.expressions import ExpressionVerdict
+from cerify.equivalence.decide.expressions import contained as contained_expressions
+from cerify.equivalence.decide.expressions import equivalent as equivalent_expressions
+from cerify.equivalence.rewrite.translate.to_cel import to_cel
 from cerify.equivalence.verdict import Level, Undecided, Verdict
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
@@ -100,7 +100,7 @@ def _compared(
         return (decide_equivalent if claim == "equivalent" else decide_contained)(phi, psi, level, schema, budget)
     if bound == 0:
         return Undecided("one of the queries compares events with each other, and no length was given to look at")
-    from cerify.equivalence.bounded import compare
+    from cerify.equivalence.bounded.compare import compare
 
     return compare(phi, psi, bound, level, claim == "contained", schema, budget=budget)
 

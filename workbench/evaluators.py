@@ -70,7 +70,7 @@ def translated(
     evaluate: Evaluator, phi: core.Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()
 ) -> list[Match]:
     """As core_cel, by an evaluator of CEL. Raises Unsupported also where no formula of CEL is found."""
-    from cerify.equivalence.translate.to_cel import to_cel
+    from cerify.equivalence.rewrite.translate.to_cel import to_cel
 
     _require_matches(output)
     return evaluate(to_cel(phi, budget), S, output, budget)

@@ -23,7 +23,7 @@ from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.compiled import complex_events, prepare, run
 from cerify.automata.evaluate.streaming import Evaluation, count, matches
-from cerify.equivalence.generate import CORE, formula, stream
+from cerify.equivalence.generate.cel import CORE, formula, stream
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import Interpreter, Meaning, Valuations, clause
 from cerify.semantics.cel.parse import parse

@@ -8,7 +8,7 @@ from random import Random
 from statistics import median
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.equivalence.decide import equivalent
+from cerify.equivalence.decide.cel import equivalent
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded

@@ -13,7 +13,7 @@ from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.evaluate import Evaluator, column
 from cerify.automata.dfa.model import DFA
-from cerify.equivalence.generate_gehani import MASKED, expression
+from cerify.equivalence.generate.expressions import MASKED, expression
 from cerify.semantics.events import Stream
 from cerify.semantics.gehani.parse import parse
 from proofs_tests.benchmarks.figure import Figure, rate

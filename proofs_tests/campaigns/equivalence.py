@@ -19,14 +19,14 @@ from random import Random
 import click
 from rich.progress import track
 
-from cerify.equivalence.checker import flaw
-from cerify.equivalence.decide import equivalent
-from cerify.equivalence.generate import EVERYTHING, formula
-from cerify.equivalence.laws import LAWS
-from cerify.equivalence.normal_forms.disjunctive import disjunctive
-from cerify.equivalence.normal_forms.push_filters import push_filters
-from cerify.equivalence.normal_forms.push_in import push_in
-from cerify.equivalence.rewrite import with_children
+from cerify.equivalence.decide.cel import equivalent
+from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.generate.cel import EVERYTHING, formula
+from cerify.equivalence.rewrite.laws import LAWS
+from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
+from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
+from cerify.equivalence.rewrite.normal_forms.push_in import push_in
+from cerify.equivalence.rewrite.trees import with_children
 from cerify.equivalence.verdict import Different, Equivalent, Level, Undecided
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, sup

@@ -8,7 +8,7 @@ from random import Random
 
 import click
 
-from cerify.equivalence.generate_gehani import PROFILES, case
+from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.semantics.gehani.denote import takes_place
 from cerify.semantics.gehani.occurrences import occurrences
 from cerify.semantics.gehani.show import show

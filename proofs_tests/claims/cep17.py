@@ -9,11 +9,11 @@ from random import Random
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA
-from cerify.equivalence.generate_core_cel import UNARY_FILTERS, case
-from cerify.equivalence.normal_forms.core_disjunctive import disjunctive
-from cerify.equivalence.normal_forms.core_lp_normal import lp_normal
-from cerify.equivalence.normal_forms.core_safe import safe
-from cerify.equivalence.translate.to_cel import to_cel
+from cerify.equivalence.generate.core_cel import UNARY_FILTERS, case
+from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive
+from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
+from cerify.equivalence.rewrite.normal_forms.core_safe import safe
+from cerify.equivalence.rewrite.translate.to_cel import to_cel
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.denote import Interpreter, complex_events
 from cerify.semantics.core_cel.parse import parse

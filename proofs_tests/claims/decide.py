@@ -9,9 +9,9 @@ from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea import run
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import CEA
-from cerify.equivalence.decide import stream_of
-from cerify.equivalence.search import Separation, separate
-from cerify.equivalence.words import words
+from cerify.equivalence.decide.cel import stream_of
+from cerify.equivalence.decide.search import Separation, separate
+from cerify.equivalence.decide.words import words
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.json_events import json_of_event

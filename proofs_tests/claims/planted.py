@@ -16,8 +16,8 @@ from cerify.automata.cea import compile as cea_compile
 from cerify.automata.cea import product as cea_product
 from cerify.automata.cea import strategies as cea_strategies
 from cerify.automata.cea.model import CEA
-from cerify.equivalence.normal_forms import core_safe
-from cerify.equivalence.normal_forms.core_trees import with_children
+from cerify.equivalence.rewrite.normal_forms import core_safe
+from cerify.equivalence.rewrite.normal_forms.core_trees import with_children
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.core_cel import syntax as core
 from proofs_tests.claims import (

@@ -8,8 +8,8 @@ from itertools import product
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, Transition
-from cerify.equivalence.decide import equivalent
-from cerify.equivalence.laws.law import Law, holds
+from cerify.equivalence.decide.cel import equivalent
+from cerify.equivalence.rewrite.laws.law import Law, holds
 from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.fragment import beyond_star

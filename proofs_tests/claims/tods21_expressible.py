@@ -10,7 +10,7 @@ from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA, Transition
 from cerify.automata.cea.star import star
 from cerify.automata.cea.trim import trim
-from cerify.equivalence.membership import InStar, NotInStar, star_form
+from cerify.equivalence.decide.star import InStar, NotInStar, star_form
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import complex_events
 from cerify.semantics.cel.parse import parse

@@ -9,8 +9,8 @@ from cerify.automata.cea import run
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import io_determinize
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
-from cerify.equivalence.decide import equivalent
-from cerify.equivalence.laws import HOLDING
+from cerify.equivalence.decide.cel import equivalent
+from cerify.equivalence.rewrite.laws import HOLDING
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, complex_events

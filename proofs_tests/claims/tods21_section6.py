@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA
-from cerify.equivalence.decide import equivalent
+from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse

@@ -12,7 +12,7 @@ from cerify.automata.cea.model import CEA, UNMARKED, Transition
 from cerify.automata.cea.star import star
 from cerify.automata.cea.trim import trim
 from cerify.automata.explore import explore
-from cerify.equivalence.membership import InStar, star_form
+from cerify.equivalence.decide.star import InStar, star_form
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, complex_events, sup
 from cerify.semantics.cel.show import show

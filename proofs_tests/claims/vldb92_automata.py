@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from cerify.automata.dfa.compile import compile_expression
-from cerify.equivalence.generate_gehani import PROFILES, case, history
+from cerify.equivalence.generate.expressions import PROFILES, case, history
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.denote import takes_place

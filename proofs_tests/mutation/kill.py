@@ -11,7 +11,7 @@ from types import ModuleType
 
 from cerify.conformance.cases import load
 from cerify.conformance.model import Case
-from cerify.equivalence.laws import LAWS, Law
+from cerify.equivalence.rewrite.laws import LAWS, Law
 from cerify.semantics.cel import denote
 from cerify.semantics.cel.denote import Valuations, sup
 from cerify.semantics.cel.parse import parse

@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 
 from cerify import evaluators
-from cerify.equivalence.differential import Output, Plan, Summary, campaign
-from cerify.equivalence.generate import CORE, CORRELATED, EVERYTHING, FIGURE_3, TYPED
-from cerify.equivalence.rewrite import with_children
+from cerify.equivalence.differential.campaign import Output, Plan, Summary, campaign
+from cerify.equivalence.generate.cel import CORE, CORRELATED, EVERYTHING, FIGURE_3, TYPED
+from cerify.equivalence.rewrite.trees import with_children
 from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel

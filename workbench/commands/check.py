@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cerify.equivalence.vacuous import satisfiable, vacuous
+from cerify.equivalence.decide.vacuous import satisfiable, vacuous
 from cerify.semantics.cel.fragment import beyond_star
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.registered import named
@@ -99,7 +99,7 @@ def _core_cel(query: str, schema: Schema | None) -> Checked:
 
 
 def _event_expression(query: str, schema: Schema | None) -> Checked:
-    from cerify.equivalence.decide_expressions import shortest_history
+    from cerify.equivalence.decide.expressions import shortest_history
     from cerify.semantics.gehani import syntax as ev
     from cerify.semantics.gehani import wellformed
     from cerify.semantics.gehani.parse import parse as parse_expression

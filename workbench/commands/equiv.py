@@ -10,8 +10,8 @@ from typing import Any, cast, get_args
 import click
 
 from cerify.compare import BOUND, Language, contained, equivalent, expressions
-from cerify.equivalence.certificate import Certificate
-from cerify.equivalence.decide_expressions import ExpressionVerdict, Proved
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.expressions import ExpressionVerdict, Proved
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Level, Undecided, Verdict
 from cerify.explain.evidence import braces, row
 from cerify.semantics.errors import InputError

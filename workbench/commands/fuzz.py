@@ -22,11 +22,11 @@ from cerify.conformance.engine_evaluator import EngineEvaluator
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.process import Limits
 from cerify.conformance.words import difference, shown
-from cerify.equivalence.causes import Cause, by_cause, cause
-from cerify.equivalence.checkpoint import Checkpoint
-from cerify.equivalence.differential import Answer, Disagreement, Outcome, Output, Plan, Summary, campaign
-from cerify.equivalence.generate import case as random_case
-from cerify.equivalence.generate_guided import guided_case
+from cerify.equivalence.differential.campaign import Answer, Disagreement, Outcome, Output, Plan, Summary, campaign
+from cerify.equivalence.differential.causes import Cause, by_cause, cause
+from cerify.equivalence.differential.checkpoint import Checkpoint
+from cerify.equivalence.generate.cel import case as random_case
+from cerify.equivalence.generate.guided import guided_case
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema

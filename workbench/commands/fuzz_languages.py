@@ -14,11 +14,13 @@ from typing import Any, cast
 
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import Case, Result
-from cerify.equivalence import expression_shape, generate_core_cel, generate_gehani
-from cerify.equivalence.differential import Evaluator, Output, Plan
-from cerify.equivalence.generate import PROFILES
-from cerify.equivalence.generate_core_cel import CORE_CEL_PROFILES, CoreProfile
-from cerify.equivalence.translate.shape import as_cel_tree, of_cel_tree
+from cerify.equivalence.differential.campaign import Evaluator, Output, Plan
+from cerify.equivalence.generate import core_cel as generate_core_cel
+from cerify.equivalence.generate import expressions as generate_gehani
+from cerify.equivalence.generate.cel import PROFILES
+from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES, CoreProfile
+from cerify.equivalence.rewrite.translate.shape import as_cel_tree, of_cel_tree
+from cerify.equivalence.shrink import expression_shape
 from cerify.evaluators import CORE_CEL, EVENT_EXPRESSION, automaton, denotational, kernel
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse

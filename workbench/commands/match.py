@@ -129,7 +129,7 @@ def _event_expression(query: str, evaluator: str | None) -> _Prepared:
 
 def _translated(phi: core.Formula, S: Stream) -> Iterator[Match]:
     """The matches of a core-CEL formula, as those of a CEL formula by its automaton."""
-    from cerify.equivalence.translate.to_cel import to_cel
+    from cerify.equivalence.rewrite.translate.to_cel import to_cel
 
     with _pointing_to_denotational():
         psi = to_cel(phi)

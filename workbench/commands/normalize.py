@@ -6,7 +6,7 @@ import json
 
 import click
 
-from cerify.equivalence.normal_forms.limit import NODES
+from cerify.equivalence.rewrite.normal_forms.limit import NODES
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.errors import errors_in
 
@@ -49,9 +49,9 @@ Normalized = tuple[str, int, int]
 
 
 def _cel(query: str, form: str, nodes: int) -> Normalized:
-    from cerify.equivalence.normal_forms.disjunctive import disjunctive
-    from cerify.equivalence.normal_forms.push_filters import push_filters
-    from cerify.equivalence.normal_forms.push_in import push_in
+    from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
+    from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
+    from cerify.equivalence.rewrite.normal_forms.push_in import push_in
     from cerify.semantics.cel.parse import parse
     from cerify.semantics.cel.show import show
     from cerify.semantics.cel.syntax import size
@@ -64,9 +64,9 @@ def _cel(query: str, form: str, nodes: int) -> Normalized:
 
 
 def _core_cel(query: str, form: str, nodes: int) -> Normalized:
-    from cerify.equivalence.normal_forms.core_disjunctive import disjunctive
-    from cerify.equivalence.normal_forms.core_lp_normal import lp_normal
-    from cerify.equivalence.normal_forms.core_safe import safe
+    from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive
+    from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
+    from cerify.equivalence.rewrite.normal_forms.core_safe import safe
     from cerify.semantics.core_cel.parse import parse
     from cerify.semantics.core_cel.show import show
     from cerify.semantics.core_cel.syntax import size

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from cerify.equivalence.membership import InStar, NotInStar, star_form
-from cerify.equivalence.simplify import simplify
+from cerify.equivalence.decide.star import InStar, NotInStar, star_form
+from cerify.equivalence.rewrite.simplify import simplify
 from cerify.equivalence.verdict import Undecided
 from cerify.explain.evidence import braces, row
 from cerify.semantics.budget import depth_limited

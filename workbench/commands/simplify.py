@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from cerify.automata.cea.compile import compilable
-from cerify.equivalence.simplify import TRIES, Simplified, simplify
+from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
 from cerify.equivalence.verdict import Level
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse

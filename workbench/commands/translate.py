@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import click
 
-from cerify.equivalence.translate.to_cel import to_cel
-from cerify.equivalence.translate.to_core_cel import to_core_cel
+from cerify.equivalence.rewrite.translate.to_cel import to_cel
+from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
 from cerify.semantics.cel import parse as cel_parse
 from cerify.semantics.cel.show import show as show_cel
 from cerify.semantics.core_cel import parse as core_parse

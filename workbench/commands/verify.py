@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from cerify.equivalence.certificate import Certificate
-from cerify.equivalence.checker import flaw
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.checker import flaw
 from cerify.semantics.errors import InputError
 
 

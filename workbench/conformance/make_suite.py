@@ -23,8 +23,8 @@ from cerify.conformance.mutants.model import Mutant, Reported, report
 from cerify.conformance.queries import CLAUSES, FILES
 from cerify.conformance.queries.examples import EXAMPLES, READINGS, Example, witnesses
 from cerify.conformance.queries.group import Group
-from cerify.equivalence import generate
-from cerify.equivalence.generate import Operator, Profile
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate.cel import Operator, Profile
 from cerify.evaluators import Output, denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import sup

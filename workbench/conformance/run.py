@@ -9,7 +9,7 @@ from dataclasses import replace
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import FAILURES, Case, Divergence, Report, Result
 from cerify.conformance.process import Limits
-from cerify.equivalence.shrink import shrink
+from cerify.equivalence.shrink.shrink import shrink
 from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse

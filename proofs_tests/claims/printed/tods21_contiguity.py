@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import count
 
-from cerify.equivalence.rewrite import with_children
+from cerify.equivalence.rewrite.trees import with_children
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula, children
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache, reduce
 
 from cerify.automata.cea.model import CEA, Transition
-from cerify.equivalence.membership import NEVER
+from cerify.equivalence.decide.star import NEVER
 from cerify.semantics.cel import syntax as cel
 
 TYPES = ("A", "B")

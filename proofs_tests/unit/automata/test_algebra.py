@@ -12,7 +12,7 @@ import pytest
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.algebra.minterms import minterms
 from cerify.automata.algebra.strings import decidable, samples_of_strings
-from cerify.equivalence.generate import TYPED, formula
+from cerify.equivalence.generate.cel import TYPED, formula
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse

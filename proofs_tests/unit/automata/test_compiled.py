@@ -9,7 +9,7 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import compiled, streaming
 from cerify.automata.evaluate.tables import NOWHERE, tabulate
-from cerify.equivalence.generate import PROFILES, case
+from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported

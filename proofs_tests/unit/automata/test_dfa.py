@@ -7,7 +7,7 @@ import pytest
 
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.model import DFA, minimal
-from cerify.equivalence.generate_gehani import PROFILES, case, history
+from cerify.equivalence.generate.expressions import PROFILES, case, history
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream

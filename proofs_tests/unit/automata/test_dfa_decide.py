@@ -20,7 +20,7 @@ from cerify.automata.dfa.decide import (
 )
 from cerify.automata.dfa.model import DFA
 from cerify.automata.minimize import classes
-from cerify.equivalence.generate_gehani import PROFILES, case
+from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream

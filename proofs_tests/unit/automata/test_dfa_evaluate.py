@@ -13,7 +13,7 @@ from cerify.automata.dfa.classes import Classes
 from cerify.automata.dfa.compile import compile_expression, compile_together
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.evaluate import Evaluator
-from cerify.equivalence.generate_gehani import PROFILES, expression, history
+from cerify.equivalence.generate.expressions import PROFILES, expression, history
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.gehani import syntax as ev

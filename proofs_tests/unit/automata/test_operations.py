@@ -13,8 +13,8 @@ from cerify.automata.cea.model import CEA
 from cerify.automata.cea.operations import complement, intersection, minimized, union
 from cerify.automata.cea.run import valuations
 from cerify.automata.cea.trim import trim
-from cerify.equivalence.decide_automata import difference
-from cerify.equivalence.generate import EVERYTHING, formula, stream
+from cerify.equivalence.decide.automata import difference
+from cerify.equivalence.generate.cel import EVERYTHING, formula, stream
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse

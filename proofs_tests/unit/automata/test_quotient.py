@@ -12,7 +12,7 @@ from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import CEA, Transition
 from cerify.automata.cea.quotient import quotient
 from cerify.automata.cea.run import valuations
-from cerify.equivalence.generate import EVERYTHING, formula, stream
+from cerify.equivalence.generate.cel import EVERYTHING, formula, stream
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.predicates import Anything, OfType

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.bounded import compare
-from cerify.equivalence.decide import equivalent
-from cerify.equivalence.generate import FIGURE_3, formula
-from cerify.equivalence.inferred import inferred_schema
+from cerify.equivalence.bounded.compare import compare
+from cerify.equivalence.bounded.inferred import inferred_schema
+from cerify.equivalence.decide.cel import equivalent
+from cerify.equivalence.generate.cel import FIGURE_3, formula
 from cerify.equivalence.verdict import Bounded, Different, Equivalent, Level, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel

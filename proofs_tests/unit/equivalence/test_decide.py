@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.certificate import Certificate
-from cerify.equivalence.checker import flaw
-from cerify.equivalence.decide import contained, equivalent, shortest_match
-from cerify.equivalence.generate import CORE, EVERYTHING, formula
+from cerify.equivalence.decide.cel import contained, equivalent, shortest_match
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.generate.cel import CORE, EVERYTHING, formula
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Level, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel

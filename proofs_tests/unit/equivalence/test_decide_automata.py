@@ -14,8 +14,8 @@ from cerify.automata.cea.quotient import quotient
 from cerify.automata.cea.run import valuations
 from cerify.automata.cea.star import star
 from cerify.automata.cea.trim import trim
-from cerify.equivalence.decide_automata import difference
-from cerify.equivalence.generate import EVERYTHING, formula
+from cerify.equivalence.decide.automata import difference
+from cerify.equivalence.generate.cel import EVERYTHING, formula
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary

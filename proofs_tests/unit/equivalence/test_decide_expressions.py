@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.certificate import Certificate
-from cerify.equivalence.checker import flaw
-from cerify.equivalence.decide_expressions import Proved, contained, equivalent, shortest_history
-from cerify.equivalence.generate_gehani import PROFILES, case, expression
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.decide.expressions import Proved, contained, equivalent, shortest_history
+from cerify.equivalence.generate.expressions import PROFILES, case, expression
 from cerify.equivalence.verdict import Different, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported

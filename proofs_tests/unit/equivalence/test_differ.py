@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cerify.equivalence.causes import Cause, by_cause, cause, shape
-from cerify.equivalence.checkpoint import Checkpoint
-from cerify.equivalence.differ import Asked, differ
-from cerify.equivalence.differential import Disagreement, Output, Plan, Summary, campaign
-from cerify.equivalence.generate import CORE, FIGURE_3
-from cerify.equivalence.generate_guided import guided_case
+from cerify.equivalence.differential.campaign import Disagreement, Output, Plan, Summary, campaign
+from cerify.equivalence.differential.causes import Cause, by_cause, cause, shape
+from cerify.equivalence.differential.checkpoint import Checkpoint
+from cerify.equivalence.differential.differ import Asked, differ
+from cerify.equivalence.generate.cel import CORE, FIGURE_3
+from cerify.equivalence.generate.guided import guided_case
 from cerify.evaluators import automaton, denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel

@@ -7,19 +7,19 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.decide import equivalent
-from cerify.equivalence.generate import EVERYTHING, formula
-from cerify.equivalence.generate_core_cel import CORE_CEL_PROFILES
-from cerify.equivalence.generate_core_cel import formula as core_formula
-from cerify.equivalence.laws import LAWS, Law
-from cerify.equivalence.normal_forms.core_disjunctive import disjunctive as core_disjunctive
-from cerify.equivalence.normal_forms.core_lp_normal import lp_normal
-from cerify.equivalence.normal_forms.core_safe import safe
-from cerify.equivalence.normal_forms.disjunctive import disjunctive
-from cerify.equivalence.normal_forms.push_filters import push_filters
-from cerify.equivalence.normal_forms.push_in import push_in
-from cerify.equivalence.translate.to_cel import to_cel
-from cerify.equivalence.translate.to_core_cel import to_core_cel
+from cerify.equivalence.decide.cel import equivalent
+from cerify.equivalence.generate.cel import EVERYTHING, formula
+from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES
+from cerify.equivalence.generate.core_cel import formula as core_formula
+from cerify.equivalence.rewrite.laws import LAWS, Law
+from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive as core_disjunctive
+from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
+from cerify.equivalence.rewrite.normal_forms.core_safe import safe
+from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
+from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
+from cerify.equivalence.rewrite.normal_forms.push_in import push_in
+from cerify.equivalence.rewrite.translate.to_cel import to_cel
+from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence import generate
-from cerify.equivalence.generate import CORE, EVERYTHING, PROFILES, Profile
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate.cel import CORE, EVERYTHING, PROFILES, Profile
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter
 from cerify.semantics.cel.parse import parse

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate_core_cel import ANYTHING, CORE_CEL_PROFILES, UNARY_FILTERS, case, formula, stream
+from cerify.equivalence.generate.core_cel import ANYTHING, CORE_CEL_PROFILES, UNARY_FILTERS, case, formula, stream
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.denote import matches_of
 from cerify.semantics.core_cel.parse import parse

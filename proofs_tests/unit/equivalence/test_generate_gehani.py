@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate_gehani import BASE, CORRELATED, PROFILES, STARTED, case, expression, history
+from cerify.equivalence.generate.expressions import BASE, CORRELATED, PROFILES, STARTED, case, expression, history
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.denote import takes_place
 from cerify.semantics.gehani.wellformed import problems

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from cerify.automata.cea.compile import compilable
-from cerify.equivalence import generate
-from cerify.equivalence.generate import CORE, EVERYTHING, FIGURE_3, PROFILES, Profile, case
-from cerify.equivalence.generate_guided import guided_case, guided_stream, led_stream, tuple_predicates_only, with_copy
-from cerify.equivalence.generate_schema import random_profile
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate.cel import CORE, EVERYTHING, FIGURE_3, PROFILES, Profile, case
+from cerify.equivalence.generate.guided import guided_case, guided_stream, led_stream, tuple_predicates_only, with_copy
+from cerify.equivalence.generate.schemas import random_profile
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import Interpreter
 from cerify.semantics.cel.parse import parse

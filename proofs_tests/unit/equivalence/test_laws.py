@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence import generate
-from cerify.equivalence.laws import LAWS, Law, Level
-from cerify.equivalence.laws.law import PREDICATES
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.rewrite.laws import LAWS, Law, Level
+from cerify.equivalence.rewrite.laws.law import PREDICATES
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import Interpreter, Valuations, sup
 from cerify.semantics.cel.parse import parse

@@ -11,9 +11,9 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.run import valuations
 from cerify.automata.cea.star import star
 from cerify.automata.minimize import classes
-from cerify.equivalence.checker import flaw
-from cerify.equivalence.generate import EVERYTHING, formula, stream
-from cerify.equivalence.membership import InStar, NotInStar, star_form
+from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.decide.star import InStar, NotInStar, star_form
+from cerify.equivalence.generate.cel import EVERYTHING, formula, stream
 from cerify.equivalence.verdict import Undecided
 from cerify.semantics.cel.denote import complex_events
 from cerify.semantics.cel.fragment import beyond_star

@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate import EVERYTHING, TYPED, case
-from cerify.equivalence.rewrite import mapped, with_children
-from cerify.equivalence.shrink import WAYS, shrink
-from cerify.equivalence.weight import weight
+from cerify.equivalence.generate.cel import EVERYTHING, TYPED, case
+from cerify.equivalence.rewrite.trees import mapped, with_children
+from cerify.equivalence.shrink.shrink import WAYS, shrink
+from cerify.equivalence.shrink.weight import weight
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse

@@ -9,12 +9,13 @@ from random import Random
 import pytest
 
 from cerify.automata.cea.compile import compilable
-from cerify.equivalence import generate, redundant, simplify
-from cerify.equivalence.checker import flaw
-from cerify.equivalence.decide import equivalent
-from cerify.equivalence.laws import LAWS
-from cerify.equivalence.matching import rules
-from cerify.equivalence.redundant import is_nothing, places
+from cerify.equivalence.decide.cel import equivalent
+from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.rewrite import redundant, simplify
+from cerify.equivalence.rewrite.laws import LAWS
+from cerify.equivalence.rewrite.matching import rules
+from cerify.equivalence.rewrite.redundant import is_nothing, places
 from cerify.equivalence.verdict import Equivalent, Level
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote

@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from cerify.equivalence.checker import flaw
-from cerify.equivalence.lengths import Lengths, output_lengths
-from cerify.equivalence.strategies import STRATEGIES, coinciding
+from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.decide.lengths import Lengths, output_lengths
+from cerify.equivalence.decide.strategies import STRATEGIES, coinciding
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.cel.denote import complex_events
 from cerify.semantics.cel.parse import parse

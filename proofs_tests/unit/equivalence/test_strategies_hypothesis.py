@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
-from cerify.equivalence.generate import CORE, EVERYTHING, PROFILES, TYPED
-from cerify.equivalence.simplify import simplify
-from cerify.equivalence.strategies_hypothesis import cases, formulas, schemas, streams
+from cerify.equivalence.generate.cel import CORE, EVERYTHING, PROFILES, TYPED
+from cerify.equivalence.generate.hypothesis import cases, formulas, schemas, streams
+from cerify.equivalence.rewrite.simplify import simplify
 from cerify.evaluators import automaton, denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
@@ -124,7 +124,7 @@ def test_without_hypothesis_it_is_said_what_to_install(monkeypatch: pytest.Monke
             raise ModuleNotFoundError("No module named 'hypothesis'")
         return real(name, *arguments, **named)
 
-    monkeypatch.delitem(sys.modules, "cerify.equivalence.strategies_hypothesis")
+    monkeypatch.delitem(sys.modules, "cerify.equivalence.generate.hypothesis")
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(ImportError, match=r"pip install 'cerify\[hypothesis\]'"):
-        importlib.import_module("cerify.equivalence.strategies_hypothesis")
+        importlib.import_module("cerify.equivalence.generate.hypothesis")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cerify.equivalence.vacuous import satisfiable, vacuous
+from cerify.equivalence.decide.vacuous import satisfiable, vacuous
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Schema

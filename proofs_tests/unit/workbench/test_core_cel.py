@@ -20,8 +20,8 @@ from cerify.commands import match as match_command
 from cerify.commands.fuzz_languages import FUZZED, CoreCelPlan
 from cerify.compare import contained, equivalent
 from cerify.equivalence.differential import campaign
-from cerify.equivalence.generate_core_cel import CORE_CEL_PROFILES, formula
-from cerify.equivalence.translate.shape import as_cel_tree, of_cel_tree
+from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES, formula
+from cerify.equivalence.rewrite.translate.shape import as_cel_tree, of_cel_tree
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.evaluators import CORE_CEL, EVALUATORS
 from cerify.semantics.cel.parse import parse as parse_cel

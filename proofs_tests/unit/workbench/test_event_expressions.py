@@ -19,10 +19,10 @@ import cerify
 from cerify.commands import check, engine, equiv, explain, fuzz, fuzz_languages
 from cerify.commands import match as match_command
 from cerify.compare import expressions
-from cerify.equivalence.decide_expressions import Proved
+from cerify.equivalence.decide.expressions import Proved
 from cerify.equivalence.differential import campaign
-from cerify.equivalence.expression_shape import as_cel_tree, of_cel_tree
-from cerify.equivalence.generate_gehani import PROFILES, case
+from cerify.equivalence.generate.expressions import PROFILES, case
+from cerify.equivalence.shrink.expression_shape import as_cel_tree, of_cel_tree
 from cerify.evaluators import EVENT_EXPRESSION
 from cerify.explain.absence import absences
 from cerify.explain.occurring import DoesNot, TakesPlace, explain_event

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from cerify import cli
-from cerify.equivalence import generate
-from cerify.equivalence.generate import PROFILES, case
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.explain.counts import miscounted
 from cerify.explain.derivation import Node, derivations, nodes
 from cerify.explain.explanation import (

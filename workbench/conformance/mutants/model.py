@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cerify.equivalence.rewrite import same
+from cerify.equivalence.rewrite.trees import same
 from cerify.semantics.cel.denote import Meaning, Valuations, clause
 from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.events import Event, Stream, Valuation

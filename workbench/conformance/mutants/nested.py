@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 from cerify.conformance.mutants.model import Clause, Mutant
 from cerify.conformance.mutants.queries import instead, unary
-from cerify.equivalence.rewrite import with_children
+from cerify.equivalence.rewrite.trees import with_children
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import (
     NONE,

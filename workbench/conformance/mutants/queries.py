@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cerify.conformance.mutants.model import Mutant
-from cerify.equivalence.rewrite import with_children
+from cerify.equivalence.rewrite.trees import with_children
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula, children
 from cerify.semantics.predicates import (

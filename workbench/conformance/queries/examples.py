@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from cerify.equivalence.laws import LAWS
-from cerify.equivalence.rewrite import attribute_names
+from cerify.equivalence.rewrite.laws import LAWS
+from cerify.equivalence.rewrite.trees import attribute_names
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import subformulas

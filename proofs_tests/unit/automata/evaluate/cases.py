@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from random import Random
 
-from cerify.equivalence.generate import Profile, case
+from cerify.equivalence.generate.cel import Profile, case
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Event, Stream, Value

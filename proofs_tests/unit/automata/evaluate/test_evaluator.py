@@ -12,7 +12,7 @@ import pytest
 from cerify.automata.evaluate import streaming
 from cerify.automata.evaluate.evaluator import Consumption, Evaluator
 from cerify.automata.evaluate.state import restore, save
-from cerify.equivalence.generate import PROFILES
+from cerify.equivalence.generate.cel import PROFILES
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import Interpreter
 from cerify.semantics.cel.parse import parse

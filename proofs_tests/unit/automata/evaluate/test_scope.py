@@ -18,7 +18,7 @@ from cerify.automata.evaluate.evaluator import Evaluator
 from cerify.automata.evaluate.scope import key_of, near, punctual, reach, split
 from cerify.automata.evaluate.scope_columns import Clock, Keys, Unordered
 from cerify.automata.evaluate.scoped import ScopedEvaluation
-from cerify.equivalence.generate import PROFILES
+from cerify.equivalence.generate.cel import PROFILES
 from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse

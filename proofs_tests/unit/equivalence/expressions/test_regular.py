@@ -10,8 +10,10 @@ import pytest
 
 from cerify.automata.dfa.compile import compile_expression, compile_together
 from cerify.automata.dfa.decide import separating_word
-from cerify.equivalence.expressions.eliminate import regular, regular_of
-from cerify.equivalence.expressions.regular import (
+from cerify.equivalence.generate.expressions import PROFILES
+from cerify.equivalence.generate.expressions import expression as random_expression
+from cerify.equivalence.rewrite.expressions.eliminate import regular, regular_of
+from cerify.equivalence.rewrite.expressions.regular import (
     Concatenation,
     Letter,
     Nothing,
@@ -21,8 +23,6 @@ from cerify.equivalence.expressions.regular import (
     expression,
     show,
 )
-from cerify.equivalence.generate_gehani import PROFILES
-from cerify.equivalence.generate_gehani import expression as random_expression
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream

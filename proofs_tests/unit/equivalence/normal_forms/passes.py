@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal
 
-from cerify.equivalence import generate, generate_core_cel
-from cerify.equivalence.generate import CORRELATED, EVERYTHING
-from cerify.equivalence.generate_core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS
-from cerify.equivalence.normal_forms.core_disjunctive import disjunctive as core_disjunctive
-from cerify.equivalence.normal_forms.core_lp_normal import lp_normal
-from cerify.equivalence.normal_forms.core_safe import safe
-from cerify.equivalence.normal_forms.disjunctive import disjunctive
-from cerify.equivalence.normal_forms.push_filters import push_filters
-from cerify.equivalence.normal_forms.push_in import push_in
-from cerify.equivalence.rewrite import variables_of, with_children
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate import core_cel as generate_core_cel
+from cerify.equivalence.generate.cel import CORRELATED, EVERYTHING
+from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS
+from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive as core_disjunctive
+from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
+from cerify.equivalence.rewrite.normal_forms.core_safe import safe
+from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
+from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
+from cerify.equivalence.rewrite.normal_forms.push_in import push_in
+from cerify.equivalence.rewrite.trees import variables_of, with_children
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter

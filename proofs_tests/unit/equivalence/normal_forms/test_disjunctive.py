@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerify.equivalence.normal_forms.disjunctive import disjunctive
+from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import size

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerify.equivalence.normal_forms.push_filters import push_filters
+from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerify.equivalence.normal_forms.push_in import push_in
+from cerify.equivalence.rewrite.normal_forms.push_in import push_in
 from cerify.semantics.cel.denote import valuations
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show

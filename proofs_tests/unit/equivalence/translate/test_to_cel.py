@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.translate.to_cel import to_cel
+from cerify.equivalence.rewrite.translate.to_cel import to_cel
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote
 from cerify.semantics.cel.parse import parse as parse_cel

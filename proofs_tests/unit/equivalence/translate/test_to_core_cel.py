@@ -2,8 +2,8 @@
 
 import pytest
 
-from cerify.equivalence.translate.to_cel import to_cel
-from cerify.equivalence.translate.to_core_cel import to_core_cel
+from cerify.equivalence.rewrite.translate.to_cel import to_cel
+from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal
 
-from cerify.equivalence import generate, generate_core_cel
-from cerify.equivalence.translate.to_cel import to_cel
-from cerify.equivalence.translate.to_core_cel import to_core_cel
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate import core_cel as generate_core_cel
+from cerify.equivalence.rewrite.translate.to_cel import to_cel
+from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
 from cerify.evaluators import core_cel, denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.show import show as show_cel

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate import PROFILES, case
+from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import Interpreter, Meaning, Valuations, clause, last_at_most, next_at_most, valuations
 from cerify.semantics.cel.parse import parse

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate_gehani import CORRELATED, DERIVED, MASKED, Profile, case
+from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, Profile, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate_gehani import CORRELATED, DERIVED, MASKED, STARTED, Profile, case
+from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, STARTED, Profile, case
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.denote import takes_place

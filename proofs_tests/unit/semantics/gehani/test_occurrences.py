@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from cerify.equivalence.generate_gehani import BASE, PROFILES, Operator, case
+from cerify.equivalence.generate.expressions import BASE, PROFILES, Operator, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream

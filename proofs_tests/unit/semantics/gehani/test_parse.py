@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate_gehani import CORRELATED, MASKED, Profile, expression
+from cerify.equivalence.generate.expressions import CORRELATED, MASKED, Profile, expression
 from cerify.semantics.errors import BudgetExceeded, ParseError
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.parse import parse

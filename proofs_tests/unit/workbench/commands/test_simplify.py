@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cerify import cli
-from cerify.equivalence.certificate import Certificate
-from cerify.equivalence.checker import flaw
-from cerify.equivalence.decide import equivalent
+from cerify.equivalence.decide.cel import equivalent
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.cel.fragment import beyond_star
 from cerify.semantics.cel.parse import parse

@@ -16,7 +16,7 @@ from cerify.conformance.model import Case
 from cerify.conformance.mutants import MUTANTS
 from cerify.conformance.queries import CLAUSES, FILES
 from cerify.conformance.queries.examples import READINGS
-from cerify.equivalence.laws import LAWS, Law
+from cerify.equivalence.rewrite.laws import LAWS, Law
 from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse

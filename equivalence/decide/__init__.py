@@ -1,0 +1,1 @@
+"""Decided for all streams: equivalence, containment, satisfiability, membership in a fragment; certificates."""

@@ -1,0 +1,101 @@
+"""Does a certificate prove what it claims? A check that shares nothing with the search that found it.
+
+What has to be believed: the parser, the compiler, and the algebra that lists the types of events; each is tested for
+itself. The argument is that of bisimulation up to congruence. Let two sets of states be *joined* if the pairs of the
+relation, as equations between sets that may be united, make them equal. If the pairs agree on being final, and each
+step from a pair, and from the two starts, leads to sets that are joined, then joined sets accept the same words: by
+induction on the word. So the two automata accept the same words except perhaps the empty one, which is no position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.compile import compile_cel, generators
+from cerify.automata.cea.io_determinize import single_variable
+from cerify.automata.cea.model import CEA, Marks, Transition
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.expression_checker import expression_flaw
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+
+States = frozenset[int]
+
+
+def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
+    """What is wrong with the certificate; None if it proves its claim. Raises BudgetExceeded."""
+    if certificate.language == "event-expression":
+        return expression_flaw(certificate, budget)
+    phi, psi = parse(certificate.left), parse(certificate.right)
+    algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
+    left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
+    if certificate.level == "events":
+        left, right = single_variable(left), single_variable(right)
+    both = _Both(left, right, algebra)
+    relation = [(frozenset(x), frozenset(y)) for x, y in certificate.relation]
+    if any(q >= both.states for x, y in relation for q in x | y):
+        return f"a pair names a state that the automata do not have; they have {both.states}"
+    right_start = frozenset(q + left.states for q in right.initial)
+    left_start = left.initial | right_start if certificate.claim == "contained" else left.initial
+    for x, y in relation:
+        if bool(x & both.final) != bool(y & both.final):
+            return f"of the pair {_shown(x)}, {_shown(y)} one is final and the other is not"
+    for x, y in [(left_start, right_start), *relation]:
+        for x_, y_ in both.steps(x, y):
+            if _joined(x_, relation) != _joined(y_, relation):
+                return f"the pair {_shown(x)}, {_shown(y)} steps to {_shown(x_)}, {_shown(y_)}, which nothing joins"
+    return None
+
+
+@dataclass(frozen=True)
+class _Both:
+    """The two automata side by side."""
+
+    left: CEA
+    right: CEA
+    algebra: Algebra
+
+    @property
+    def states(self) -> int:
+        return self.left.states + self.right.states
+
+    @cached_property
+    def final(self) -> States:
+        return self.left.final | {q + self.left.states for q in self.right.final}
+
+    @cached_property
+    def leaving(self) -> list[list[Transition]]:
+        n = self.left.states
+        shifted = ([t._replace(target=t.target + n) for t in leaving] for leaving in self.right.leaving)
+        return [*map(list, self.left.leaving), *shifted]
+
+    def steps(self, x: States, y: States) -> Iterator[tuple[States, States]]:
+        """Where the two sets lead, for each type of events and each set of marks that either has."""
+        enabled = {t.marks for q in x | y for t in self.leaving[q]}
+        for type_ in range(len(self.algebra.atoms)):
+            for marks in enabled:
+                yield self._step(x, type_, marks), self._step(y, type_, marks)
+
+    def _step(self, states: States, type_: int, marks: Marks) -> States:
+        return frozenset(
+            t.target
+            for q in states
+            for t in self.leaving[q]
+            if t.marks == marks and self.algebra.mask(t.predicate) >> type_ & 1
+        )
+
+
+def _joined(states: States, relation: list[tuple[States, States]]) -> States:
+    """The greatest set that the equations of the relation make equal to this one."""
+    while True:
+        grown = states.union(*(x | y for x, y in relation if x <= states or y <= states))
+        if grown == states:
+            return states
+        states = grown
+
+
+def _shown(states: States) -> str:
+    return "{" + ", ".join(map(str, sorted(states))) + "}"

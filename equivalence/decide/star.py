@@ -1,0 +1,171 @@
+"""Can a formula be written in CEL*? tods21, Corollary 8.10: exactly if it has the *-property.
+
+The *-property says that what stands between the events of a match does not matter. A formula has it exactly if its
+automaton has the same complex events under the *-semantics (Proposition 8.8), which is decided. If so, the words of
+events that are marked make a regular language without the empty word, and an expression for it is a formula of CEL*
+(Theorem 8.9): + for repetition, ; for concatenation, OR for union.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.io_determinize import single_variable
+from cerify.automata.cea.model import CEA
+from cerify.automata.cea.star import star
+from cerify.automata.explore import explore
+from cerify.automata.minimize import classes
+from cerify.automata.subsets import Subset, subset
+from cerify.equivalence.decide.cel import UNTOLD, algebras, equivalent, stream_of
+from cerify.equivalence.decide.search import Separation, separate
+from cerify.equivalence.decide.words import Words, words
+from cerify.equivalence.verdict import Equivalent, Undecided
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import denote
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.show import show
+from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.events import TIME, ComplexEvent, Schema, Stream
+from cerify.semantics.predicates import Attribute, Comparison, OfType, Predicate
+
+Edges = dict[tuple[int, int], cel.Formula]
+NEVER: Predicate = Comparison("<", Attribute(TIME), Attribute(TIME))
+
+
+@dataclass(frozen=True)
+class InStar:
+    """The formula is equivalent to this one of CEL*, at the level of complex events."""
+
+    phi: cel.Formula
+    proof: Equivalent
+
+
+@dataclass(frozen=True)
+class NotInStar:
+    """The formula has not the *-property: whether events are a match depends on others.
+
+    The events are the same on both streams, and at the last position of the first they are a match, but not so on the
+    second; it is None where the match is not reported with the last of its events.
+    """
+
+    matched: tuple[Stream, ComplexEvent]
+    unmatched: tuple[Stream, ComplexEvent] | None
+
+
+def star_form(
+    phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()
+) -> InStar | NotInStar | Undecided:
+    """An equivalent formula of CEL*, or two streams that show that there is none."""
+    try:
+        for algebra in algebras(phi, schema=schema, budget=budget):
+            A = single_variable(compile_cel(phi, budget, algebra))
+            automata = words(A, star(A), algebra)
+            found = separate(automata, budget.states)
+            if not isinstance(found, Separation):
+                return _in_star(phi, _expression(automata, A, phi, algebra, budget), schema, budget)
+            if (stream := stream_of(found, automata, schema)) is not None:
+                return _sensitive(phi, found, automata, stream, budget)
+        return Undecided(UNTOLD)
+    except (Unsupported, BudgetExceeded) as error:
+        return Undecided(error.message)
+
+
+def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: Budget) -> InStar | Undecided:
+    """The formula that was made, with the proof that it is the same."""
+    proof = equivalent(phi, psi, "events", schema, budget)
+    match proof:
+        case Equivalent():
+            return InStar(psi, proof)
+        case Undecided():
+            return proof
+        case _:
+            raise InternalError(f"{show(phi)} was rewritten to {show(psi)}, which differs")
+
+
+def _sensitive(phi: cel.Formula, found: Separation, automata: Words, stream: Stream, budget: Budget) -> NotInStar:
+    """The stream that was found beside that of its marked events alone, both asked of the definition."""
+    C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
+    alone = Stream([stream[p] for p in sorted(C)], stream.schema)
+    sides = [(stream, C), (alone, frozenset(range(len(C))))]
+    has = [C in denote.complex_events(phi, S, len(S) - 1, budget) if len(S) else False for S, C in sides]
+    match has:
+        case [True, _] if len(stream) - 1 not in C:
+            return NotInStar(sides[0], None)
+        case [True, False]:
+            return NotInStar(sides[0], sides[1])
+        case [False, True]:
+            return NotInStar(sides[1], sides[0])
+        case _:
+            raise InternalError(
+                f"{show(phi)} was found to depend on the events between on {list(stream)}, and does not"
+            )
+
+
+def _expression(automata: Words, A: CEA, phi: cel.Formula, algebra: Algebra, budget: Budget) -> cel.Formula:
+    """A formula for the words of events that A accepts when it marks them all: a regular expression without ε."""
+    steps, final = _deterministic(automata, A, budget)
+    of = classes(steps, final)
+    end, start = max(of) + 1, max(of) + 2
+    labels: dict[tuple[int, int], set[int]] = {}
+    for q, step in enumerate(steps):
+        for letter, target in step.items():
+            sources = (of[q], start) if q == 0 else (of[q],)
+            targets = (of[target], end) if final[target] else (of[target],)
+            for edge in product(sources, targets):
+                labels.setdefault(edge, set()).add(letter)
+    edges = {edge: _single(automata, letters, algebra) for edge, letters in labels.items()}
+    while inner := {q for edge in edges for q in edge} - {start, end}:
+        _eliminate(min(inner, key=lambda q: (sum(q in edge for edge in edges), q)), edges)
+    return edges.get((start, end)) or _never(phi)
+
+
+def _deterministic(automata: Words, A: CEA, budget: Budget) -> tuple[list[dict[int, int]], list[bool]]:
+    """The subsets that A reaches by marking, from 0 on; each letter is a type of events."""
+    width = len(automata.marks)
+
+    def successors(states: Subset) -> list[tuple[int, Subset]]:
+        steps = sorted(automata.after(states).items())
+        return [(letter // width, targets) for letter, targets in steps if automata.marks[letter % width]]
+
+    found = explore([subset(A.initial)], successors, budget.states, "the automaton of the marked events")
+    number = {states: i for i, states in enumerate(found)}
+    final = subset(A.final)
+    return [{letter: number[target] for letter, target in edges} for edges in found.values()], [
+        bool(q & final) for q in number
+    ]
+
+
+def _eliminate(q: int, edges: Edges) -> None:
+    """Leave a state out: the ways through it become edges."""
+    loop = edges.pop((q, q), None)
+    entering = {p: edges.pop((p, q)) for p, target in list(edges) if target == q}
+    leaving = {r: edges.pop((q, r)) for source, r in list(edges) if source == q}
+    for (p, before), (r, after) in product(entering.items(), leaving.items()):
+        through: cel.Formula = cel.Seq(before, after)
+        if loop is not None:
+            through = cel.Or(through, cel.Seq(cel.Seq(before, cel.Plus(loop)), after))
+        edges[p, r] = cel.Or(edges[p, r], through) if (p, r) in edges else through
+
+
+def _single(automata: Words, letters: set[int], algebra: Algebra) -> cel.Formula:
+    """One event of one of the types."""
+    wanted = 0
+    for letter in letters:
+        wanted |= automata.types[letter]
+    found: list[cel.Formula] = []
+    for P in algebra.generators:
+        if isinstance(P, OfType) and wanted & (among := algebra.mask(P)):
+            decision = algebra.decision(among, wanted & among)
+            event = cel.Event(P.type)
+            found.append(event if isinstance(decision, bool) else cel.Filter(event, cel.Every(P.type, decision)))
+    return reduce(cel.Or, found)
+
+
+def _never(phi: cel.Formula) -> cel.Formula:
+    """A formula of CEL* without a match."""
+    R = next(psi.type for psi in cel.subformulas(phi) if isinstance(psi, cel.Event))
+    return cel.Filter(cel.Event(R), cel.Every(R, NEVER))

@@ -1,0 +1,1 @@
+"""Two evaluators held against each other on many cases."""

@@ -1,0 +1,243 @@
+"""Two evaluators held against each other on random cases; where they disagree, the case is shrunk."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from multiprocessing import get_context
+from random import Random
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from cerify.equivalence.generate.cel import Profile, case
+from cerify.equivalence.shrink.shrink import shrink
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
+from cerify.semantics.events import Match, Stream
+
+if TYPE_CHECKING:
+    from cerify.equivalence.differential.checkpoint import Checkpoint
+
+Output = Literal["matches", "valuations"]
+Evaluator: TypeAlias = Callable[[Formula, Stream, Output], Collection[Match]]
+CaseMaker: TypeAlias = Callable[[Random, Profile, int, int], tuple[Formula, Stream]]
+"""Makes a formula of at most so many nodes, and a stream of at most so many events."""
+Answer: TypeAlias = frozenset[Match] | str
+"""The matches at all positions, or, from an evaluator that fails, the error as a sentence."""
+
+Outcome = Literal["matched", "empty", "unsupported", "budget", "disagreed"]
+"""What became of a case: they agree on some match, they agree that there is none, one does not carry the formula, one
+ran out of its budget, they disagree."""
+
+CHUNK = 250  # cases that a process is given at a time
+
+Difference: TypeAlias = tuple[Output, Answer, Answer]
+CaseOutcome: TypeAlias = tuple[int, Outcome, Difference | None]
+
+
+class NoAnswer(Exception):
+    """Raised by an evaluator that failed on a case; the message is the kind of failure, a colon, and the rest."""
+
+
+class GiveUp(Exception):
+    """Raised by an evaluator that will not answer any more; it ends the campaign, and says why."""
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A query and a stream on which the evaluators disagree, and what each says: as found, and shrunk."""
+
+    index: int
+    output: Output
+    found: tuple[Formula, Stream]
+    phi: Formula
+    stream: Stream
+    left: Answer
+    right: Answer
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A campaign: which evaluators, on which cases. Case i of a seed is the same whatever else is asked.
+
+    tries: how often the evaluators are asked again to shrink one disagreement. maker: makes the cases.
+    """
+
+    left: Evaluator
+    right: Evaluator
+    profile: Profile
+    cases: int
+    seed: int = 0
+    nodes: int = 12
+    events: int = 10
+    outputs: tuple[Output, ...] = ("matches",)
+    tries: int = 2000
+    maker: CaseMaker = case
+
+    def case(self, index: int) -> tuple[Formula, Stream]:
+        """The formula and the stream of that index."""
+        return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
+
+
+@dataclass
+class Summary:
+    """What a campaign found. Cases that could not be compared are counted, and are not agreement.
+
+    resumed: how many cases were done before. ended: why it ended before its time, if an evaluator gave up.
+    """
+
+    planned: int
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    disagreements: list[Disagreement] = field(default_factory=list)
+    seconds: float = 0.0
+    resumed: int = 0
+    ended: str | None = None
+
+    @property
+    def cases(self) -> int:
+        """How many cases were asked: fewer than planned if it stopped at a disagreement."""
+        return self.outcomes.total()
+
+    @property
+    def agreed(self) -> int:
+        """How many cases both answered, with the same matches."""
+        return self.outcomes["matched"] + self.outcomes["empty"]
+
+    @property
+    def per_second(self) -> float:
+        """Cases asked per second, shrinking included."""
+        return (self.cases - self.resumed) / self.seconds if self.seconds else 0.0
+
+
+Progress: TypeAlias = Callable[[Summary], None]
+
+
+def campaign(
+    plan: Plan,
+    processes: int = 1,
+    stop_after: int = 10,
+    progress: Progress = lambda summary: None,
+    checkpoint: Checkpoint | None = None,
+) -> Summary:
+    """What the evaluators disagree on, over all cases of a plan or until stop_after disagreements are found.
+
+    With more than one process the evaluators must be functions that another process can import. The cases asked and the
+    disagreements do not depend on the number of processes, nor on what a checkpoint has of them already. Raises
+    BrokenProcessPool if a process dies.
+    """
+    begun = time.monotonic()
+    summary = Summary(plan.cases)
+    known = {} if checkpoint is None else dict(checkpoint.known)
+    try:
+        with closing(_outcomes(plan, processes, [i for i in range(plan.cases) if i not in known])) as outcomes:
+            for index in range(plan.cases):
+                if index in known:
+                    outcome, disagreement = known[index]
+                    summary.resumed += 1
+                else:
+                    _, outcome, found = next(outcomes)
+                    disagreement = None if found is None else _shrunk(plan, index, found)
+                    if checkpoint is not None:
+                        checkpoint.add(index, outcome, disagreement)
+                summary.outcomes[outcome] += 1
+                if disagreement is not None:
+                    summary.disagreements.append(disagreement)
+                summary.seconds = time.monotonic() - begun
+                progress(summary)
+                if len(summary.disagreements) >= stop_after:
+                    break
+    except GiveUp as error:
+        summary.ended = str(error)
+    return summary
+
+
+def compare(plan: Plan, phi: Formula, stream: Stream) -> tuple[Outcome, Difference | None]:
+    """How the evaluators compare on one case, and what they say where they disagree."""
+    outcome: Outcome = "empty"
+    for output in plan.outputs:
+        try:
+            left, right = answers(plan, phi, stream, output)
+        except Unsupported:
+            return "unsupported", None
+        except BudgetExceeded:
+            return "budget", None
+        if isinstance(left, str) or left != right:
+            return "disagreed", (output, left, right)
+        outcome = "matched" if left else "empty"
+    return outcome, None
+
+
+def answers(plan: Plan, phi: Formula, stream: Stream, output: Output) -> tuple[Answer, Answer]:
+    """What each evaluator says. Raises Unsupported, BudgetExceeded, GiveUp where one does not say."""
+    return answer(plan.left, phi, stream, output), answer(plan.right, phi, stream, output)
+
+
+def answer(evaluator: Evaluator, phi: Formula, stream: Stream, output: Output) -> Answer:
+    """What an evaluator says. Raises Unsupported, BudgetExceeded, GiveUp; other failures are answers."""
+    try:
+        return frozenset(evaluator(phi, stream, output))
+    except (Unsupported, BudgetExceeded, GiveUp):
+        raise
+    except CerifyError as error:
+        return f"{error.code} error: {error.message}"
+    except NoAnswer as error:
+        return str(error)
+    except Exception as error:  # a campaign is there to find the fault of an evaluator, not to end with it
+        return f"{type(error).__name__}: {error}"
+
+
+def failure(said: Answer) -> str | None:
+    """What kind of failure an answer is, if it is one."""
+    return said.partition(":")[0] if isinstance(said, str) else None
+
+
+def _shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
+    found = plan.case(index)
+    output, left, right = difference
+    kind = failure(left), failure(right)
+
+    def differs(phi: Formula, stream: Stream) -> bool:
+        nonlocal left, right
+        try:
+            said = answers(plan, phi, stream, output)
+        except GiveUp:
+            return False
+        # a failure stays one of the same kind, a wrong set stays a wrong set
+        if (failure(said[0]), failure(said[1])) != kind or said[0] == said[1]:
+            return False
+        left, right = said
+        return True
+
+    phi, stream = shrink(*found, differs, plan.tries)
+    return Disagreement(index, output, found, phi, stream, left, right)
+
+
+def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[CaseOutcome, None, None]:
+    """The outcomes of the cases in order; other processes are at most a few chunks ahead of what is asked for."""
+    if processes == 1:
+        yield from _chunk(plan, indices)
+        return
+    chunks = (indices[start : start + CHUNK] for start in range(0, len(indices), CHUNK))
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        pending: deque[Future[list[CaseOutcome]]] = deque()
+        try:
+            while True:
+                ahead = islice(chunks, 3 * processes - len(pending))
+                pending.extend(pool.submit(_whole_chunk, plan, chunk) for chunk in ahead)
+                if not pending:
+                    return
+                yield from pending.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _chunk(plan: Plan, indices: Sequence[int]) -> Iterator[CaseOutcome]:
+    return ((i, *compare(plan, *plan.case(i))) for i in indices)
+
+
+def _whole_chunk(plan: Plan, indices: Sequence[int]) -> list[CaseOutcome]:
+    return list(_chunk(plan, indices))

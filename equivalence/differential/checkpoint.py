@@ -1,0 +1,137 @@
+"""A campaign kept in a file while it runs, so that it can go on where it ended: JSON Lines, one line for each case.
+
+The first line says which campaign it is. A case that is there twice is there once; a last line that was cut off by the
+end of a process is dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO, cast, get_args
+
+from cerify.equivalence.differential.campaign import Answer, Disagreement, Outcome, Output, Plan
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.events import Match
+from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json, schema_of_json, stream_of_json
+
+FORMAT = "cerify-campaign"
+
+
+class Checkpoint:
+    """The cases of a campaign that are done: those of the file, and those that are added to it."""
+
+    def __init__(self, path: Path, plan: Plan, name: str) -> None:
+        """Open a file of this campaign, or begin one; the name says what is tested.
+
+        Raises InputError if it is of another campaign, or is none.
+        """
+        self.path = path
+        self.known: dict[int, tuple[Outcome, Disagreement | None]] = {}
+        header = _header(plan, name)
+        try:
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
+            whole = text[: text.rfind("\n") + 1]
+            for number, line in enumerate(whole.splitlines(), 1):
+                self._read(line, number, header, plan)
+            self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
+            if whole != text:
+                self._file.truncate(len(whole.encode()))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot use {path} to resume: {error}") from None
+        if not whole:
+            self._write(header)
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._file.close()
+
+    def add(self, index: int, outcome: Outcome, found: Disagreement | None) -> None:
+        """Write what became of a case, at once."""
+        self._write({"case": index, "outcome": outcome} | ({} if found is None else _json(found)))
+        self.known[index] = outcome, found
+
+    def _write(self, obj: dict[str, Any]) -> None:
+        self._file.write(json.dumps(obj, ensure_ascii=False) + "\n")
+        self._file.flush()
+
+    def _read(self, line: str, number: int, header: dict[str, Any], plan: Plan) -> None:
+        where = f"{self.path}, line {number}"
+        obj = parse_json(line, where)
+        if number == 1:
+            self._check_header(obj, header)
+            return
+        try:
+            if obj["outcome"] not in get_args(Outcome):
+                raise ValueError(obj["outcome"])
+            found = _disagreement(obj, plan, where) if obj["outcome"] == "disagreed" else None
+            self.known[int(obj["case"])] = obj["outcome"], found
+        except (KeyError, TypeError, ValueError, CerifyError) as error:
+            raise InputError(f"{where} is no case of a campaign: {error!r}") from None
+
+    def _check_header(self, obj: Any, header: dict[str, Any]) -> None:
+        if not isinstance(obj, dict) or obj.get("format") != FORMAT:
+            raise InputError(f"{self.path} is no file of a campaign; give one that --resume made, or a new name")
+        for key, value in header.items():
+            if obj.get(key) != value:
+                raise InputError(
+                    f"{self.path} is of another campaign: {key} is {obj.get(key)!r} there and {value!r} here; "
+                    "ask for the same, or give a new file"
+                )
+
+
+def _header(plan: Plan, name: str) -> dict[str, Any]:
+    """What the cases and answers depend on; not how many cases there are, so that more can be asked for."""
+    return {
+        "format": FORMAT,
+        "version": 1,
+        "tested": name,
+        "seed": plan.seed,
+        "nodes": plan.nodes,
+        "events": plan.events,
+        "outputs": list(plan.outputs),
+        "tries": plan.tries,
+        "cases_from": f"{type(plan).__qualname__}, {getattr(plan.maker, '__qualname__', repr(plan.maker))}",
+        "profile": hashlib.blake2b(repr(plan.profile).encode(), digest_size=8).hexdigest(),
+    }
+
+
+def _json(d: Disagreement) -> dict[str, Any]:
+    return {
+        "output": d.output,
+        "query": show(d.phi),
+        "schema": None if d.stream.schema is None else json_of_schema(d.stream.schema),
+        "events": [json_of_event(event) for event in d.stream],
+        "left": _json_answer(d.left),
+        "right": _json_answer(d.right),
+    }
+
+
+def _disagreement(obj: dict[str, Any], plan: Plan, where: str) -> Disagreement:
+    schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
+    stream = stream_of_json(obj["events"], schema, where)
+    left, right = _answer(obj["left"]), _answer(obj["right"])
+    index = int(obj["case"])
+    return Disagreement(
+        index, cast("Output", obj["output"]), plan.case(index), parse(obj["query"]), stream, left, right
+    )
+
+
+def _json_answer(said: Answer) -> Any:
+    return said if isinstance(said, str) else [[m.at, m.events, m.bindings] for m in sorted(said)]
+
+
+def _answer(obj: Any) -> Answer:
+    if isinstance(obj, str):
+        return obj
+    return frozenset(Match(at, tuple(events), _bindings(bindings)) for at, events, bindings in obj)
+
+
+def _bindings(obj: Any) -> tuple[tuple[str, tuple[int, ...]], ...] | None:
+    return None if obj is None else tuple((A, tuple(positions)) for A, positions in obj)

@@ -1,0 +1,1 @@
+"""Random queries, schemas and streams that fit each other."""

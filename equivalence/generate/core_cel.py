@@ -1,0 +1,158 @@
+"""Random core-CEL formulas and streams that fit them: of a given size, safe and well-formed or not.
+
+Everything comes from the random.Random that is passed in, so that the same seed gives the same cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from random import Random
+
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate.cel import EQUALITIES, Operator, Profile
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.variables import Variables, bound, defined_outside_iteration
+from cerify.semantics.events import Stream
+from cerify.semantics.predicates import Anything, Arithmetic, Attribute, Comparison
+
+UNARY: dict[Operator, type[core.Plus | core.Strict | core.Next | core.Last | core.Max]] = {
+    "plus": core.Plus,
+    "strict": core.Strict,
+    "nxt": core.Next,
+    "last": core.Last,
+    "max": core.Max,
+}
+BINARY: dict[Operator, type[core.Seq | core.Or]] = {"seq": core.Seq, "or": core.Or}
+STRATEGIES: tuple[tuple[Operator, int], ...] = (("strict", 1), ("nxt", 1), ("last", 1), ("max", 1))
+OPEN = core.Unary("", Anything())
+"""The filter of a formula whose filters are still to be chosen."""
+
+
+@dataclass(frozen=True)
+class CoreProfile(Profile):
+    """What random core-CEL formulas and streams are made of; of the operators, those that core-CEL has.
+
+    safe: no variable is defined on both sides of a sequence; a fresh name is taken where the variables run out.
+    well_formed: a filter speaks only of variables that surely hold an event where it stands, so that `problems` finds
+    nothing unbound. Without it a filter speaks now and then of any variable.
+    """
+
+    variables: tuple[str, ...] = ("x", "y", "z")
+    safe: bool = True
+    well_formed: bool = True
+
+
+UNARY_FILTERS = CoreProfile((("seq", 6), ("or", 3), ("plus", 3), ("filter", 6)))
+"""The operators of section 3 of cep17, with filters of single events."""
+
+CORRELATED = replace(UNARY_FILTERS, correlated=0.4)
+"""The operators of section 3, with filters across events."""
+
+STRATEGIES_TOO = replace(CORRELATED, operators=(*UNARY_FILTERS.operators, *STRATEGIES))
+"""All of core-CEL, safe and well-formed."""
+
+ANYTHING = replace(STRATEGIES_TOO, safe=False, well_formed=False)
+"""All of core-CEL: variables defined twice, in one branch only, or nowhere."""
+
+CORE_CEL_PROFILES = {
+    "core": UNARY_FILTERS,
+    "correlated": CORRELATED,
+    "strategies": STRATEGIES_TOO,
+    "everything": ANYTHING,
+}
+
+
+def case(rng: Random, profile: CoreProfile, nodes: int, events: int) -> tuple[core.Formula, Stream]:
+    """A formula of at most so many nodes and a stream of at most so many events; larger ones are more frequent."""
+    phi = formula(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
+    return phi, stream(rng, profile, max(rng.randint(1, events), rng.randint(1, events)), phi)
+
+
+def formula(rng: Random, profile: CoreProfile, nodes: int) -> core.Formula:
+    """A formula of that many nodes, as `core.size` counts; of fewer where a filter has no variable to speak of."""
+    return _filtered(rng, profile, _skeleton(rng, profile, nodes, frozenset()), frozenset())
+
+
+def stream(rng: Random, profile: CoreProfile, length: int, phi: core.Formula | None = None) -> Stream:
+    """A stream of that length; most events have the types that the formula asks for."""
+    asked = sorted({psi.type for psi in core.subformulas(phi) if isinstance(psi, core.Event)}) if phi else []
+    weighted = (*asked * 4 * len(profile.types), *profile.types * max(1, len(asked)))
+    return Stream(generate.stream(rng, replace(profile, types=weighted), length).events, profile.schema)
+
+
+def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -> core.Formula:
+    """A formula whose filters are open, and which, if it is to be safe, defines none of the variables taken."""
+    narrow, wide = profile.choices
+    names, weights = wide if nodes > 2 else narrow
+    if nodes == 1 or not names:
+        return core.Event(rng.choice(profile.types), rng.choice(_names(profile, taken)))
+    operator = rng.choices(names, cum_weights=weights)[0]
+    if operator == "filter":
+        atoms = 2 if nodes > 2 and rng.random() < 0.3 else 1
+        condition = OPEN if atoms == 1 else (core.Conjunction if rng.random() < 0.5 else core.Disjunction)(OPEN, OPEN)
+        return core.Filter(_skeleton(rng, profile, nodes - atoms, taken), condition)
+    if operator in BINARY:
+        left_nodes = rng.randint(1, nodes - 2)
+        left = _skeleton(rng, profile, left_nodes, taken)
+        sequenced = profile.safe and operator == "seq"
+        beside = taken | defined_outside_iteration(left) if sequenced else taken
+        return BINARY[operator](left, _skeleton(rng, profile, nodes - 1 - left_nodes, beside))
+    # the variables of an iteration are its own
+    inside = frozenset[str]() if operator == "plus" else taken
+    return UNARY[operator](_skeleton(rng, profile, nodes - 1, inside))
+
+
+def _names(profile: CoreProfile, taken: Variables) -> list[str]:
+    """The variables that are not taken; if all are, a fresh one."""
+    left = [x for x in profile.variables if x not in taken]
+    return left or [next(x for x in _fresh() if x not in taken)]
+
+
+def _fresh() -> Iterator[str]:
+    return (f"v{i}" for i in count(1))
+
+
+def _filtered(rng: Random, profile: CoreProfile, phi: core.Formula, around: Variables) -> core.Formula:
+    """The formula with its filters chosen, where the variables around it are bound."""
+    around = around | bound(phi)
+    match phi:
+        case core.Event():
+            return phi
+        case core.Filter(psi, condition):
+            below = _filtered(rng, profile, psi, around)
+            scope = tuple(sorted(around))
+            if profile.well_formed and not scope:
+                return below
+            return core.Filter(below, _condition(rng, profile, condition, scope))
+        case core.Or(left, right) | core.Seq(left, right):
+            return type(phi)(_filtered(rng, profile, left, around), _filtered(rng, profile, right, around))
+        case core.Plus(psi):
+            return core.Plus(_filtered(rng, profile, psi, around - defined_outside_iteration(psi)))
+        case _:
+            return type(phi)(_filtered(rng, profile, phi.phi, around))
+
+
+def _condition(rng: Random, profile: CoreProfile, open_: core.Condition, scope: tuple[str, ...]) -> core.Condition:
+    if isinstance(open_, core.Conjunction | core.Disjunction):
+        left, right = (_condition(rng, profile, part, scope) for part in (open_.left, open_.right))
+        return type(open_)(left, right)
+    x, y = (_variable(rng, profile, scope) for _ in range(2))
+    if x == y or rng.random() >= profile.correlated:
+        return core.Unary(x, generate._predicate(rng, profile))
+    name, pool = rng.choice(profile.attributes)
+    left_, right_ = Attribute(name, x), Attribute(name, y)
+    if isinstance(pool[0], int) and not isinstance(pool[0], bool) and rng.random() < 0.2:
+        sum_ = Arithmetic(rng.choice(("+", "-")), left_, right_)
+        return core.Correlated(
+            Comparison(rng.choice(EQUALITIES), sum_, Attribute(name, _variable(rng, profile, scope)))
+        )
+    return core.Correlated(Comparison(rng.choice(generate._comparators(pool)), left_, right_))
+
+
+def _variable(rng: Random, profile: CoreProfile, scope: tuple[str, ...]) -> str:
+    """A variable that is bound; if the formula need not be well-formed, now and then any."""
+    if profile.well_formed or (scope and rng.random() < 0.8):
+        return rng.choice(scope)
+    return rng.choice(profile.variables)

@@ -1,0 +1,186 @@
+"""Hypothesis strategies: formulas, streams, and both together, for property tests of one's own evaluator or rewriting.
+
+They are built of Hypothesis's own parts, so that what fails is shrunk by it: formulas towards an event type, streams
+towards few events with small values. Hypothesis is an extra: pip install 'cerify[hypothesis]'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeAlias
+
+try:
+    from hypothesis import strategies as st
+except ImportError:
+    raise ImportError("these strategies need Hypothesis: pip install 'cerify[hypothesis]'") from None
+
+from cerify.equivalence.bounded.inferred import inferred_schema
+from cerify.equivalence.generate.cel import BINARY, COMPARATORS, CORE, EQUALITIES, UNARY, Profile
+from cerify.equivalence.rewrite.trees import constants
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Condition, Formula
+from cerify.semantics.events import Event, Schema, Stream, Value, ValueType, value_type_of
+from cerify.semantics.json_events import INT64
+from cerify.semantics.predicates import (
+    Attribute,
+    Both,
+    Comparator,
+    Comparison,
+    Constant,
+    Either,
+    InRange,
+    Not,
+    OneOf,
+    Predicate,
+)
+
+Scope: TypeAlias = tuple[str, ...]
+Scoped: TypeAlias = tuple[Formula, Scope]
+"""A formula with the variables that it binds, which filters around it speak of."""
+
+Draw: TypeAlias = st.DrawFn
+Values: TypeAlias = Callable[[str], st.SearchStrategy[Value]]
+"""The values of the attribute of that name."""
+
+OF_TYPE: dict[ValueType, st.SearchStrategy[Value]] = {
+    "int": st.integers(INT64[0], INT64[-1]),
+    "float": st.floats(allow_nan=False, allow_infinity=False),
+    "string": st.text(st.characters(codec="utf-8")),
+    "bool": st.booleans(),
+    "timestamp": st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),
+}
+
+
+def formulas(profile: Profile = CORE, nodes: int = 12) -> st.SearchStrategy[Formula]:
+    """Formulas of the operators, types, variables and constants of a profile, of at most so many nodes.
+
+    The weights of the operators do not count: Hypothesis has its own idea of how often to try what.
+    """
+    return _scoped(profile, nodes).map(lambda found: found[0])
+
+
+def streams(of: Schema | Formula | Profile, events: int = 10) -> st.SearchStrategy[Stream]:
+    """Streams of at most so many events.
+
+    Of a schema: with any values of its types. Of a formula: of the types it names and one more, with the attributes it
+    asks for, whose values are often its constants or next to them. Of a profile: with the profile's values.
+    """
+    match of:
+        case Schema():
+            return _streams(of, lambda name: OF_TYPE[of.attributes[name]], events)
+        case Profile():
+            pools = dict(of.attributes)
+            return _streams(of.schema, lambda name: st.sampled_from(pools[name]), events)
+        case _:
+            schema = inferred_schema(of)
+            return _streams(schema, partial(_near, constants(of), schema), events)
+
+
+def cases(profile: Profile = CORE, nodes: int = 12, events: int = 10) -> st.SearchStrategy[tuple[Formula, Stream]]:
+    """A formula and a stream of a profile."""
+    return st.tuples(formulas(profile, nodes), streams(profile, events))
+
+
+def schemas(types: int = 3, attributes: int = 3) -> st.SearchStrategy[Schema]:
+    """Schemas of at most so many event types A, B, … with at most so many attributes a, b, … each."""
+    names = [chr(ord("a") + i) for i in range(attributes)]
+    kinds = st.tuples(*(st.sampled_from(list(OF_TYPE)) for _ in names))
+    subsets = st.lists(st.sets(st.sampled_from(names)) if names else st.just(set[str]()), min_size=1, max_size=types)
+
+    def schema(declared: list[set[str]], kinds: tuple[ValueType, ...]) -> Schema:
+        of = dict(zip(names, kinds, strict=True))
+        return Schema({chr(ord("A") + i): {a: of[a] for a in sorted(names)} for i, names in enumerate(declared)})
+
+    return st.builds(schema, subsets, kinds)
+
+
+# --- streams ----------------------------------------------------------------------------------------------------------
+
+
+def _streams(schema: Schema, values: Values, events: int) -> st.SearchStrategy[Stream]:
+    if not schema.types:
+        return st.just(Stream([], schema))
+    kinds = [
+        st.builds(Event, st.just(R), st.fixed_dictionaries({}, optional={a: values(a) for a in attributes}))
+        for R, attributes in schema.types.items()
+    ]
+    return st.lists(st.one_of(kinds), max_size=events).map(lambda found: Stream(found, schema))
+
+
+def _near(known: list[Value], schema: Schema, name: str) -> st.SearchStrategy[Value]:
+    """Values of an attribute's type: the constants of a formula, the numbers next to them, and any."""
+    kind = schema.attributes[name]
+    pool: list[Value] = []
+    for value in known:
+        match kind, value:
+            case "int" | "float", int() | float() if not isinstance(value, bool):
+                near = (value, value - 1, value + 1)
+                pool += map(float, near) if kind == "float" else [int(n) for n in near if int(n) in INT64]
+            case _ if value_type_of(value) == kind:
+                pool.append(value)
+            case _:
+                pass
+    return st.one_of(st.sampled_from(pool), OF_TYPE[kind]) if pool else OF_TYPE[kind]
+
+
+# --- formulas ---------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def _scoped(draw: Draw, profile: Profile, nodes: int) -> Scoped:
+    """One function for all depths, so that Hypothesis can put a formula inside another in the place of that."""
+    chosen = draw(st.integers(0, len(profile.operators)))  # 0, an event type, is what it shrinks towards
+    operator = profile.operators[chosen - 1][0]
+    if chosen == 0 or nodes < (3 if operator in BINARY else 2):
+        R = draw(st.sampled_from(profile.types))
+        return cel.Event(R), (R,)
+    if (combine := BINARY.get(operator)) is not None:
+        left, scope = draw(_scoped(profile, (nodes - 1) // 2))
+        right, more = draw(_scoped(profile, nodes // 2))
+        return combine(left, right), (*scope, *more)
+    phi, scope = draw(_scoped(profile, nodes - 1))
+    match operator:
+        case "filter":
+            return cel.Filter(phi, draw(_atom(profile, scope))), scope
+        case "in":
+            A = draw(st.sampled_from((*profile.variables, *profile.types)))
+            return cel.In(phi, A), (*scope, A)
+        case "project":
+            kept = tuple(A for A in dict.fromkeys(scope) if draw(st.booleans()))
+            return cel.Project(frozenset(kept), phi), kept
+        case _:
+            return UNARY[operator](phi), scope
+
+
+@st.composite
+def _atom(draw: Draw, profile: Profile, scope: Scope) -> Condition:
+    variables = st.sampled_from(tuple(dict.fromkeys(scope)) or profile.variables)
+    if profile.correlated and draw(st.floats(0, 1)) > 1 - profile.correlated:
+        name, pool = draw(st.sampled_from(profile.attributes))
+        left, right = (Attribute(name, draw(variables)) for _ in range(2))
+        return cel.Correlated(Comparison(draw(_comparators(pool)), left, right))
+    return cel.Every(draw(variables), draw(_predicates(profile)))
+
+
+def _predicates(profile: Profile) -> st.SearchStrategy[Predicate]:
+    simple = st.one_of([_simple(name, pool) for name, pool in profile.attributes])
+    both = st.one_of(st.builds(Both, simple, simple), st.builds(Either, simple, simple))
+    return st.one_of(simple, st.builds(Not, simple), both)
+
+
+def _simple(name: str, pool: tuple[Value, ...]) -> st.SearchStrategy[Predicate]:
+    attribute, values = Attribute(name), st.sampled_from(pool)
+    ways: list[st.SearchStrategy[Predicate]] = [
+        st.builds(Comparison, _comparators(pool), st.just(attribute), values.map(Constant))
+    ]
+    if not isinstance(pool[0], bool):
+        among = st.lists(values, min_size=1, max_size=3, unique=True).map(tuple)
+        ways.append(st.builds(OneOf, st.just(attribute), among))
+        ways.append(st.tuples(values, values).map(lambda ends: InRange(attribute, min(ends), max(ends))))
+    return st.one_of(ways)
+
+
+def _comparators(pool: tuple[Value, ...]) -> st.SearchStrategy[Comparator]:
+    return st.sampled_from(EQUALITIES if isinstance(pool[0], bool) else COMPARATORS)

@@ -1,0 +1,1 @@
+"""Queries made into other queries: laws, normal forms, translations, simplification."""

@@ -1,0 +1,142 @@
+"""What a law of CEL is: two schematic formulas, and whether all their instances mean the same.
+
+A schematic formula is written like any other. In it the event types phi, psi and chi stand for any formulas, and the
+named predicates P and Q for any predicates on one event. All other names and all numbers stand for themselves; a
+law with X and Y is one for any two different variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, assert_never
+
+from cerify.equivalence.rewrite.trees import names, with_children
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.syntax import Condition, Formula, children, subformulas
+from cerify.semantics.events import Event, Stream, Value
+from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate
+
+Level = Literal["valuations", "events"]
+"""What is the same on both sides at every position: the valuations, or only the complex events."""
+
+LETTERS = ("phi", "psi", "chi")
+PREDICATES: tuple[Predicate, Predicate] = (
+    Comparison(">", Attribute("x"), Constant(0)),
+    Comparison("<", Attribute("x"), Constant(1)),
+)
+"""What P and Q stand for if nothing else is said: x > 0 and x < 1."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Where a law fails: what the letters stand for, and the position of a stream at which the two sides differ."""
+
+    operands: tuple[str, ...]
+    types: str
+    at: int
+    x: tuple[Value | None, ...] = ()
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The operands as formulas."""
+        return tuple(map(parse, self.operands))
+
+    @property
+    def stream(self) -> Stream:
+        """The stream, of events with no attribute but x."""
+        types = self.types.split()
+        values = self.x or (None,) * len(types)
+        return Stream(Event(R, {} if v is None else {"x": v}) for R, v in zip(types, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Law:
+    """left = right; it holds if there is no witness.
+
+    binding: the letters that may stand only for formulas of which every match has an event.
+    without: letters with a variable that the formulas they stand for may not have.
+    """
+
+    name: str
+    left: Formula
+    right: Formula
+    level: Level
+    reason: str
+    binding: tuple[str, ...] = ()
+    without: tuple[tuple[str, str], ...] = ()
+    witness: Witness | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether all instances to which the law applies mean the same on both sides."""
+        return self.witness is None
+
+    @cached_property
+    def letters(self) -> tuple[str, ...]:
+        """The letters that stand for formulas, in the order phi, psi, chi."""
+        nodes = (*subformulas(self.left), *subformulas(self.right))
+        types = {node.type for node in nodes if isinstance(node, cel.Event)}
+        return tuple(letter for letter in LETTERS if letter in types)
+
+    def applies(self, *operands: Formula) -> bool:
+        """Whether the law speaks of the instance with these operands."""
+        by_letter = dict(zip(self.letters, operands, strict=False))
+        return all(_always_binds(by_letter[letter]) for letter in self.binding) and not any(
+            variable in names(by_letter[letter]) for letter, variable in self.without
+        )
+
+    def instance(self, *operands: Formula, predicates: Sequence[Predicate] = PREDICATES) -> tuple[Formula, Formula]:
+        """Both sides, with the operands for its letters (those left over are not used) and the predicates for P, Q."""
+        if len(operands) < len(self.letters):
+            raise ValueError(f"the law {self.name!r} has {', '.join(self.letters)}, but {len(operands)} formulas came")
+        by_letter = dict(zip(self.letters, operands, strict=False))
+        by_name = dict(zip(("P", "Q"), predicates, strict=True))
+        return _substituted(self.left, by_letter, by_name), _substituted(self.right, by_letter, by_name)
+
+
+def holds(
+    name: str,
+    left: str,
+    right: str,
+    reason: str,
+    level: Level = "valuations",
+    binding: tuple[str, ...] = (),
+    without: tuple[tuple[str, str], ...] = (),
+) -> Law:
+    """A law that holds."""
+    return Law(name, parse(left), parse(right), level, reason, binding, without)
+
+
+def fails(name: str, left: str, right: str, reason: str, witness: Witness, level: Level = "valuations") -> Law:
+    """A law that one might expect, and that fails."""
+    return Law(name, parse(left), parse(right), level, reason, witness=witness)
+
+
+def _always_binds(phi: Formula) -> bool:
+    """Whether every valuation of the formula has an event: only PROJECT can take away the last one."""
+    return not any(isinstance(node, cel.Project) for node in subformulas(phi))
+
+
+def _substituted(phi: Formula, operands: dict[str, Formula], predicates: dict[str, Predicate]) -> Formula:
+    match phi:
+        case cel.Event(letter) if letter in operands:
+            return operands[letter]
+        case cel.Filter(psi, condition):
+            return cel.Filter(_substituted(psi, operands, predicates), _condition(condition, predicates))
+        case _:
+            return with_children(phi, [_substituted(child, operands, predicates) for child in children(phi)])
+
+
+def _condition(condition: Condition, predicates: dict[str, Predicate]) -> Condition:
+    match condition:
+        case cel.Named(name, (A,)):
+            return cel.Every(A, predicates[name])
+        case cel.Conjunction(left, right) | cel.Disjunction(left, right):
+            return type(condition)(_condition(left, predicates), _condition(right, predicates))
+        case cel.Every() | cel.Correlated() | cel.Named():
+            return condition
+        case _:
+            assert_never(condition)

@@ -1,0 +1,192 @@
+"""Laws as rewriting rules: one side of a law matched against a formula, the other side written for what was matched.
+
+The letters of a law stand for any formulas, P and Q for any predicates on one event. Its other names, and its
+attributes, stand for any names and attributes as long as different ones stay different: nothing in the meaning of a
+formula depends on what its types, variables and attributes are called. Numbers stand for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import assert_never
+
+from cerify.equivalence.rewrite.laws import LAWS, Law
+from cerify.equivalence.rewrite.laws.law import LETTERS
+from cerify.equivalence.rewrite.trees import attribute_names, names, with_children
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Condition, Formula, children, subformulas
+from cerify.semantics.events import TIME
+from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, mentions
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A law read in one direction."""
+
+    law: Law
+    left: Formula
+    right: Formula
+
+    def applied(self, phi: Formula) -> Formula | None:
+        """The other side for what this side matches in the formula itself, None where the law does not apply."""
+        bound = Binding()
+        if not bound.matches(self.left, phi) or not self._allowed(bound):
+            return None
+        return bound.written(self.right)
+
+    def _allowed(self, bound: Binding) -> bool:
+        """The side conditions of the law, of the names that its own stand for."""
+        return all(_always_binds(bound.formulas[letter]) for letter in self.law.binding) and not any(
+            bound.names[A] in names(bound.formulas[letter]) for letter, A in self.law.without
+        )
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """The laws that hold, in each direction in which what is written depends only on what was matched."""
+    found = []
+    for law in LAWS:
+        if law.holds:
+            for left, right in ((law.left, law.right), (law.right, law.left)):
+                if _symbols(right) | {A for _, A in law.without} <= _symbols(left):
+                    found.append(Rule(law, left, right))
+    return tuple(found)
+
+
+@dataclass
+class Binding:
+    """What the letters, names, attributes and predicates of a law stand for, as far as it was matched."""
+
+    formulas: dict[str, Formula] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
+    predicates: dict[str, Predicate] = field(default_factory=dict)
+
+    def matches(self, pattern: Formula, phi: Formula) -> bool:
+        """Whether the formula is an instance of the pattern that agrees with what is bound; binds the rest."""
+        if isinstance(pattern, cel.Event) and pattern.type in LETTERS:
+            return self.formulas.setdefault(pattern.type, phi) == phi
+        if type(pattern) is not type(phi):
+            return False
+        match pattern, phi:
+            case cel.Event(R), cel.Event(T):
+                return self._named(R, T)
+            case (cel.In(_, A), cel.In(_, B)) if not self._named(A, B):
+                return False
+            case (cel.Filter(_, c), cel.Filter(_, d)) if not self._condition(c, d):
+                return False
+            case (cel.Project(L, _), cel.Project(M, _)) if not self._variables(L, M):
+                return False
+            case (cel.PartitionBy(_, a), cel.PartitionBy(_, b)) if not self._attribute(a, b):
+                return False
+            case (cel.Within(_, v), cel.Within(_, w)) if not self._window(v, w):
+                return False
+            case _:
+                return all(self.matches(p, psi) for p, psi in zip(children(pattern), children(phi), strict=True))
+
+    def written(self, pattern: Formula) -> Formula:
+        """The pattern with what its letters and names stand for."""
+        if isinstance(pattern, cel.Event):
+            R = pattern.type
+            return self.formulas[R] if R in LETTERS else cel.Event(self.names[R])
+        below = [self.written(child) for child in children(pattern)]
+        match pattern:
+            case cel.In(_, A):
+                return cel.In(below[0], self.names[A])
+            case cel.Filter(_, c):
+                return cel.Filter(below[0], self._written(c))
+            case cel.Project(L, _):
+                return cel.Project(frozenset(self.names[A] for A in L), below[0])
+            case cel.PartitionBy(_, a):
+                return cel.PartitionBy(below[0], self.attributes[a])
+            case cel.Within(_, cel.AttributeWindow(width, a)):
+                return cel.Within(below[0], cel.AttributeWindow(width, self.attributes[a]))
+            case _:
+                return with_children(pattern, below)
+
+    def _named(self, schematic: str, name: str) -> bool:
+        if schematic not in self.names and name in self.names.values():
+            return False
+        return self.names.setdefault(schematic, name) == name
+
+    def _attribute(self, schematic: str, name: str) -> bool:
+        if name == TIME or (schematic not in self.attributes and name in self.attributes.values()):
+            return False
+        return self.attributes.setdefault(schematic, name) == name
+
+    def _variables(self, L: frozenset[str], M: frozenset[str]) -> bool:
+        """Variables that are not bound yet are taken in order: one way of several, which may miss a match."""
+        return len(L) == len(M) and all(
+            self._named(A, B) for A, B in zip(sorted(L, key=self._bound), sorted(M, key=self._bound_to), strict=True)
+        )
+
+    def _bound(self, schematic: str) -> tuple[bool, str]:
+        return schematic not in self.names, self.names.get(schematic, schematic)
+
+    def _bound_to(self, name: str) -> tuple[bool, str]:
+        return name not in self.names.values(), name
+
+    def _window(self, v: cel.Window, w: cel.Window) -> bool:
+        if isinstance(v, cel.AttributeWindow) and isinstance(w, cel.AttributeWindow):
+            return v.width == w.width and self._attribute(v.attribute, w.attribute)
+        return v == w
+
+    def _condition(self, pattern: Condition, condition: Condition) -> bool:
+        match pattern, condition:
+            case cel.Named(P, (A,)), cel.Every(B, Q):
+                return self._named(A, B) and self.predicates.setdefault(P, Q) == Q
+            case cel.Every(A, P), cel.Every(B, Q):
+                return self._named(A, B) and self._predicate(P, Q)
+            case cel.Correlated(P), cel.Correlated(Q):
+                return self._predicate(P, Q)
+            case (cel.Conjunction(c, d), cel.Conjunction(e, f)) | (cel.Disjunction(c, d), cel.Disjunction(e, f)):
+                return self._condition(c, e) and self._condition(d, f)
+            case _:
+                return False
+
+    def _predicate(self, P: Predicate, Q: Predicate) -> bool:
+        schematic, found = list(mentions(P)), list(mentions(Q))
+        if len(schematic) != len(found):
+            return False
+        for a, b in zip(schematic, found, strict=True):
+            if (a.variable is None) != (b.variable is None) or not self._attribute(a.name, b.name):
+                return False
+            if a.variable is not None and b.variable is not None and not self._named(a.variable, b.variable):
+                return False
+        return mapped_predicate(P, self._mention, lambda value: value) == Q
+
+    def _mention(self, a: Attribute) -> Attribute:
+        return Attribute(self.attributes[a.name], a.variable and self.names[a.variable])
+
+    def _written(self, condition: Condition) -> Condition:
+        match condition:
+            case cel.Named(P, (A,)):
+                return cel.Every(self.names[A], self.predicates[P])
+            case cel.Every(A, P):
+                return cel.Every(self.names[A], mapped_predicate(P, self._mention, lambda value: value))
+            case cel.Correlated(P):
+                return cel.Correlated(mapped_predicate(P, self._mention, lambda value: value))
+            case cel.Conjunction(left, right) | cel.Disjunction(left, right):
+                return type(condition)(self._written(left), self._written(right))
+            case cel.Named():
+                raise ValueError("the predicates of a law are on one event")
+            case _:
+                assert_never(condition)
+
+
+def _symbols(side: Formula) -> frozenset[str]:
+    """The letters, names, attributes and predicates of a side of a law."""
+    return frozenset((*names(side), *attribute_names(side), *_named_predicates(side)))
+
+
+def _named_predicates(side: Formula) -> Iterator[str]:
+    for psi in subformulas(side):
+        if isinstance(psi, cel.Filter):
+            yield from (atom.name for atom in cel.atoms(psi.condition) if isinstance(atom, cel.Named))
+
+
+def _always_binds(phi: Formula) -> bool:
+    """Whether every valuation of the formula has an event: only PROJECT can take away the last one."""
+    return not any(isinstance(psi, cel.Project) for psi in subformulas(phi))

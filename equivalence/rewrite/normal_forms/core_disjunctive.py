@@ -1,0 +1,82 @@
+"""Disjunctive normal form of core-CEL: cep17, Lemma 2.
+
+Every OR is at the top, or at the top of what an iteration repeats. The lemma is for formulas without strategies:
+STRICT distributes over OR as a filter does, and NXT, LAST and MAX, which choose among the complex events of all
+disjuncts, hold their operand in disjunctive normal form, as an iteration does.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, assert_never
+
+from cerify.equivalence.rewrite.normal_forms.core_trees import with_children
+from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, joined, product_size
+from cerify.semantics.budget import depth_limited
+from cerify.semantics.core_cel import syntax as core
+
+Disjuncts: TypeAlias = list[core.Formula]
+
+
+def disjunctive(phi: core.Formula, nodes: int = NODES) -> core.Formula:
+    """The disjunctive normal form of phi: the same complex events under each valuation. Raises BudgetExceeded."""
+    with depth_limited(phi.span):
+        return _or(_disjuncts(phi, nodes))
+
+
+def filtered(phis: Disjuncts, condition: core.Condition) -> Disjuncts:
+    """The formulas under the filter, its AND and OR as what they are short for (section 3)."""
+    match condition:
+        case core.Conjunction(left, right):
+            return filtered(filtered(phis, left), right)
+        case core.Disjunction(left, right):
+            return filtered(phis, left) + filtered(phis, right)
+        case core.Unary() | core.Correlated():
+            return [core.Filter(phi, condition, span=condition.span) for phi in phis]
+        case _:
+            assert_never(condition)
+
+
+def filtered_nodes(condition: core.Condition, count: int, size: int) -> tuple[int, int]:
+    """How many formulas `filtered` makes of so many with so many nodes, and how many nodes those have."""
+    match condition:
+        case core.Conjunction(left, right):
+            return filtered_nodes(right, *filtered_nodes(left, count, size))
+        case core.Disjunction(left, right):
+            (count1, size1), (count2, size2) = filtered_nodes(left, count, size), filtered_nodes(right, count, size)
+            return count1 + count2, size1 + size2
+        case core.Unary() | core.Correlated():
+            return count, size + count
+        case _:
+            assert_never(condition)
+
+
+def _or(disjuncts: Disjuncts) -> core.Formula:
+    phi: core.Formula = joined(core.Or, disjuncts)
+    return phi
+
+
+def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
+    """Formulas without OR, but for that inside iterations and strategies, whose union phi is; none twice."""
+    below = [_disjuncts(psi, nodes) for psi in core.children(phi)]
+    sizes = [[core.size(psi) for psi in disjuncts] for disjuncts in below]
+    found: Disjuncts
+    match phi:
+        case core.Event():
+            found = [phi]
+        case core.Or():
+            found = below[0] + below[1]
+        case core.Filter(_, condition):
+            check_nodes(sum(filtered_nodes(condition, len(sizes[0]), sum(sizes[0]))), nodes, phi)
+            found = filtered(below[0], condition)
+        case core.Strict():
+            found = [with_children(phi, [psi]) for psi in below[0]]
+        case core.Seq():
+            check_nodes(product_size(*sizes), nodes, phi)
+            found = [with_children(phi, [left, right]) for left in below[0] for right in below[1]]
+        case core.Plus() | core.Next() | core.Last() | core.Max():
+            found = [with_children(phi, [_or(below[0])])]
+        case _:
+            assert_never(phi)
+    found = list(dict.fromkeys(found))
+    check_nodes(sum(map(core.size, found)) + len(found) - 1, nodes, phi)
+    return found

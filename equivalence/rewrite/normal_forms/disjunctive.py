@@ -1,0 +1,100 @@
+"""Disjunctive normal form of CEL: every OR as far out as the meaning lets it go.
+
+The operators that look at one valuation at a time, or put together one of each operand, distribute over OR: their
+clauses in tods21, Figure 3, are unions. Four do not, and hold their operand in disjunctive normal form themselves:
+the rounds of `+` and `:+` may each choose another disjunct, and NXT, LAST and MAX compare the valuations of all
+disjuncts with each other. UNLESS asks of its right side that it have no valuation: an OR there becomes one UNLESS
+after another.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, assert_never
+
+from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, joined, product_size
+from cerify.equivalence.rewrite.trees import with_children
+from cerify.semantics.budget import depth_limited
+from cerify.semantics.cel import syntax as cel
+
+Disjuncts: TypeAlias = list[cel.Formula]
+
+
+def disjunctive(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
+    """The disjunctive normal form of phi: the same valuations. May be exponentially larger. Raises BudgetExceeded."""
+    with depth_limited(phi.span):
+        return _or(_disjuncts(phi, nodes))
+
+
+def _or(disjuncts: Disjuncts) -> cel.Formula:
+    phi: cel.Formula = joined(cel.Or, disjuncts)
+    return phi
+
+
+def _disjuncts(phi: cel.Formula, nodes: int) -> Disjuncts:
+    """Formulas without OR, but for that inside iterations and strategies, whose union phi is; none twice."""
+    below = [_disjuncts(psi, nodes) for psi in cel.children(phi)]
+    sizes = [[cel.size(psi) for psi in disjuncts] for disjuncts in below]
+    found: Disjuncts
+    match phi:
+        case cel.Event(R):
+            found = [cel.Event(R)]
+        case cel.Or():
+            found = below[0] + below[1]
+        case cel.Filter(_, condition):
+            check_nodes(_filtered_size(condition, sizes[0]), nodes, phi)
+            found = _filtered(condition, below[0])
+        case (
+            cel.In() | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()
+        ):  # fmt: skip
+            found = [with_children(phi, [psi]) for psi in below[0]]
+        case cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All():
+            check_nodes(product_size(*sizes), nodes, phi)
+            found = [with_children(phi, [left, right]) for left in below[0] for right in below[1]]
+        case cel.Unless():
+            check_nodes(sum(sizes[0]) + len(sizes[0]) * (sum(sizes[1]) + len(sizes[1])), nodes, phi)
+            found = [_unless(left, below[1]) for left in below[0]]
+        case cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max():
+            found = [with_children(phi, [_or(below[0])])]
+        case _:
+            assert_never(phi)
+    found = list(dict.fromkeys(found))
+    check_nodes(sum(map(cel.size, found)) + len(found) - 1, nodes, phi)
+    return found
+
+
+def _unless(phi: cel.Formula, disjuncts: Disjuncts) -> cel.Formula:
+    """phi UNLESS (d1 OR d2 OR ...) is ((phi UNLESS d1) UNLESS d2) ..."""
+    for d in disjuncts:
+        phi = cel.Unless(phi, d)
+    return phi
+
+
+def _filtered(condition: cel.Condition, phis: Disjuncts) -> Disjuncts:
+    """The formulas under the filter, its AND and OR as what they are short for (section 4)."""
+    match condition:
+        case cel.Conjunction(left, right):
+            return _filtered(right, _filtered(left, phis))
+        case cel.Disjunction(left, right):
+            return _filtered(left, phis) + _filtered(right, phis)
+        case cel.Every() | cel.Correlated() | cel.Named():
+            return [cel.Filter(phi, condition) for phi in phis]
+        case _:
+            assert_never(condition)
+
+
+def _filtered_size(condition: cel.Condition, sizes: list[int]) -> int:
+    return sum(_sizes(condition, (len(sizes), sum(sizes))))
+
+
+def _sizes(condition: cel.Condition, made: tuple[int, int]) -> tuple[int, int]:
+    """How many formulas `_filtered` makes of so many with so many nodes, and how many nodes those have."""
+    match condition:
+        case cel.Conjunction(left, right):
+            return _sizes(right, _sizes(left, made))
+        case cel.Disjunction(left, right):
+            (n1, size1), (n2, size2) = _sizes(left, made), _sizes(right, made)
+            return n1 + n2, size1 + size2
+        case cel.Every() | cel.Correlated() | cel.Named():
+            return made[0], made[1] + made[0]
+        case _:
+            assert_never(condition)

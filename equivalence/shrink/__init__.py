@@ -1,0 +1,1 @@
+"""Smaller queries and streams that still show a difference."""
