@@ -19,7 +19,7 @@ from cerify.commands import engine, fuzz, fuzz_languages, translate
 from cerify.commands import match as match_command
 from cerify.commands.fuzz_languages import FUZZED, CoreCelPlan
 from cerify.compare import contained, equivalent
-from cerify.equivalence.differential import campaign
+from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES, formula
 from cerify.equivalence.rewrite.translate.shape import as_cel_tree, of_cel_tree
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided

@@ -20,7 +20,7 @@ from cerify.commands import check, engine, equiv, explain, fuzz, fuzz_languages
 from cerify.commands import match as match_command
 from cerify.compare import expressions
 from cerify.equivalence.decide.expressions import Proved
-from cerify.equivalence.differential import campaign
+from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.equivalence.shrink.expression_shape import as_cel_tree, of_cel_tree
 from cerify.evaluators import EVENT_EXPRESSION
