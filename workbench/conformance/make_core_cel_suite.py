@@ -6,13 +6,13 @@ answer. The expected matches are those of the denotational semantics.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from random import Random
 from typing import cast
 
 from cerify.conformance.cases import SUITES, line_of_case
+from cerify.conformance.choosing import telling
 from cerify.conformance.core_cel_mutants import MUTANTS, report
 from cerify.conformance.model import Case
 from cerify.semantics.core_cel.denote import matches_of
@@ -198,14 +198,7 @@ def case(feature: str, number: int, query: str, S: Stream) -> Case:
 
 def chosen(query: str) -> Iterator[Stream]:
     """The streams that tell the most mutants from the meaning; of two that are as good the shorter one."""
-    remaining = [(S, kills(query, S)) for S in streams(query)]
-    often: Counter[str] = Counter()
-    for _ in range(STREAMS_PER_QUERY):
-        # a mutant counts less the more often it is killed already
-        best = max(remaining, key=lambda candidate: sum(1 / (1 + often[name]) ** 2 for name in sorted(candidate[1])))
-        remaining.remove(best)
-        often.update(best[1])
-        yield best[0]
+    return telling([(S, kills(query, S)) for S in streams(query)], STREAMS_PER_QUERY)
 
 
 def streams(query: str) -> list[Stream]:

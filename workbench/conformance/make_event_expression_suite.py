@@ -6,13 +6,13 @@ a wrong answer. The expected matches are those of the meaning.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import product
 from random import Random
 from typing import cast
 
 from cerify.conformance.cases import SUITES, line_of_case
+from cerify.conformance.choosing import telling
 from cerify.conformance.expression_mutants import MUTANTS, Mutant, takes_place
 from cerify.conformance.model import Case
 from cerify.semantics.events import Event, Schema, Stream
@@ -367,14 +367,7 @@ def case(feature: str, number: int, query: str, S: Stream) -> Case:
 
 def chosen(query: str) -> Iterator[Stream]:
     """The histories that tell the most mutants from the meaning; of two that are as good the shorter one."""
-    remaining = [(S, kills(query, S)) for S in histories(query)]
-    often: Counter[str] = Counter()
-    for _ in range(HISTORIES):
-        # a mutant counts less the more often it is killed already
-        best = max(remaining, key=lambda candidate: sum(1 / (1 + often[name]) ** 2 for name in sorted(candidate[1])))
-        remaining.remove(best)
-        often.update(best[1])
-        yield best[0]
+    return telling([(S, kills(query, S)) for S in histories(query)], HISTORIES)
 
 
 def histories(query: str) -> list[Stream]:

@@ -7,7 +7,6 @@ possible (mutants) give a wrong answer. The expected matches are those of the de
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import Any, cast
 
 from cerify.conformance import queries
 from cerify.conformance.cases import SUITES, line_of_case
+from cerify.conformance.choosing import telling
 from cerify.conformance.model import Case
 from cerify.conformance.mutants import MUTANTS, PLAIN
 from cerify.conformance.mutants.model import Mutant, Reported, report
@@ -203,13 +203,7 @@ def generated(feature: str, edition: Edition) -> Iterator[Chosen]:
         output: Output = "valuations" if rng.random() < 0.25 else "matches"
         if killed := kills(phi, S, output, own):
             candidates.append(((phi, S, output), killed))
-    often: Counter[str] = Counter()
-    for _ in range(GENERATED):
-        # a mutant counts less the more often it is killed already
-        best = max(candidates, key=lambda candidate: sum(1 / (1 + often[name]) ** 2 for name in candidate[1]))
-        candidates.remove(best)
-        often.update(best[1])
-        yield best[0]
+    yield from telling(candidates, GENERATED)
 
 
 def profile_for(feature: Operator, surroundings: Profile) -> Profile:

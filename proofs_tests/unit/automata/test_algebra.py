@@ -150,7 +150,7 @@ def test_patterns_outside_the_core_are_not_decided(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["a.*", "[^ab]*", r"\d{2,3}", "(?:ab|c)*?", r"x\.y", "a?b+", r"[\]a-c]", r"\S\w", ""]
+    "pattern", ["a.*", "[^ab]*", r"\d{2,3}", "(?:ab|c)*?", r"x\.y", "a?b+", r"[\]a-c]", r"\S\w", "", ".*", "."]
 )
 def test_each_side_of_a_pattern_is_shown(pattern: str) -> None:
     """Both the strings that match and those that do not have a sample before, at and after the constants."""
