@@ -52,7 +52,8 @@ def contained(
 def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
     """A shortest stream at whose last position the formula has a match, None if no stream has one.
 
-    Raises Unsupported where the formula is not unary or the solver cannot tell, BudgetExceeded.
+    It is a shortest of those whose events are known, where the solver cannot tell whether a shorter one exists. Raises
+    Unsupported where the formula is not unary or the solver cannot tell at all, BudgetExceeded.
     """
     for algebra in algebras(phi, schema=schema, budget=budget):
         automata = words(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
