@@ -1,0 +1,1 @@
+"""SASE+: Kleene closure over event streams (sase07, icde08)."""

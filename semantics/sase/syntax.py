@@ -1,0 +1,206 @@
+"""The syntax of SASE+: sase07, sections 2.2 and A.1, and icde08, section II.
+
+The letters used for these trees, here and in every module of this package:
+    q        a query                   a, b, c  variables, each of a component of the pattern
+    k        a component of a pattern   p        a condition: a Predicate over References and Aggregates
+    S        a stream                   i        an index into an array variable, from 1 as the papers have it
+Two trees are equal if they are the same query; where in a text they stood does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from cerify.semantics.errors import Span
+from cerify.semantics.predicates import Attribute, Predicate, Term
+
+Strategy = Literal["strict_contiguity", "partition_contiguity", "skip_till_next_match", "skip_till_any_match"]
+STRATEGIES: tuple[Strategy, ...] = (
+    "strict_contiguity",
+    "partition_contiguity",
+    "skip_till_next_match",
+    "skip_till_any_match",
+)
+DEFAULT: Strategy = "skip_till_next_match"
+"""The strategy of a component that is given none (section 2.2.1)."""
+
+Place = Literal["only", "first", "current", "previous", "last"]
+"""Which event of a variable: a, b[1], b[i], b[i-1], b[b.LEN]."""
+
+Unit = Literal["seconds", "minutes", "hours", "days", "weeks"]
+SECONDS: dict[Unit, int] = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400, "weeks": 604_800}
+
+
+@dataclass(frozen=True)
+class _Node:
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+# --- terms: what a condition may say of the events of a match ---------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(Attribute):
+    """a.name, b[1].name, b[i].name, b[i-1].name, b[b.LEN].name: an attribute of one event; variable is never None."""
+
+    place: Place = "only"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Attribute):
+    """avg(b[].name), or avg(b[..i-1].name) if it is running: of all events of b, or of those before b[i].
+
+    name is "" where the function counts events and looks at no attribute: count(b[]). parameter is the number that
+    highest(3, b[].name) and lowest(3, b[].name) take.
+    """
+
+    function: str = "count"
+    parameter: int | None = None
+    running: bool = False
+
+
+# --- PATTERN and WHERE ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Component(_Node):
+    """A a, A+ a[], ~A a, ~A+ a[]: an event, or one or more events, of a type, or that there are none."""
+
+    type: str
+    variable: str
+    kleene: bool = False
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Equivalence(_Node):
+    """[attribute]: all events of a match agree on the attribute."""
+
+    attribute: str
+
+
+@dataclass(frozen=True)
+class Conjunct(_Node):
+    """One predicate of WHERE; underlined, _( p )_, if it takes part in defining the partitions (section 2.2.1)."""
+
+    condition: Predicate | Equivalence
+    underlined: bool = False
+
+
+@dataclass(frozen=True)
+class Selected(_Node):
+    """a, b[] or b[]! as the argument of a strategy; cut is the forced break, `!`."""
+
+    variable: str
+    cut: bool = False
+
+
+@dataclass(frozen=True)
+class Block(_Node):
+    """strategy(a, b[]!) { conjuncts }; strategy is None, and arguments are empty, where WHERE has bare predicates."""
+
+    strategy: Strategy | None
+    arguments: tuple[Selected, ...]
+    conjuncts: tuple[Conjunct, ...]
+
+
+@dataclass(frozen=True)
+class Window(_Node):
+    """WITHIN 4 hours."""
+
+    amount: int | float
+    unit: Unit
+
+    @property
+    def seconds(self) -> int | float:
+        """The length of the window."""
+        return self.amount * SECONDS[self.unit]
+
+
+# --- RETURN -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Simple(_Node):
+    """A term: one value of a simple type."""
+
+    term: Term
+
+
+@dataclass(frozen=True)
+class Series(_Node):
+    """b[].name: the sequence of the values of an attribute."""
+
+    variable: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Composite(_Node):
+    """a.(x, y), b[i].(x, y) at any place: one value that is composed of several."""
+
+    variable: str
+    place: Place
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CompositeSeries(_Node):
+    """b[].(x, y): a sequence of composed values."""
+
+    variable: str
+    names: tuple[str, ...]
+
+
+Output: TypeAlias = Simple | Series | Composite | CompositeSeries
+
+
+@dataclass(frozen=True)
+class Item(_Node):
+    """One attribute of the resulting event; alias is the name given by AS."""
+
+    output: Output
+    alias: str | None = None
+
+
+@dataclass(frozen=True)
+class Return(_Node):
+    """RETURN [NON-OVERLAP] [type](items) [IN STREAM stream], or RETURN items: what event a match becomes."""
+
+    items: tuple[Item, ...]
+    type: str | None = None
+    stream: str | None = None
+    non_overlap: bool = False
+
+
+# --- queries ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Query(_Node):
+    """A query block; source is the name of the stream it reads, None for the input stream."""
+
+    pattern: tuple[Component, ...]
+    returned: Return
+    where: tuple[Block, ...] = ()
+    within: Window | None = None
+    having: Predicate | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Union(_Node):
+    """q UNION q …: the results of all."""
+
+    parts: tuple[Query, ...]
+
+
+@dataclass(frozen=True)
+class Program(_Node):
+    """Queries that read each other's streams; the last one is asked, the others are named by IN STREAM."""
+
+    queries: tuple[Query | Union, ...]
+
+
+Tree: TypeAlias = Query | Union | Program
