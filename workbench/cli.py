@@ -16,6 +16,7 @@ from cerify.semantics.errors import CerifyError
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
+    "claims": "Check what five papers claim.",
     "conform": "Put an engine under test.",
     "demo": "Run queries over real flights, put a built-in engine under test, write the report.",
     "engine": "Serve a built-in evaluator over the engine protocol.",

@@ -1,1 +1,1 @@
-"""The claims ledger: numbered results of the papers, run by machine. `python -m proofs_tests.claims`."""
+"""The claims ledger: numbered results of the papers, run by machine: `cerify claims`."""

@@ -1,41 +1,77 @@
-"""Run the ledger, or some of its entries: `python -m proofs_tests.claims [ID...] [--json] [--write docs/claims.md]`."""
+"""Run the ledger, or some of its entries: `cerify claims`, or `python -m proofs_tests.claims`."""
 
 from __future__ import annotations
 
 import json
+import os
+from collections import Counter
 from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from proofs_tests.claims import everything  # noqa: F401  (enters the claims)
-from proofs_tests.claims.ledger import LEDGER, Effort, entry
-from proofs_tests.claims.page import page
+from proofs_tests.claims.everything import LEDGER
+from proofs_tests.claims.ledger import Effort
+from proofs_tests.claims.page import STATUSES, page, with_totals
+from proofs_tests.claims.run import checked
+
+COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
 @click.command()
 @click.argument("ids", nargs=-1)
-@click.option("--budget", "effort", type=click.Choice(["quick", "full"]), default="full", show_default=True)
+@click.option(
+    "--budget",
+    "effort",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
+    help="quick takes seconds for an entry at most; full looks at more, some minutes for a few of them.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default="all cores",
+    help="Processes that check.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One object per entry.")
-@click.option("--write", "path", type=click.Path(path_type=Path), help="Write the page of all claims, quickly checked.")
-def main(ids: tuple[str, ...], effort: Effort, as_json: bool, path: Path | None) -> None:
-    """Check claims of the papers. Without IDs, all of them; an ID may be a prefix, such as tods21.thm6.2."""
+@click.option(
+    "--write",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Write the page of all claims, quickly checked, and the totals in the README beside its folder.",
+)
+def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: Path | None) -> None:
+    """Check the claims of the papers. Without IDs, all of them; an ID may be a prefix, such as tods21.thm6.2.
+
+    The ledger is part of the project's source, so this runs in a checkout.
+    """
     if path is not None:
-        path.write_text(page(), encoding="utf-8")
+        path.write_text(page(jobs), encoding="utf-8")
+        readme = path.resolve().parent.parent / "README.md"
+        if readme.exists():
+            readme.write_text(with_totals(readme.read_text(encoding="utf-8")), encoding="utf-8")
         return
-    chosen = [claim for id_, claim in LEDGER.items() if not ids or id_.startswith(ids)]
+    chosen = [id_ for id_ in LEDGER if not ids or id_.startswith(ids)]
     if not chosen:
         raise click.UsageError(f"no entry begins with {' or '.join(ids)}; there are {', '.join(LEDGER)}")
     table = Table("claim", "status", "evidence", "bound", "seconds")
-    for claim in chosen:
-        found = entry(claim, effort)
-        if as_json:
-            click.echo(json.dumps(found, ensure_ascii=False))
-        evidence = found["evidence"] or ""
-        table.add_row(found["id"], found["status"], evidence, found["bound"], str(found["seconds"]))
+    counts = Counter[str]()
+    console = Console(stderr=True)
+    with Progress(*COLUMNS, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("claims", total=len(chosen))
+        for found in checked(chosen, effort, jobs):
+            bar.advance(task)
+            counts[found["status"]] += 1
+            if as_json:
+                click.echo(json.dumps(found, ensure_ascii=False))
+            table.add_row(found["id"], found["status"], found["evidence"] or "", found["bound"], str(found["seconds"]))
     if not as_json:
         Console().print(table)
+        click.echo(", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]))
 
 
 if __name__ == "__main__":

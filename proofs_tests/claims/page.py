@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 from proofs_tests.claims.everything import PAPERS, of_paper
 from proofs_tests.claims.ledger import LEDGER, entry
+from proofs_tests.claims.run import checked
 
 STATUSES = ("holds", "holds-corrected", "refuted", "open")
 INTRODUCTION = """# The claims of the papers
@@ -19,30 +20,45 @@ printed. *holds-corrected*: as printed it fails, with a counterexample, and a co
 [errata](errata.md).
 
 Evidence: *decided* covers all streams, or all histories, for the formulas that the last column names; *exhaustive* all
-cases to a size; *random* a sample; *proof* an argument from other entries. The bounds are those of the quick check;
-`python -m proofs_tests.claims` looks at more, and `--json` shows the counterexamples. This page is written by
-`python -m proofs_tests.claims --write docs/claims.md`.
+cases to a size; *solver* all values of attributes at the lengths named; *random* a sample; *measured* counted
+operations, over the range named; *proof* an argument from other entries. The bounds are those of the quick check;
+`cerify claims --budget full` looks at more, and `--json` shows the counterexamples. This page is written by
+`cerify claims --write docs/claims.md`, here with cerify {version}.
 """
+TOTALS = "| paper |"  # how the table of totals begins, here and in the README
+
+_checked: dict[str, dict[str, Any]] = {}
 
 
-@cache
 def quick(id_: str) -> dict[str, Any]:
     """The entry with the quick budget, checked once."""
-    return entry(LEDGER[id_], "quick")
+    if id_ not in _checked:
+        _checked[id_] = entry(LEDGER[id_], "quick")
+    return _checked[id_]
 
 
-def page() -> str:
-    """The page, with every claim checked."""
-    return "\n".join([INTRODUCTION, *summary(), *(line for paper in PAPERS for line in _of(paper))]) + "\n"
+def page(jobs: int = 1) -> str:
+    """The page, with every claim checked, by so many processes."""
+    left = [id_ for id_ in LEDGER if id_ not in _checked]
+    _checked.update(zip(left, checked(left, "quick", jobs), strict=True))
+    introduction = INTRODUCTION.format(version=version("cerify"))
+    return "\n".join([introduction, *summary(), *(line for paper in PAPERS for line in _of(paper))]) + "\n"
+
+
+def with_totals(readme: str) -> str:
+    """The README with the table of totals as it is now; every claim has to be checked before."""
+    before, _, after = readme.partition(TOTALS)
+    rest = after.partition("\n\n")[2]
+    return before + "\n".join(summary()) + "\n" + rest
 
 
 def summary() -> Iterator[str]:
     """How many claims of each paper have which status."""
-    yield f"| paper | {' | '.join(STATUSES)} |"
+    yield f"{TOTALS} {' | '.join(STATUSES)} |"
     yield f"|---|{'---|' * len(STATUSES)}"
     for paper in PAPERS:
         counts = Counter(quick(claim.id)["status"] for claim in of_paper(paper))
-        yield f"| {paper} | {' | '.join(str(counts[status]) for status in STATUSES)} |"
+        yield f"| {paper}: {PAPERS[paper]} | {' | '.join(str(counts[status]) for status in STATUSES)} |"
     yield ""
 
 

@@ -1,6 +1,8 @@
 """The ledger runs, its entries are whole, and what is known to be wrong in print stays found."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.parse import parse
 from proofs_tests.claims.everything import LISTED, missing
 from proofs_tests.claims.ledger import LEDGER, Finding, claim
-from proofs_tests.claims.page import page, quick
+from proofs_tests.claims.page import page, quick, with_totals
 from proofs_tests.claims.planted import PLANTED, Planted
 from proofs_tests.claims.tods21_constructions import by_theorem_6_2, by_theorem_7_2
 from proofs_tests.support import complex_events, stream
@@ -50,8 +52,32 @@ def test_every_listed_claim_has_an_entry() -> None:
 
 
 def test_the_page_is_current() -> None:
-    """If not: python -m proofs_tests.claims --write docs/claims.md."""
+    """If not: cerify claims --write docs/claims.md."""
     assert (ROOT / "docs" / "claims.md").read_text(encoding="utf-8") == page()
+
+
+def test_the_totals_of_the_readme_are_current() -> None:
+    page()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "| open |" in readme
+    assert with_totals(readme) == readme
+
+
+def test_the_command_runs_a_few_in_parallel() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "cerify.cli", "claims", "tods21.ex3", "--jobs", "2", "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [one["id"] for one in found] == [id_ for id_ in LEDGER if id_.startswith("tods21.ex3")]
+    assert {one["status"] for one in found} == {"holds"}
+
+
+def test_an_id_that_is_none_is_an_error() -> None:
+    ran = subprocess.run([sys.executable, "-m", "cerify.cli", "claims", "tods99"], capture_output=True, text=True)
+    assert (ran.returncode, "no entry begins with tods99" in ran.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(("query", "types", "printed", "wrong"), ERRATA, ids=[query for query, *_ in ERRATA])
