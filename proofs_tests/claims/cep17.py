@@ -113,7 +113,7 @@ def _well_formed(phi: core.Formula) -> bool:
     return not any(problem.rule == "unbound" for problem in problems(phi))
 
 
-claim("cep17.lem1", "the order of NXT is total", "lemma", LOST)(lambda effort: total_order(effort, min))
+claim("cep17.lem1", "the order of NXT is total", "lemma", LOST)(lambda effort: total_order(effort, "next", min))
 _normal_form(
     "cep17.lem2",
     "Every formula has a disjunctive normal form",
