@@ -11,16 +11,21 @@ from numpy.typing import NDArray
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.cea.model import CEA, UNMARKED
+from cerify.automata.evaluate import answers, streaming
+from cerify.automata.evaluate.ces import CompactComplexEventSet
 from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.crossing import Carried
 from cerify.automata.evaluate.evaluator import Evaluator
 from cerify.automata.evaluate.scope import Scope, near, split, without_widths
 from cerify.automata.evaluate.scope_columns import Unordered
+from cerify.automata.evaluate.sieve import Sieve, in_list
 from cerify.automata.evaluate.streaming import Output
 from cerify.automata.evaluate.tables import Tables, tabulate
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Match, Stream, bindings_of
+from cerify.semantics.events import Match, Stream, Valuation, bindings_of
 
 CHUNK = 65_536  # complex events enumerated at a time
 LARGEST = 2**31 - 1  # nodes and positions are 32-bit
@@ -42,7 +47,12 @@ class Evaluated:
 def prepare(phi: Formula, S: Stream, output: Output, budget: Budget) -> tuple[Tables, NDArray[np.int32]]:
     """The tables of a formula over the classes that a stream shows, and the class of each event."""
     A = compile_cel(phi, budget)
-    automaton = Determinized(A if output == "valuations" else single_variable(A), budget)
+    return tabulated(A if output == "valuations" else single_variable(A), S, budget)
+
+
+def tabulated(A: CEA, S: Stream, budget: Budget) -> tuple[Tables, NDArray[np.int32]]:
+    """The tables of an automaton, as those of a formula."""
+    automaton = Determinized(A, budget)
     types = classify(automaton.A.predicates, S)
     numbers: dict[int, int] = {}
     classes = np.fromiter((numbers.setdefault(type_, len(numbers)) for type_ in types), np.int32, len(types))
@@ -104,6 +114,8 @@ def complex_events(evaluated: Evaluated) -> Iterator[tuple[int, NDArray[np.int32
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
+    if answers.needs_checks(phi):
+        return answers.at_most(budget.matches, answers.found(phi, S, output, budget, passing))
     scope = split(phi)
     try:
         if not scope.everything:
@@ -128,6 +140,34 @@ def _scoped(phi: Formula, scope: Scope, S: Stream, output: Output, budget: Budge
     except Unordered:
         found = matches(without_widths(scope), S, output, budget)
         return [m for m in found if all(near(width, [S[i].get(a) for i in m.events]) for a, width in scope.widths)]
+
+
+def passing(carried: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+    """The valuations of a formula that pass its checks; each is given up at the first event with which one fails.
+
+    The loops read the stream, and what they have made is walked through in Python. Under windows and partitions that
+    is no gain, so that the readable evaluator does it all.
+    """
+    if not split(carried.phi).everything:
+        return streaming.passing(carried, S, output, budget)
+    try:
+        return _passing(carried, S, output, budget)
+    except ImportError as error:
+        raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
+
+
+def _passing(carried: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+    A = answers.kept_marks(compile_cel(carried.phi, budget), output)
+    evaluated, sieve = run(*tabulated(A, S, budget)), Sieve(carried.checks, S, budget)
+    D = CompactComplexEventSet()
+    labels = evaluated.tables.labels
+    D.event, D.marks = evaluated.event.tolist(), [UNMARKED, *(labels[label] for label in evaluated.label[1:].tolist())]
+    D.first, D.last, D.next = evaluated.first.tolist(), evaluated.last.tolist(), evaluated.next.tolist()
+    return (
+        (position, answers.without_marks(D.valuation(path)))
+        for position, first, last in evaluated.roots.tolist()
+        for path in in_list(D, (first, last), sieve)
+    )
 
 
 def _bindings(evaluated: Evaluated, path: NDArray[np.int32]) -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate.ces_window import (
     BOTTOM,
     Node,
@@ -27,9 +28,10 @@ from cerify.automata.evaluate.ces_window import (
 )
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.scope import Key, Scope, key_of, near, punctual, reach
+from cerify.automata.evaluate.sieve import Sieve, in_node
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Match, Stream, bindings_of
+from cerify.semantics.events import Match, Stream, Valuation, bindings_of
 
 SWEEP = 1000  # nodes made, beyond twice those that were left, before old ones are looked for again
 
@@ -115,6 +117,16 @@ def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = 
                     yield Match(n, events, bindings_of(valuation(path)) if output == "valuations" else None)
 
 
+def passing(A: CEA, scope: Scope, S: Stream, sieve: Sieve, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+    """The valuations of an automaton that are in scope and pass a sieve, in the order of positions."""
+    unordered = reach(scope, S).unordered
+    for n, nodes, low in read(A, scope, S, budget):
+        for node in nodes:
+            for path in in_node(node, low, sieve):
+                if all(near(width, [S[i].get(a) for i in complex_event(path)]) for a, width in unordered):
+                    yield n, valuation(path)
+
+
 def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     """The number of matches at each position. Raises Unsupported, BudgetExceeded.
 
@@ -134,9 +146,14 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
 
 
 def _read(scope: Scope, S: Stream, variables: bool, budget: Budget) -> Iterator[tuple[int, Iterator[Node], list[int]]]:
-    """For each position the position, the sets of complex events there, and how far back each position reaches."""
+    """As read, for the automaton of the scope's formula."""
     A = compile_cel(scope.core, budget)
-    evaluation = ScopedEvaluation(Determinized(A if variables else single_variable(A), budget), scope.windowed)
+    return read(A if variables else single_variable(A), scope, S, budget)
+
+
+def read(A: CEA, scope: Scope, S: Stream, budget: Budget) -> Iterator[tuple[int, Iterator[Node], list[int]]]:
+    """For each position the position, the sets of complex events there, and how far back each position reaches."""
+    evaluation = ScopedEvaluation(Determinized(A, budget), scope.windowed)
     reached = reach(scope, S)
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
         key = key_of(scope.attributes, S[n]) if reached.marks[n] else None

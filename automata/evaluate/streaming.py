@@ -6,21 +6,22 @@ enumerated with output-linear delay. The automaton is I/O-determinized as the st
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from typing import Literal
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.cea.model import CEA
-from cerify.automata.evaluate import scoped
+from cerify.automata.evaluate import answers, scoped
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.crossing import Carried
 from cerify.automata.evaluate.scope import split
+from cerify.automata.evaluate.sieve import Sieve, in_list
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Match, Stream, bindings_of
+from cerify.semantics.events import Match, Stream, Valuation, bindings_of
 
 Output = Literal["matches", "valuations"]
 
@@ -54,11 +55,14 @@ class Evaluation:
                     T_[q] = (start, end)
         self.T = T_
 
+    def ends(self) -> Iterator[NodeList]:
+        """The lists of complex events at the last position read."""
+        return (nodes for q, nodes in self.T.items() if self.automaton.final[q])
+
     def completed(self) -> Iterator[list[int]]:
         """The complex events at the last position read, each as a path of nodes (procedure OUTPUT)."""
-        for q, nodes in self.T.items():
-            if self.automaton.final[q]:
-                yield from self.D.enumerate(nodes)
+        for nodes in self.ends():
+            yield from self.D.enumerate(nodes)
 
 
 def evaluate(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
@@ -74,24 +78,46 @@ def evaluate(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Bud
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
+    return answers.at_most(budget.matches, found(phi, S, output, budget))
+
+
+def found(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
+    """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
+    if answers.needs_checks(phi):
+        return answers.found(phi, S, output, budget, passing)
     scope = split(phi)
-    lazily = (
-        evaluate(compile_cel(phi, budget), S, output, budget)
-        if scope.everything
-        else scoped.evaluate(scope, S, output, budget)
-    )
-    found = list(islice(lazily, budget.matches + 1))
-    if len(found) > budget.matches:
-        raise BudgetExceeded(f"more than {budget.matches} matches; ask for the first ones, or count them")
-    return sorted(found)
+    if scope.everything:
+        return evaluate(compile_cel(phi, budget), S, output, budget)
+    return scoped.evaluate(scope, S, output, budget)
+
+
+def passing(carried: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+    """The valuations of a formula that pass its checks; each is given up at the first event with which one fails."""
+    scope, sieve = split(carried.phi), Sieve(carried.checks, S, budget)
+    A = answers.kept_marks(compile_cel(scope.core, budget), output)
+    lazily = _passing(A, S, sieve, budget) if scope.everything else scoped.passing(A, scope, S, sieve, budget)
+    return ((n, answers.without_marks(mu)) for n, mu in lazily)
+
+
+def _passing(A: CEA, S: Stream, sieve: Sieve, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+    evaluation = Evaluation(Determinized(A, budget))
+    for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
+        evaluation.push(type_)
+        for nodes in evaluation.ends():
+            for path in in_list(evaluation.D, nodes, sieve):
+                yield n, evaluation.D.valuation(path)
 
 
 def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     """The number of matches at each position, without enumerating them. Raises Unsupported, BudgetExceeded.
 
     The numbers are exact. One run for each complex event is what I/O-determinism gives, so it is runs that are counted;
-    under windows and partitions see scoped.count.
+    under windows and partitions see scoped.count. Where filters compare events the matches are enumerated all the same.
     """
+    if answers.needs_checks(phi):
+        numbers = Counter(match.at for match in found(phi, S, budget=budget))
+        yield from (numbers[n] for n in range(len(S)))
+        return
     scope = split(phi)
     if not scope.everything:
         yield from scoped.count(scope, S, budget)

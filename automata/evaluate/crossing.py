@@ -1,0 +1,279 @@
+"""Filters that compare events with each other, taken out of a formula: what is left is unary, and marks its events.
+
+An automaton looks at one event at a time, so such a filter is checked on what the automaton finds. For that the events
+that the filter's variables hold get *marks*, extra variables that only the filter speaks of: a mark is set where the
+variable is bound inside the filter's operand, and PROJECT keeps it with the variable. A filter in an iteration is asked
+of each round; so rounds alternate between two marks (their colours), and where the colour changes a new round begins.
+What stands in the place of a formula below has its valuations plus marks, and some more: those that fail a check.
+
+This is exact where the rest of the formula asks of the filtered valuations one by one. Where it compares them with each
+other (NXT, LAST, MAX), or asks whether there are none (the right of UNLESS), the formula is refused.
+See docs/decisions/correlated.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TypeAlias, assert_never
+
+from cerify.automata.evaluate.held import Variables, held
+from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Condition, Formula
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.predicates import Attribute, Comparison, mentions
+
+MARK = "◦"  # what the name of a mark begins with, and no name in a query
+
+Colours: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A filter to be checked: marks says which mark stands for a variable, rounds are the colours of the iterations.
+
+    The iterations are those that the filter stands in, the outermost first.
+    """
+
+    condition: Condition
+    marks: Mapping[str, str]
+    rounds: tuple[Colours, ...] = ()
+
+    @classmethod
+    def of(
+        cls, condition: Condition, mark: Callable[[str], str] = lambda A: A, rounds: tuple[Colours, ...] = ()
+    ) -> Check:
+        """The check of a condition, given the mark of each variable: itself, if it is checked on whole valuations."""
+        variables = dict.fromkeys(A for atom in cel.atoms(condition) for A in _variables(atom))
+        return cls(condition, {A: mark(A) for A in variables}, rounds)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A formula without filters across events, and the checks that are to be made of its valuations."""
+
+    phi: Formula
+    checks: tuple[Check, ...]
+
+
+def crossing(condition: Condition) -> bool:
+    """Whether a filter asks for more than single events."""
+    return not all(isinstance(atom, cel.Every) for atom in cel.atoms(condition))
+
+
+def crosses(phi: Formula) -> bool:
+    """Whether a formula compares events with each other, but by their positions."""
+    return any(
+        isinstance(psi, cel.PartitionBy) or (isinstance(psi, cel.Filter) and crossing(psi.condition))
+        for psi in cel.subformulas(phi)
+    )
+
+
+def carried(phi: Formula, budget: Budget = Budget()) -> Carried:
+    """The formula with its checks taken out. Raises Unsupported, saying which sub-formula is in the way."""
+    with depth_limited(phi.span):
+        taker = _Taker(budget)
+        psi = taker.outer(phi)
+        return Carried(psi, tuple(taker.checks))
+
+
+def is_mark(variable: str) -> bool:
+    """Whether it is none of the query's own variables."""
+    return variable.startswith(MARK)
+
+
+class _Taker:
+    """Takes the filters out, bottom up; numbers the checks and the iterations as it meets them."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.checks: list[Check] = []
+        self._budget = budget
+        self._iterations = 0
+
+    def outer(self, phi: Formula) -> Formula:
+        """phi around which nothing stands but what PARTITION BY is taken through (automata/evaluate/scope.py)."""
+        match phi:
+            case cel.PartitionBy(psi, a):
+                return cel.PartitionBy(self._whole(self.outer(psi), phi), a, span=phi.span)
+            case cel.In() | cel.Start() | cel.Strict() | cel.Within():
+                return replace(phi, phi=self._whole(self.outer(phi.phi), phi))
+            case cel.Filter(psi, condition):
+                return self._filtered(self.outer(psi), condition, ())
+            case cel.Unless(left, _):
+                self._require_unary(phi.right, "UNLESS asks whether its right side has any match")
+                return replace(phi, left=self.outer(left))
+            case _:
+                return self._taken(phi, ())
+
+    def _taken(self, phi: Formula, rounds: tuple[Colours, ...]) -> Formula:
+        if not crosses(phi):
+            return phi
+        match phi:
+            case cel.Event():
+                return phi
+            case cel.Filter(psi, condition):
+                return self._filtered(self._taken(psi, rounds), condition, rounds)
+            case cel.PartitionBy(psi, a):
+                W = self._mark("")
+                self.checks.append(Check(_equal(a), {"": W}, rounds))
+                return cel.In(self._whole(self._taken(psi, rounds), phi), W)
+            case cel.Project(L, psi):
+                below = self._taken(psi, rounds)
+                return cel.Project(L | _marks(below), below, span=phi.span)
+            case cel.In() | cel.Start() | cel.Strict() | cel.Within():
+                return replace(phi, phi=self._whole(self._taken(phi.phi, rounds), phi))
+            case cel.Seq() | cel.Or() | cel.All():
+                return replace(phi, left=self._taken(phi.left, rounds), right=self._taken(phi.right, rounds))
+            case cel.ContiguousSeq():
+                left, right = self._taken(phi.left, rounds), self._taken(phi.right, rounds)
+                return replace(phi, left=self._whole(left, phi), right=self._whole(right, phi))
+            case cel.Plus():
+                return self._iterated(phi, rounds)
+            case cel.ContiguousPlus():
+                return self._iterated(phi, rounds)
+            case cel.And():
+                return self._joined(phi, rounds)
+            case cel.Unless(left, right):
+                self._require_unary(right, "UNLESS asks whether its right side has any match")
+                return replace(phi, left=self._taken(left, rounds))
+            case cel.Next() | cel.Last() | cel.Max():
+                raise Unsupported(
+                    "NXT, LAST and MAX compare the matches of this formula with each other, so it would have to be "
+                    "filtered across events before; an evaluator of automata does so around the whole query only",
+                    phi.span,
+                )
+            case _:
+                assert_never(phi)
+
+    def _filtered(self, psi: Formula, condition: Condition, rounds: tuple[Colours, ...]) -> Formula:
+        match condition:
+            case cel.Conjunction(left, right):
+                return self._filtered(self._filtered(psi, left, rounds), right, rounds)
+            case _ if not crossing(condition):
+                return cel.Filter(psi, condition)
+            case _:
+                check = Check.of(condition, self._mark, rounds)
+                self.checks.append(check)
+                return _marked(psi, check.marks)
+
+    def _mark(self, A: str) -> str:
+        return f"{MARK}{len(self.checks)}.{A}"
+
+    def _iterated(self, phi: cel.Plus | cel.ContiguousPlus, rounds: tuple[Colours, ...]) -> Formula:
+        """Rounds of two colours in turn: one, or one and two again and again, or these and one more."""
+        colours = f"{MARK}+{self._iterations}", f"{MARK}-{self._iterations}"
+        self._iterations += 1
+        psi = self._taken(phi.phi, (*rounds, colours))
+        if isinstance(phi, cel.ContiguousPlus):
+            self._whole(psi, phi)
+        elif not held(psi).binds:
+            raise Unsupported(
+                "a round of this iteration may bind nothing, so that rounds cannot be told apart", phi.span
+            )
+        seq = cel.Seq if isinstance(phi, cel.Plus) else cel.ContiguousSeq
+        one, two = (cel.In(psi, colour) for colour in colours)
+        pairs = type(phi)(seq(one, two))
+        return cel.Or(cel.Or(one, pairs), seq(pairs, one))
+
+    def _joined(self, phi: cel.And, rounds: tuple[Colours, ...]) -> Formula:
+        """Both sides have the same valuation; so what one side marks, the other may mark in any way."""
+        left, right = (self._whole(self._taken(psi, rounds), phi) for psi in (phi.left, phi.right))
+        return cel.And(self._freed(left, right, phi), self._freed(right, left, phi))
+
+    def _freed(self, psi: Formula, other: Formula, phi: Formula) -> Formula:
+        marks = _marks(other)
+        choices = sorted({tuple(sorted(kind & marks)) for kind in held(other).kinds})
+        if choices in ([], [()]):
+            return psi
+        for node in _kept(psi):
+            if isinstance(node, cel.Project) and not all(kind & node.variables for kind in held(node.phi).kinds):
+                raise Unsupported("PROJECT drops events on a side of AND whose other side compares events", phi.span)
+        freed = _at_events(psi, lambda R: _any_of([reduce(cel.In, choice, R) for choice in choices]), marks)
+        if cel.size(freed) > self._budget.states:
+            raise BudgetExceeded(f"AND takes more than {self._budget.states} nodes; compare fewer events", phi.span)
+        return freed
+
+    def _whole(self, psi: Formula, around: Formula) -> Formula:
+        """psi, if each event that it marks is one that it binds: for what stands around it asks for the support."""
+        if any(all(map(is_mark, kind)) for kind in held(psi).kinds):
+            raise Unsupported(
+                "a PROJECT in this formula drops events that a filter inside compares; what stands around it asks for "
+                "the events that are left",
+                around.span,
+            )
+        return psi
+
+    def _require_unary(self, psi: Formula, why: str) -> None:
+        if crosses(psi):
+            raise Unsupported(f"{why}, so this formula would have to be filtered across events before", psi.span)
+
+
+def _equal(a: str) -> Condition:
+    """All events of a variable agree on an attribute: W.a = W.a (section 4)."""
+    return cel.Correlated(Comparison("=", Attribute(a, ""), Attribute(a, "")))
+
+
+def _variables(atom: cel.Atom) -> Iterable[str]:
+    match atom:
+        case cel.Every(A, _):
+            return (A,)
+        case cel.Correlated(P):
+            return (m.variable or "" for m in mentions(P))
+        case cel.Named():
+            raise Unsupported("no automaton carries a predicate that the user has registered", atom.span)
+        case _:
+            assert_never(atom)
+
+
+def _marks(phi: Formula) -> Variables:
+    """The marks that a formula sets."""
+    return frozenset(psi.variable for psi in _kept(phi) if isinstance(psi, cel.In) and is_mark(psi.variable))
+
+
+def _kept(phi: Formula) -> Iterable[Formula]:
+    """All formulas in phi that bind something of its valuations: not what is on the right of UNLESS."""
+    pending = [phi]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend((node.left,) if isinstance(node, cel.Unless) else cel.children(node))
+
+
+def _marked(phi: Formula, marks: Mapping[str, str]) -> Formula:
+    """phi where what a variable holds has the variable's mark too."""
+    match phi:
+        case cel.Event(R):
+            return cel.In(phi, marks[R]) if R in marks else phi
+        case cel.In(psi, A):
+            below = replace(phi, phi=_marked(psi, {B: mark for B, mark in marks.items() if B != A}))
+            return cel.In(below, marks[A]) if A in marks else below
+        case cel.Project(L, psi):
+            kept = {A: mark for A, mark in marks.items() if A in L}
+            return replace(phi, variables=L | frozenset(kept.values()), phi=_marked(psi, kept))
+        case cel.Unless(left, _):
+            return replace(phi, left=_marked(left, marks))
+        case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All():
+            return replace(phi, left=_marked(phi.left, marks), right=_marked(phi.right, marks))
+        case _:
+            return replace(phi, phi=_marked(phi.phi, marks))
+
+
+def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variables) -> Formula:
+    """phi with other formulas for its event types, whose variables PROJECT keeps."""
+    match phi:
+        case cel.Event():
+            return event(phi)
+        case cel.Project(L, psi):
+            return replace(phi, variables=L | kept, phi=_at_events(psi, event, kept))
+        case cel.Unless(left, _):
+            return replace(phi, left=_at_events(left, event, kept))
+        case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All():
+            return replace(phi, left=_at_events(phi.left, event, kept), right=_at_events(phi.right, event, kept))
+        case _:
+            return replace(phi, phi=_at_events(phi.phi, event, kept))
+
+
+def _any_of(phis: list[Formula]) -> Formula:
+    return reduce(cel.Or, phis)

@@ -1,0 +1,105 @@
+"""A filter that asks of all events of a match to agree on an attribute is PARTITION BY, and is evaluated as such.
+
+phi FILTER A1.x = B1.x AND ... AND An.x = Bn.x has the same valuations as phi PARTITION BY [x], over every interval, if
+there is a set K of variables such that
+
+    (1) K is connected by the equations, and each variable of K holds an event in every valuation of phi; or K is one
+        variable A with the equation A.x = A.x;
+    (2) each event of a valuation of phi is held by a variable of K, or by one that an equation sets equal to one of K
+        (which then holds an event in every valuation).
+
+If the filter holds, (1) makes the events of K agree, along the equations; and by (2) each other event agrees with some
+event of K. If all events agree, each equation holds. `must` and `kinds` of held.py say when (1) and (2) are so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from cerify.automata.evaluate.held import Held, Variables, held
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Condition, Formula
+from cerify.semantics.predicates import Attribute, Comparison
+
+Equation = tuple[str, str]
+
+
+def partitioned(phi: Formula) -> Formula:
+    """phi with PARTITION BY for such filters, where scope.py takes it off the formula."""
+    match phi:
+        case cel.Filter():
+            psi, conditions = _filters(phi)
+            return _partitioned(partitioned(psi), conditions) or replace(phi, phi=partitioned(phi.phi))
+        case cel.In() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
+            return replace(phi, phi=partitioned(phi.phi))
+        case cel.Unless(left, _):
+            return replace(phi, left=partitioned(left))
+        case _:
+            return phi
+
+
+def agreeing(equations: Iterable[Equation], h: Held) -> bool:
+    """Whether the equations of an attribute make all events agree on it, by (1) and (2)."""
+    equations = set(equations)
+    alone = {A for A, B in equations if A == B}
+    for A in sorted({A for equation in equations for A in equation}):
+        K = _connected(A, equations, h.must) if A in h.must else frozenset({A})
+        beside = {C for B, C in _both_ways(equations) if B in K} if A in h.must else set[str]()
+        if (len(K) > 1 or A in alone) and all(kind & (K | beside) for kind in h.kinds):
+            return True
+    return False
+
+
+def _partitioned(psi: Formula, conditions: list[Condition]) -> Formula | None:
+    """psi with the conditions, some of them as PARTITION BY; None if no attribute is agreed on."""
+    h = held(psi)
+    equations: dict[str, set[Equation]] = {}
+    for condition in conditions:
+        for a, equation in _equation(condition):
+            equations.setdefault(a, set()).add(equation)
+    attributes = [a for a in equations if agreeing(equations[a], h)]
+    if not attributes:
+        return None
+    for a in attributes:
+        psi = cel.PartitionBy(psi, a)
+    for condition in conditions:
+        if not any(a in attributes for a, _ in _equation(condition)):
+            psi = cel.Filter(psi, condition)
+    return psi
+
+
+def _filters(phi: Formula) -> tuple[Formula, list[Condition]]:
+    """What stands in some filters, and their conditions, the innermost first."""
+    found: list[Condition] = []
+    while isinstance(phi, cel.Filter):
+        pending = [phi.condition]
+        while pending:
+            condition = pending.pop()
+            if isinstance(condition, cel.Conjunction):
+                pending += [condition.left, condition.right]
+            else:
+                found.append(condition)
+        phi = phi.phi
+    return phi, found[::-1]
+
+
+def _equation(condition: Condition) -> Iterator[tuple[str, Equation]]:
+    """The attribute and the variables of A.x = B.x; nothing of other conditions."""
+    match condition:
+        case cel.Correlated(Comparison("=", Attribute(a, str(A)), Attribute(b, str(B)))) if a == b:
+            yield a, (A, B)
+
+
+def _both_ways(equations: Iterable[Equation]) -> Iterator[Equation]:
+    for A, B in equations:
+        yield A, B
+        yield B, A
+
+
+def _connected(A: str, equations: Iterable[Equation], among: Variables) -> Variables:
+    """The variables that equations between some variables lead to from A."""
+    found, edges = {A}, [(B, C) for B, C in _both_ways(equations) if B in among and C in among]
+    while new := {C for B, C in edges if B in found} - found:
+        found |= new
+    return frozenset(found)

@@ -1,0 +1,225 @@
+"""Filters across events, checked while complex events are being enumerated, from the latest position to the first.
+
+A correlated filter asks something of all combinations of the events of its variables; AND and OR of such filters too
+can only fail as events are added, never recover. So a path is given up at the first event with which a check fails:
+nothing that the path could go on with would mend it. The walks are those of ces.py and ces_window.py, but for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple, TypeAlias, assert_never
+
+from cerify.automata.cea.model import Marks
+from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
+from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union
+from cerify.automata.evaluate.crossing import Check
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Event, Valuation
+from cerify.semantics.predicates import (
+    Attribute,
+    Comparison,
+    Predicate,
+    compare,
+    holds,
+    mapped_predicate,
+    mentions,
+    satisfied,
+)
+
+
+class Round(NamedTuple):
+    """What a check knows of the round that a path is in.
+
+    colours: of the iterations that the round is in; None where the path is in none. held: the events of each variable.
+    failed: the atoms that are false of them.
+    """
+
+    colours: tuple[str | None, ...]
+    held: tuple[tuple[int, ...], ...]
+    failed: frozenset[int]
+
+
+Rounds: TypeAlias = tuple[Round, ...]
+"""One for each check."""
+
+
+@dataclass(frozen=True)
+class _Atom:
+    """An atom of a condition: the variables of its mentions, and its predicate, which names a mention by its number."""
+
+    variables: tuple[int, ...]
+    predicate: Predicate
+    single: bool
+
+
+class Sieve:
+    """The checks of a formula over a stream, and how many events of paths they have been asked about."""
+
+    def __init__(self, checks: Sequence[Check], S: Sequence[Event], budget: Budget) -> None:
+        events = tuple(S)
+        self.checks = [_Compiled(check, events, self.spend) for check in checks]
+        self.start: Rounds = tuple(check.start for check in self.checks)
+        self._left = budget.valuations
+        self._budget = budget
+
+    def spend(self) -> None:
+        """Count one more event of a path, or one combination of events. Raises BudgetExceeded."""
+        self._left -= 1
+        if self._left < 0:
+            raise BudgetExceeded(
+                f"filters that compare events were tried on more than {self._budget.valuations} events of partial "
+                "matches; what makes them fewer is WITHIN, PARTITION BY, a filter on single events; or take a larger "
+                "budget"
+            )
+
+    def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
+        """What is known with one more event, before all others; None if a check fails. Raises BudgetExceeded."""
+        self.spend()
+        found = []
+        for check, known in zip(self.checks, rounds, strict=True):
+            new = check.extended(known, position, marks)
+            if new is None:
+                return None
+            found.append(new)
+        return tuple(found)
+
+    def passes(self, mu: Valuation) -> bool:
+        """Whether a whole valuation, marks and all, passes the checks."""
+        marks: dict[int, set[str]] = {}
+        for A, p in mu:
+            marks.setdefault(p, set()).add(A)
+        rounds: Rounds | None = self.start
+        for p in sorted(marks, reverse=True):
+            if rounds is not None:
+                rounds = self.extended(rounds, p, frozenset(marks[p]))
+        return rounds is not None
+
+
+class _Compiled:
+    """A check made ready: its variables and atoms as numbers."""
+
+    def __init__(self, check: Check, S: Sequence[Event], spend: Callable[[], None]) -> None:
+        self._S = S
+        self._spend = spend
+        self._rounds = check.rounds
+        self._condition = check.condition
+        variables = list(check.marks)
+        self._marks = tuple(check.marks.values())
+        self._atoms = [_atom(atom, variables) for atom in cel.atoms(check.condition)]
+        self._number = {id(atom): i for i, atom in enumerate(cel.atoms(check.condition))}
+        self._no_events: tuple[tuple[int, ...], ...] = ((),) * len(variables)
+        self.start = Round((None,) * len(check.rounds), self._no_events, frozenset())
+
+    def extended(self, known: Round, position: int, marks: Marks) -> Round | None:
+        colours, held, failed = known
+        for level, pair in enumerate(self._rounds):
+            colour = next((colour for colour in pair if colour in marks), None)
+            if colour is None:
+                break
+            if colours[level] != colour:
+                colours = (*colours[:level], colour, *(None for _ in colours[level + 1 :]))
+                held, failed = self._no_events, frozenset()
+        new = [v for v, mark in enumerate(self._marks) if mark in marks]
+        if not new:
+            return known if colours is known.colours else Round(colours, held, failed)
+        held = tuple((*events, position) if v in new else events for v, events in enumerate(held))
+        false = {i for i, atom in enumerate(self._atoms) if i not in failed and self._fails(atom, held, new, position)}
+        if false:
+            failed |= false
+            if not self._true(self._condition, failed):
+                return None
+        return Round(colours, held, failed)
+
+    def _fails(self, atom: _Atom, held: tuple[tuple[int, ...], ...], new: list[int], position: int) -> bool:
+        """Whether the atom is false of a combination of events in which the one at position takes part."""
+        if atom.single:
+            return atom.variables[0] in new and not holds(atom.predicate, self._S[position])
+        for i, v in enumerate(atom.variables):
+            if v in new:
+                ranges = (held[w] if i != j else (position,) for j, w in enumerate(atom.variables))
+                if not all(self._holds(atom.predicate, positions) for positions in product(*ranges)):
+                    return True
+        return False
+
+    def _holds(self, predicate: Predicate, positions: tuple[int, ...]) -> bool:
+        self._spend()
+        S = self._S
+        match predicate:
+            case Comparison(comparator, Attribute(a), Attribute(b)):  # most are so, and this is the quick way
+                return compare(comparator, S[positions[0]].get(a), S[positions[1]].get(b))
+            case _:
+                return satisfied(predicate, lambda m: S[positions[int(m.variable or 0)]].get(m.name))
+
+    def _true(self, condition: cel.Condition, failed: frozenset[int]) -> bool:
+        match condition:
+            case cel.Conjunction(left, right):
+                return self._true(left, failed) and self._true(right, failed)
+            case cel.Disjunction(left, right):
+                return self._true(left, failed) or self._true(right, failed)
+            case cel.Every() | cel.Correlated() | cel.Named():
+                return self._number[id(condition)] not in failed
+            case _:
+                assert_never(condition)
+
+
+def _atom(atom: cel.Atom, variables: list[str]) -> _Atom:
+    match atom:
+        case cel.Every(A, predicate):
+            return _Atom((variables.index(A),), predicate, True)
+        case cel.Correlated(predicate):
+            mentioned = tuple(variables.index(m.variable or "") for m in mentions(predicate))
+            numbers = iter(range(len(mentioned)))
+            return _Atom(mentioned, mapped_predicate(predicate, lambda a: Attribute(a.name, str(next(numbers)))), False)
+        case cel.Named(name, _):
+            raise AssertionError(f"{name} is refused before")
+        case _:
+            assert_never(atom)
+
+
+def in_list(D: CompactComplexEventSet, nodes: NodeList, sieve: Sieve) -> Iterator[list[int]]:
+    """The complex events of a list that pass, each as its nodes; otherwise as D.enumerate."""
+    path: list[int] = []
+    known = [sieve.start]
+    pending = [(*nodes, 0)]
+    while pending:
+        node, last, depth = pending.pop()
+        del path[depth:], known[depth + 1 :]
+        if node != last:
+            pending.append((D.next[node], last, depth))
+        if node == BOTTOM:
+            yield path
+        elif (rounds := sieve.extended(known[-1], D.event[node], D.marks[node])) is not None:
+            path.append(node)
+            known.append(rounds)
+            pending.append((D.first[node], D.last[node], depth + 1))
+
+
+def in_node(node: Node, low: list[int], sieve: Sieve) -> Iterator[list[Output]]:
+    """The complex events of a node that are in its window and pass; otherwise as ces_window.enumerate_."""
+    path: list[Output] = []
+    known = [sieve.start]
+    pending: list[tuple[Node, int]] = [(node, 0)]
+    bound = 0
+    while pending:
+        node, depth = pending.pop()
+        del path[depth:], known[depth + 1 :]
+        match node:
+            case Bottom():
+                yield path
+            case Output():
+                if not path:
+                    bound = low[node.position]
+                rounds = sieve.extended(known[-1], node.position, node.marks)
+                if rounds is not None:
+                    path.append(node)
+                    known.append(rounds)
+                    pending.append((node.child, depth + 1))
+            case Union():
+                if node.right is not None and (not path or node.right.latest >= bound):
+                    pending.append((node.right, depth))
+                pending.append((node.left, depth))
