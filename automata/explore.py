@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
@@ -13,12 +14,18 @@ Edge = TypeVar("Edge")
 
 
 def explore(
-    starts: Iterable[Node], successors: Callable[[Node], Iterable[tuple[Edge, Node]]], limit: int, what: str
+    starts: Iterable[Node],
+    successors: Callable[[Node], Iterable[tuple[Edge, Node]]],
+    limit: int,
+    what: str,
+    seconds: float | None = None,
 ) -> dict[Node, list[tuple[Edge, Node]]]:
     """Each reachable node with its outgoing edges; the keys are in breadth-first order.
 
-    Raises BudgetExceeded once more than limit nodes or edges of the thing named by what would be built.
+    Raises BudgetExceeded once more than limit nodes or edges of the thing named by what would be built, and after so
+    many seconds.
     """
+    until = None if seconds is None else time.monotonic() + seconds
     found: dict[Node, list[tuple[Edge, Node]]] = {}
     pending = deque(dict.fromkeys(starts))
     seen = set(pending)
@@ -33,4 +40,6 @@ def explore(
                 pending.append(target)
         if len(seen) > limit or edges > limit:
             raise BudgetExceeded(f"{what} has more than {limit} states or transitions")
+        if until is not None and time.monotonic() > until:
+            raise BudgetExceeded(f"{what} takes more than {seconds} seconds to build")
     return found

@@ -19,6 +19,7 @@ COMMANDS = {
     "claims": "Check what five papers claim.",
     "conform": "Put an engine under test.",
     "demo": "Run queries over real flights, put a built-in engine under test, write the report.",
+    "draw": "Draw the automaton of a query, or a stream with its matches.",
     "engine": "Serve a built-in evaluator over the engine protocol.",
     "equiv": "Decide whether two queries are the same, for every stream.",
     "explain": "Say why something matched, or why it did not.",

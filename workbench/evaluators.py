@@ -23,6 +23,12 @@ from cerify.semantics.gehani import denote as ev_denote
 from cerify.semantics.gehani import parse as ev_parse
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani import wellformed as ev_wellformed
+from cerify.semantics.sase import denote as sase_denote
+from cerify.semantics.sase import parse as sase_parse
+from cerify.semantics.sase import program
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase import wellformed as sase_wellformed
+from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 
 Output = Literal["matches", "valuations"]
 Evaluator = Callable[[Formula, Stream, Output, Budget], list[Match]]
@@ -83,21 +89,45 @@ def event_expression(E: ev.Expression, S: Stream, output: Output = "matches", bu
 
 
 def event_automaton(E: ev.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
-    """As event_expression, by a finite automaton. Raises Unsupported where E has attribute variables."""
-    from cerify.automata.dfa.compile import compile_expression
+    """As event_expression, by finite automata: one, or for attribute variables one for each choice of values."""
+    from cerify.automata.dfa.collect import found_in
 
     _require_events(output)
-    return [Match(e, (e,)) for e in sorted(compile_expression(E, S.schema, budget).events(S))]
+    return [Match(e, (e,)) for e in found_in(E, S, budget)]
 
 
 def event_kernel(E: ev.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """As event_automaton, in compiled loops. Raises Unsupported also where numba is not installed."""
-    from cerify.automata.dfa.compile import compile_expression
     from cerify.automata.dfa.compiled import CompiledEvaluator
+    from cerify.automata.dfa.valued import Valued
+    from cerify.semantics.gehani.history import places_of
 
     _require_events(output)
-    (found,) = CompiledEvaluator([compile_expression(E, S.schema, budget)]).read(S)
-    return [Match(e, (e,)) for e in found.tolist()]
+    return [Match(e, (e,)) for e in sorted(Valued(E, places_of(S), budget).events(S, CompiledEvaluator))]
+
+
+def sase_definition(
+    q: sase.Tree,
+    S: Stream,
+    output: Output = "matches",
+    budget: Budget = Budget(),
+    aggregates: Operations = NO_OPERATIONS,
+) -> list[Match]:
+    """All matches of a query of SASE+, sorted, with bindings and results, by the declarative definition."""
+    return program.matches_of(q, S, sase_denote.bindings, budget=budget, operations=aggregates)
+
+
+def sase_runs(
+    q: sase.Tree,
+    S: Stream,
+    output: Output = "matches",
+    budget: Budget = Budget(),
+    aggregates: Operations = NO_OPERATIONS,
+) -> list[Match]:
+    """As sase_definition, by all runs of the automaton."""
+    from cerify.automata.nfab import run
+
+    return program.matches_of(q, S, run.bindings, budget=budget, operations=aggregates)
 
 
 def _require_matches(output: Output) -> None:
@@ -133,11 +163,19 @@ EVENT_EXPRESSION = Language(
     ev_wellformed.require_typed,
     {"denotational": event_expression, "automaton": event_automaton, "kernel": event_kernel},
 )
-LANGUAGES: Mapping[str, Language[Any]] = {"cel": CEL, "core-cel": CORE_CEL, "event-expression": EVENT_EXPRESSION}
+SASE = Language(
+    sase_parse.parse, sase_wellformed.require_typed, {"denotational": sase_definition, "automaton": sase_runs}
+)
+LANGUAGES: Mapping[str, Language[Any]] = {
+    "cel": CEL,
+    "core-cel": CORE_CEL,
+    "event-expression": EVENT_EXPRESSION,
+    "sase": SASE,
+}
 
 
 def match(
-    query: str | Formula | core.Formula | ev.Expression,
+    query: str | Formula | core.Formula | ev.Expression | sase.Tree,
     events: Stream | Iterable[Event],
     *,
     language: str = "cel",
@@ -145,15 +183,16 @@ def match(
     output: Output = "matches",
     budget: Budget = Budget(),
     predicates: Predicates = NO_PREDICATES,
+    aggregates: Operations = NO_OPERATIONS,
 ) -> list[Match]:
     """All matches of a query over a stream, sorted by position; language is that of a query given as text.
 
     predicates are those of the user's own that a CEL query may name; a query with one is evaluated by the interpreter,
-    since no automaton carries it.
+    since no automaton carries it. aggregates are those that a query of SASE+ may name besides the language's own.
 
     With output="valuations" a match of CEL also says what each variable holds, and two matches may differ in that
-    alone. If the stream has a schema the query is checked against it first. Raises ParseError, IllFormed, Unsupported,
-    BudgetExceeded.
+    alone; a match of SASE+ always says so, and has the result that RETURN makes of it. If the stream has a schema the
+    query is checked against it first. Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
     """
     if language not in LANGUAGES:
         raise IllFormed(f"there is no language {language!r}; use one of {', '.join(LANGUAGES)}")
@@ -171,11 +210,17 @@ def match(
         if spoken is CEL and named(phi):
             require_registered(phi, predicates)
             return denotational(phi, S, output, budget, predicates)
+        if evaluator not in spoken.evaluators:
+            raise Unsupported(f"{evaluator} does not carry this language; use {' or '.join(spoken.evaluators)}")
+        if spoken is SASE:
+            return (sase_definition if evaluator == "denotational" else sase_runs)(phi, S, output, budget, aggregates)
         return spoken.evaluators[evaluator](phi, S, output, budget)
 
 
-def language_of(phi: Formula | core.Formula | ev.Expression) -> Language[Any]:
+def language_of(phi: Formula | core.Formula | ev.Expression | sase.Tree) -> Language[Any]:
     """The language of a query that is not text."""
     if isinstance(phi, get_args(core.Formula)):
         return CORE_CEL
+    if isinstance(phi, get_args(sase.Tree)):
+        return SASE
     return EVENT_EXPRESSION if isinstance(phi, get_args(ev.Expression)) else CEL

@@ -8,6 +8,7 @@ decision over the generators, however it came about.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -21,6 +22,8 @@ Mask: TypeAlias = int
 """A set of types: bit i for the i-th."""
 
 Decision: TypeAlias = Predicate | bool
+
+TYPES = 4096  # that is twelve tests that have nothing to do with each other; each type is a step of each state
 
 
 def types(predicates: Sequence[Predicate], budget: Budget = Budget()) -> list[tuple[frozenset[int], Predicate]]:
@@ -52,7 +55,8 @@ class Algebra:
     @cached_property
     def atoms(self) -> tuple[Minterm, ...]:
         """The types, each with an event of it. Raises BudgetExceeded."""
-        atoms = minterms(self.generators, self.schema, self.budget, self.solver)
+        budget = replace(self.budget, states=min(self.budget.states, TYPES))
+        atoms = minterms(self.generators, self.schema, budget, self.solver)
         for g, generator in enumerate(self.generators):
             self._masks[generator] = sum(1 << i for i, atom in enumerate(atoms) if g in atom.chosen)
         return atoms

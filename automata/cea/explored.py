@@ -23,7 +23,7 @@ def explored(
 ) -> CEA:
     """The automaton, its states numbered in breadth-first order. Raises BudgetExceeded, naming what was to be built."""
     initial = list(initial)
-    found = explore(initial, successors, budget.states, what)
+    found = explore(initial, successors, budget.states, what, budget.seconds)
     number = {state: i for i, state in enumerate(found)}
     transitions = (
         Transition(number[state], P, marks, number[target])

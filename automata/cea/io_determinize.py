@@ -36,19 +36,19 @@ def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = 
 
     def successors(subset: Subset) -> Iterator[tuple[tuple[Predicate, Marks], Subset]]:
         for chosen, P in types_:
-            for marks, target in _step(A, subset, {A.predicates[i] for i in chosen}):
+            for marks, target in _step(A, subset, sum(1 << i for i in chosen)):
                 yield (P, marks), target
 
     return explored([A.initial], successors, lambda R: bool(R & A.final), budget, "the I/O-deterministic automaton")
 
 
-def _step(A: CEA, subset: Subset, satisfied: set[Predicate]) -> Iterable[tuple[Marks, Subset]]:
-    """For each set of marks, the states that the subset reaches on an event with these marks."""
+def _step(A: CEA, subset: Subset, type_: int) -> Iterable[tuple[Marks, Subset]]:
+    """For each set of marks, the states that the subset reaches on an event of the type with these marks."""
     targets: dict[Marks, set[int]] = {}
     for q in subset:
-        for t in A.leaving[q]:
-            if t.predicate in satisfied:
-                targets.setdefault(t.marks, set()).add(t.target)
+        for bit, marks, target in A.steps[q]:
+            if type_ & bit:
+                targets.setdefault(marks, set()).add(target)
     return [(marks, frozenset(states)) for marks, states in targets.items()]
 
 
@@ -70,8 +70,7 @@ class Determinized:
         """The pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
         known = self._steps[state].get(type_)
         if known is None:
-            satisfied = {P for i, P in enumerate(self.A.predicates) if type_ >> i & 1}
-            targets = _step(self.A, self._subsets[state], satisfied)
+            targets = _step(self.A, self._subsets[state], type_)
             known = tuple((marks, self._numbered(subset)) for marks, subset in targets)
             self._steps[state][type_] = known
         return known
@@ -80,7 +79,12 @@ class Determinized:
         number = self._number.setdefault(subset, len(self._subsets))
         if number == len(self._subsets):
             if number >= self._budget.states:
-                raise BudgetExceeded(f"the stream reaches more than {number} states of the I/O-deterministic automaton")
+                raise BudgetExceeded(
+                    f"the stream reaches more than {number} states of the I/O-deterministic automaton, which is made "
+                    f"out of one of {self.A.states} states and {len(self.A.transitions)} transitions: too many "
+                    "different sets of runs are under way; use fewer of +, OR and : inside each other, begin with "
+                    "START, or allow more: Budget(states=...)"
+                )
             self._subsets.append(subset)
             self.final.append(bool(subset & self.A.final))
             self._steps.append({})

@@ -64,6 +64,12 @@ class CEA:
         return tuple(map(tuple, leaving))
 
     @cached_property
+    def steps(self) -> tuple[tuple[tuple[int, Marks, int], ...], ...]:
+        """The transitions that leave each state: 1 << i for the i-th of the predicates, the marks, and the target."""
+        bit = {P: 1 << i for i, P in enumerate(self.predicates)}
+        return tuple(tuple((bit[t.predicate], t.marks, t.target) for t in leaving) for leaving in self.leaving)
+
+    @cached_property
     def predicates(self) -> tuple[Predicate, ...]:
         """The distinct predicates of the transitions, in order of first use."""
         return tuple(dict.fromkeys(transition.predicate for transition in self.transitions))

@@ -38,7 +38,11 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """ALL: each makes its run on an interval of its own; one of them begins at the start, one ends at the end."""
+    """ALL: each makes its run on an interval of its own; one of them begins at the start, one ends at the end.
+
+    An operand that may skip anything before it marks need not wait for its interval: it has the same runs without.
+    """
+    waits_a, waits_b = not _skips_first(A), not _skips_first(B)
     A, B = _with_rests(A), _with_rests(B)
 
     def successors(pair: Pair) -> Iterator[Step]:
@@ -46,8 +50,8 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
             for u in B.leaving[pair[1]]:
                 yield (intersection(t.predicate, u.predicate), t.marks | u.marks), (t.target, u.target)
 
-    waiting = [(A.states - 2, q) for q in B.initial] + [(p, B.states - 2) for p in A.initial]
-    starts = [(p, q) for p in A.initial for q in B.initial] + waiting
+    starts = [(p, q) for p in A.initial for q in B.initial]
+    starts += [(A.states - 2, q) for q in B.initial if waits_a] + [(p, B.states - 2) for p in A.initial if waits_b]
 
     def accepts(pair: Pair) -> bool:
         p, q = pair
@@ -55,6 +59,11 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
         return (ends_a and (ends_b or q == B.states - 1)) or (ends_b and p == A.states - 1)
 
     return explored(starts, successors, accepts, budget, PRODUCT)
+
+
+def _skips_first(A: CEA) -> bool:
+    """Whether each run may as well begin later: any event may be skipped in each initial state."""
+    return all((q, Anything(), UNMARKED, q) in A.leaving[q] for q in A.initial)
 
 
 def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:

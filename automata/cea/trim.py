@@ -9,7 +9,8 @@ from cerify.automata.explore import explore
 
 def trim(A: CEA) -> CEA:
     """An automaton with the same runs that accept, without dead states and with the rest renumbered."""
-    alive = [t for t in A.transitions if satisfiable(t.predicate)]
+    empty = {P for P in A.predicates if not satisfiable(P)}
+    alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
     forward: dict[int, list[int]] = {}
     backward: dict[int, list[int]] = {}
     for t in alive:

@@ -36,14 +36,14 @@ class Classes:
         self.types: list[tuple[int, ...]] = []
         self.starts: set[int] = set()
         self.masks: tuple[Predicate, ...] = ()
-        self._asked: dict[str | None, int] = {None: 0}  # the masks of an event type, as bits; None: of all others
+        self._asked: dict[str | None, int] = {None: 0, START: 0}  # the masks of an event type, as bits; None: of others
         for P in dict.fromkeys(P for alphabet in self.alphabets for P in alphabet.predicates):
             T, condition = _parts(P)
             asked = self._asked.setdefault(T, 0)
             if condition is not None:
                 self.masks = self.masks if condition in self.masks else (*self.masks, condition)
                 self._asked[T] = asked | 1 << self.masks.index(condition)
-        self._numbers: dict[tuple[int, ...], int] = {}
+        self._numbers: dict[tuple[tuple[int, ...], bool], int] = {}
         self._known: dict[tuple[str | None, int], int] = {}
 
     def of_event(self, event: Event) -> int:
@@ -87,7 +87,7 @@ class Classes:
             known = {alphabet.predicates: alphabet for alphabet in self.alphabets}
             of = {predicates: self._type(alphabet, *key) for predicates, alphabet in known.items()}
             types = tuple(of[alphabet.predicates] for alphabet in self.alphabets)
-            number = self._known[key] = self._numbers.setdefault(types, len(self._numbers))
+            number = self._known[key] = self._numbers.setdefault((types, T == START), len(self._numbers))
             if number == len(self.types):
                 self.types.append(types)
             if T == START:

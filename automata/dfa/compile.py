@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from textwrap import shorten
 from typing import assert_never
 
 from cerify.automata.algebra.finite import Algebra
@@ -22,9 +23,11 @@ from cerify.semantics.gehani.bindings import NOTHING_BOUND
 from cerify.semantics.gehani.ground import grounded
 from cerify.semantics.gehani.history import in_order
 from cerify.semantics.gehani.scope import chosen, free_variables
+from cerify.semantics.gehani.show import show
 from cerify.semantics.predicates import Both, OfType, Predicate
 
 NOWHERE: Names = frozenset()
+SHOWN = 200  # characters of an expression in an error
 
 
 def compile_expression(E: ev.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> DFA:
@@ -43,27 +46,40 @@ def compile_together(
 
     Raises as compile_expression does.
     """
-    closed = [_closed(E, schema, budget) for E in expressions]
-    compiler = _Compiler(_alphabet(closed, budget), budget)
+    return automata_of([_ground(E, schema, budget) for E in expressions], budget)
+
+
+def automata_of(
+    expressions: Sequence[ev.Expression], budget: Budget = Budget(), solver: bool = True
+) -> tuple[DFA, ...]:
+    """The same for expressions without names and attribute variables; free correlation variables are bound.
+
+    Without the solver there may be types of which no event is.
+    """
+    closed = list(map(_closed, expressions))
+    compiler = _Compiler(_alphabet(closed, budget, solver), budget)
     return tuple(compiler.automaton(E) for E in closed)
 
 
-def _closed(E: ev.Expression, schema: Schema | None, budget: Budget) -> ev.Expression:
-    """E without names and arguments, its free correlation variables bound."""
+def _ground(E: ev.Expression, schema: Schema | None, budget: Budget) -> ev.Expression:
+    """E without names and arguments."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, ev.Let) else {}
     body = E.body if isinstance(E, ev.Let) else E
     if own := chosen(body, ()):
-        raise Unsupported(f"an automaton cannot carry {', '.join(own)}: there is one for each value", body.span)
-    body = grounded(body, NOTHING_BOUND, definitions, in_order(schema) if schema is not None else {}, budget)
-    for x in sorted(free_variables(body)):
-        body = ev.Exists(x, body, span=body.span)
-    return body
+        raise Unsupported(f"one automaton cannot carry {', '.join(own)}: there is one for each value", body.span)
+    return grounded(body, NOTHING_BOUND, definitions, in_order(schema) if schema is not None else {}, budget)
 
 
-def _alphabet(expressions: Sequence[ev.Expression], budget: Budget) -> Alphabet:
+def _closed(E: ev.Expression) -> ev.Expression:
+    for x in sorted(free_variables(E)):
+        E = ev.Exists(x, E, span=E.span)
+    return E
+
+
+def _alphabet(expressions: Sequence[ev.Expression], budget: Budget, solver: bool) -> Alphabet:
     """The types of events that the expressions can tell apart, and the start event."""
     asked = {_predicate(F) for E in expressions for F in ev.subexpressions(E) if isinstance(F, ev.Primitive)}
-    algebra = Algebra((OfType(ev.START), *sorted(asked, key=repr)), budget, solver=True)
+    algebra = Algebra((OfType(ev.START), *sorted(asked, key=repr)), budget, solver=solver)
     return Alphabet(tuple(algebra.generators), algebra.atoms)
 
 
@@ -77,6 +93,7 @@ class _Compiler:
     def __init__(self, alphabet: Alphabet, budget: Budget) -> None:
         self.alphabet = alphabet
         self.budget = budget
+        self._said: BudgetExceeded | None = None
 
     def automaton(self, E: ev.Expression) -> DFA:
         """The minimal automaton of E, which reads the places of its free variables."""
@@ -86,6 +103,16 @@ class _Compiler:
             raise BudgetExceeded("the expression is nested too deeply", E.span) from None
 
     def _automaton(self, E: ev.Expression) -> DFA:
+        """The automaton of E; where it is too large, the error names the innermost expression that is."""
+        try:
+            return self._construction(E)
+        except BudgetExceeded as error:
+            if error is self._said:
+                raise
+            self._said = BudgetExceeded(f"{shorten(show(E), SHOWN)}: {error.message}", E.span)
+            raise self._said from None
+
+    def _construction(self, E: ev.Expression) -> DFA:
         match E:
             case ev.Null():  # 1
                 return built(self.alphabet, NOWHERE, None, lambda q, a, here: None, lambda q: False, self.budget)

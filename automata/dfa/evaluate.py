@@ -6,6 +6,7 @@ The compiled twin is compiled.CompiledEvaluator.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,14 @@ class Evaluator:
 
     def __init__(self, automata: Sequence[DFA]) -> None:
         self.automata = tuple(automata)
+        self.restart()
+        self.classes = Classes(self.automata)
+        self._steps: list[list[list[int]]] = []  # of each class, for each automaton, the state after each state
+
+    def restart(self) -> None:
+        """Begin a new history; what is known of events stays."""
         self.states = [0] * len(self.automata)
         self.position = 0
-        self.classes = Classes(self.automata)
-        self._hopeful = [hopeful(A) for A in self.automata]
-        self._steps: list[list[list[int]]] = []  # of each class, for each automaton, the state after each state
 
     def push(self, event: Event) -> list[int]:
         """The expressions that take place at the next event. Raises InputError for a late start event."""
@@ -55,6 +59,10 @@ class Evaluator:
     def can_still(self) -> list[bool]:
         """For each expression whether it may take place at an event to come."""
         return [q in states for q, states in zip(self.states, self._hopeful, strict=True)]
+
+    @cached_property
+    def _hopeful(self) -> list[frozenset[int]]:
+        return list(map(hopeful, self.automata))
 
     def _advance(self, c: int) -> list[int]:
         """Read an event of the class."""

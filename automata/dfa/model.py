@@ -20,7 +20,7 @@ from cerify.automata.algebra.minterms import Minterm
 from cerify.automata.explore import explore
 from cerify.automata.minimize import classes
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import InternalError
+from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.gehani.history import require_start_first
 from cerify.semantics.predicates import Predicate, holds
@@ -114,6 +114,8 @@ def built(
 
     An initial state that would accept, or rather does so when it is reached again, is kept apart.
     """
+    if len(alphabet.types) << len(variables) > budget.states:
+        raise BudgetExceeded(f"with {len(variables)} variables there are more than {budget.states} letters")
     start: tuple[State, bool] = (initial, True)
     first, later = symbols(variables, range(len(alphabet.types))), symbols(variables, alphabet.coming)
 

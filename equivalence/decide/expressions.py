@@ -6,6 +6,7 @@ as a shortest history, of which the meaning has been asked; that there is none b
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,10 +15,11 @@ from cerify.automata.dfa.decide import accepted_word, separating_word, stream_of
 from cerify.automata.dfa.model import DFA
 from cerify.automata.explore import explore
 from cerify.equivalence.decide.certificate import Certificate, Claim
+from cerify.equivalence.decide.valued_expressions import attributes_of, over_values, pairings, sources, values_for
 from cerify.equivalence.verdict import Different, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
-from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.events import Event, Match, Schema, Stream, Value, ValueType
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.denote import takes_place
 from cerify.semantics.gehani.show import show
@@ -31,6 +33,7 @@ class Proved:
     states: tuple[int, int]
 
 
+NEEDS_SCHEMA = "with attribute variables, a schema has to say what the arguments stand for; give one"
 ExpressionVerdict: TypeAlias = Proved | Different | Undecided
 
 
@@ -51,22 +54,75 @@ def contained(
 def shortest_history(E: ev.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
     """A shortest history at whose last event E takes place, None if there is none at all.
 
-    Raises Unsupported where E has attribute variables, or masks that are too hard, and BudgetExceeded.
+    With attribute variables it is one over a few values. Raises Unsupported where there is none over these, or masks
+    are too hard, and BudgetExceeded.
     """
+    if sources(E):
+        return _over_a_few(E, schema, budget)
     A = compile_expression(E, schema, budget)
     events = types_under(A.alphabet, schema, budget)
     word = accepted_word(A, events, budget)
     return None if word is None else stream_of(word, events, schema)
 
 
+def _over_a_few(E: ev.Expression, schema: Schema | None, budget: Budget) -> Stream:
+    if schema is None:
+        raise Unsupported(NEEDS_SCHEMA, E.span)
+    A = compile_expression(over_values(E, schema, values_for(E, E), budget), schema, budget)
+    events = types_under(A.alphabet, schema, budget)
+    if (word := accepted_word(A, events, budget)) is None:
+        raise Unsupported("it takes place on no history with a few values; there may be others", E.span)
+    return stream_of(word, events, schema)
+
+
 def _compared(
     E: ev.Expression, F: ev.Expression, claim: Claim, schema: Schema | None, budget: Budget
 ) -> ExpressionVerdict:
     try:
+        if sources(E) or sources(F):
+            return _for_values(E, F, claim, schema, budget)
         A, B = compile_together([E, F], schema, budget)
         return _searched(E, F, A, B, claim, schema, budget)
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(error.message)
+
+
+def _for_values(
+    E: ev.Expression, F: ev.Expression, claim: Claim, schema: Schema | None, budget: Budget
+) -> ExpressionVerdict:
+    """A difference over a few values, or a proof for all of them; valued_expressions.py says how."""
+    if schema is None:
+        raise Unsupported(NEEDS_SCHEMA)
+    pools = values_for(E, F)
+    G, H = over_values(E, schema, pools, budget), over_values(F, schema, pools, budget)
+    A, B = compile_together([G, H], schema, budget)
+    asked = [*attributes_of(sources(E), schema), *attributes_of(sources(F), schema)]
+    if {schema.attributes[name] for _, name in asked} <= {"bool"}:
+        return _searched(G, H, A, B, claim, schema, budget)
+    separate = separating_word if claim == "equivalent" else uncontained_word
+    events = {
+        a: event for a, event in types_under(A.alphabet, schema, budget).items() if _within(event, asked, schema, pools)
+    }
+    if (word := separate(A, B, events, budget)) is not None:
+        return _replayed(E, F, stream_of(word, events, schema), claim, False, budget)
+    for left, right, wider in pairings(E, F, claim, schema, budget):
+        A, B = compile_together([left, right], wider, budget)
+        verdict = _searched(left, right, A, B, claim, wider, budget)
+        if isinstance(verdict, Proved):
+            return verdict
+    return Undecided(
+        "they do not differ over a few values, but no pairing of their variables proves that they never do"
+    )
+
+
+def _within(
+    event: Event | None, asked: list[tuple[str, str]], schema: Schema, pools: Mapping[ValueType, Sequence[Value]]
+) -> bool:
+    """Whether the event gives the variables only such values."""
+    if event is None:
+        return False
+    told = ((name, event.get(name)) for T, name in asked if event.type == T)
+    return all(v is None or v in pools[schema.attributes[name]] for name, v in told)
 
 
 def _searched(

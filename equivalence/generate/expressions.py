@@ -13,8 +13,9 @@ from typing import Literal, get_args
 
 from cerify.semantics.events import Event, Schema, Stream, Value, value_type_of
 from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.scope import arguments, constrained
 from cerify.semantics.gehani.syntax import Expression
-from cerify.semantics.predicates import Attribute, Comparator, Comparison, Constant
+from cerify.semantics.predicates import Attribute, Comparator, Comparison, Constant, Term
 
 Operator = Literal[
     "and", "not", "relative", "plus",
@@ -56,6 +57,8 @@ class Profile:
     attributes: every event has each of them; its values and the constants in masks come from one pool.
     masked: the share of primitive events that have a mask. special: that of NULL, any and first among the leaves.
     start: the share of histories that begin with the start event.
+    variables: attribute variables, which stand in the arguments of a share of the primitive events, argued, and in
+    constraints, a share of the leaves. named: the share of expressions with a named expression p(I).
     """
 
     operators: tuple[tuple[Operator, int], ...]
@@ -64,6 +67,10 @@ class Profile:
     masked: float = 0.0
     special: float = 0.2
     start: float = 0.0
+    variables: tuple[str, ...] = ()
+    argued: float = 0.0
+    constrained: float = 0.0
+    named: float = 0.0
 
     @property
     def schema(self) -> Schema:
@@ -89,7 +96,27 @@ STARTED = replace(DERIVED, start=0.5)
 CORRELATED = replace(DERIVED, operators=(*DERIVED.operators, ("exists", 6)), special=0.15)
 """The same with correlation variables."""
 
+VALUED = replace(
+    DERIVED,
+    types=("a", "b"),
+    attributes=(("n", (0, 1)), ("m", (0, 1))),
+    variables=("I", "J"),
+    argued=0.7,
+    constrained=0.08,
+    named=0.2,
+    special=0.12,
+)
+"""The same with attribute variables, constraints and named expressions."""
+
+EVERYTHING = replace(VALUED, operators=CORRELATED.operators, masked=0.15, start=0.15)
+"""All of it."""
+
 PROFILES = {"base": BASE, "derived": DERIVED, "masked": MASKED, "started": STARTED, "correlated": CORRELATED}
+"""Those without attribute variables."""
+
+VALUED_PROFILES = {"valued": VALUED, "everything": EVERYTHING}
+PARAMETER = "I"
+NAME = "p"
 
 
 def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Expression, Stream]:
@@ -100,7 +127,12 @@ def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Expres
 
 def expression(rng: Random, profile: Profile, nodes: int) -> Expression:
     """An expression of exactly so many nodes, as `size` counts; of fewer where the operators do not admit one."""
-    return _expression(rng, profile, nodes, ())
+    if not (nodes > 4 and profile.named and rng.random() < profile.named):
+        return _placed(_expression(rng, replace(profile, named=0.0), nodes, ()), ())
+    inside = rng.randint(1, nodes - 3)  # a name with variables of its own is not for automata; its parameter is not one
+    body = _expression(rng, replace(profile, named=0.0, variables=(PARAMETER,)), inside, ())
+    definition = ev.Definition(NAME, (PARAMETER,), _placed(body, (PARAMETER,)))
+    return ev.Let((definition,), _placed(_expression(rng, profile, nodes - 1 - inside, ()), ()))
 
 
 def history(rng: Random, profile: Profile, length: int) -> Stream:
@@ -151,8 +183,33 @@ def _leaf(rng: Random, profile: Profile, variables: tuple[str, ...]) -> Expressi
         return rng.choice((ev.Null(), ev.AnyEvent(), ev.First()))
     if profile.start and rng.random() < 0.1:
         return ev.Primitive(ev.START)
+    if profile.named and rng.random() < 0.5:
+        return ev.Named(NAME, (_argument(rng, profile, 0),))
+    if profile.constrained and rng.random() < profile.constrained:
+        terms: list[Term] = [*map(Attribute, profile.variables), Constant(rng.choice(profile.attributes[0][1]))]
+        left = Attribute(rng.choice(profile.variables))
+        return ev.Constraint(Comparison(rng.choice(get_args(Comparator)), left, rng.choice(terms)))
     mask = None
     if rng.random() < profile.masked:
         name, pool = rng.choice(profile.attributes)
         mask = Comparison(rng.choice(get_args(Comparator)), Attribute(name), Constant(rng.choice(pool)))
-    return ev.Primitive(rng.choice(profile.types), (), mask)
+    given: tuple[ev.Argument, ...] = ()
+    if profile.argued and rng.random() < profile.argued:
+        given = tuple(_argument(rng, profile, k) for k in range(rng.randint(1, len(profile.attributes))))
+    return ev.Primitive(rng.choice(profile.types), given, mask)
+
+
+def _placed(E: Expression, parameters: tuple[str, ...]) -> Expression:
+    """The expression without constraints on variables that stand nowhere else."""
+    names = {*parameters, *(X for F in ev.subexpressions(E) for X in arguments(F))}
+
+    def place(F: Expression) -> Expression:
+        if isinstance(F, ev.Constraint) and not names.issuperset(constrained(F)):
+            return ev.AnyEvent()
+        return ev.rebuilt(F, tuple(map(place, ev.children(F))))
+
+    return place(E) if any(isinstance(F, ev.Constraint) for F in ev.subexpressions(E)) else E
+
+
+def _argument(rng: Random, profile: Profile, k: int) -> ev.Argument:
+    return rng.choice(profile.variables) if rng.random() < 0.85 else Constant(rng.choice(profile.attributes[k][1]))

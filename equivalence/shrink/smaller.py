@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import count
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from cerify.equivalence.rewrite.trees import at_each_node, attribute_names, constants, mapped, names
 from cerify.equivalence.shrink.weight import BINARY, EPOCH, UNARY
@@ -35,12 +35,13 @@ from cerify.semantics.predicates import (
     mentions,
 )
 
+Q = TypeVar("Q")
 Candidates: TypeAlias = Iterator[tuple[Formula, Stream]]
 
 SIMPLEST_VARIABLES = ("X", "Y", "Z")
 
 
-def fewer_events(phi: Formula, S: Stream) -> Candidates:
+def fewer_events(phi: Q, S: Stream) -> Iterator[tuple[Q, Stream]]:
     """Without a part of the stream: halves first, then ever shorter parts, at last single events."""
     length = (len(S) + 1) // 2
     while length > 0:

@@ -23,7 +23,7 @@ from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe, problems
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims.automata import automata
-from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, open_claim
+from proofs_tests.claims.ledger import Effort, Finding, Kind, claim
 from proofs_tests.claims.printed import cep17_prop1
 from proofs_tests.claims.tods21_constructions import outputs
 from proofs_tests.claims.tods21_pumping import total_order
@@ -264,18 +264,3 @@ _closure(
     "CEA are closed under complement",
     lambda A, B, S, n: _of(cep17_prop1.complement(A), S, n) == _everything(n) - _of(A, S, n),
 )
-
-_ALGORITHMS = "the algorithms of 2017 are not implemented; the library evaluates with those of tods21"
-_MEASURED = "the ledger measures nothing of this paper's evaluation yet"
-_STATEMENT = "its statement is lost in the copy at hand, and the constructions of appendix C.3 are not implemented"
-for _id in ("C.14", "C.16", "C.18"):
-    open_claim(f"cep17.lem{_id}", "a lemma on the constructions of Theorem 4", "lemma", _STATEMENT)
-for _n in range(1, 9):
-    open_claim(f"cep17.alg{_n}", f"Algorithm {_n}", "algorithm", _ALGORITHMS)
-open_claim("cep17.enum*", "EnumAll* has constant delay", "algorithm", _ALGORITHMS)
-open_claim("cep17.thm5", "Evaluation of any CEA, with its update time", "theorem", _MEASURED)
-for _name in ("strict", "nxt", "last", "max"):
-    open_claim(f"cep17.thm6:{_name}", f"Evaluation under {_name.upper()}, with its update time", "theorem", _MEASURED)
-open_claim("cep17.fig4", "The stress experiment", "figure", _MEASURED)
-open_claim("cep17.tab2", "The queries of the experiment", "figure", _MEASURED)
-open_claim("cep17.fig5", "The experiment with selection strategies", "figure", _MEASURED)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
@@ -15,7 +15,13 @@ import click
 from cerify.automata.cea import compile as cea_compile
 from cerify.automata.cea import product as cea_product
 from cerify.automata.cea import strategies as cea_strategies
+from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.cea.model import CEA
+from cerify.automata.evaluate.cep17 import enumeration
+from cerify.automata.evaluate.cep17.listed import Maximal, Strict
+from cerify.automata.evaluate.cep17.lists import Lists
+from cerify.automata.evaluate.cep17.ranked import Last, Next
+from cerify.automata.evaluate.ces import BOTTOM, NodeList
 from cerify.equivalence.rewrite.normal_forms import core_safe
 from cerify.equivalence.rewrite.normal_forms.core_trees import with_children
 from cerify.semantics.cel import syntax as cel
@@ -26,7 +32,7 @@ from proofs_tests.claims import (
     tods21_section6,
 )
 from proofs_tests.claims.ledger import LEDGER, Finding
-from proofs_tests.claims.printed import cep17_prop1, tods21_contiguity, tods21_regular, vldb92_sec2
+from proofs_tests.claims.printed import cep17_prop1, cep17_thm4, tods21_contiguity, tods21_regular, vldb92_sec2
 from proofs_tests.claims.printed.tods21_contiguity import Rewriting
 
 
@@ -155,6 +161,76 @@ def _last_part_cut(F: Any, E: Any, h: Any, of: Any, as_printed: bool) -> Any:
     return _BETWEEN(F, E, h[:-1], of, as_printed)
 
 
+def _sink_first(self: Strict, type_: int) -> dict[int, NodeList]:
+    T_ = _STRICT_UPDATED(self, type_)
+    if self.unmarked is not None and T_[self.unmarked][0] != BOTTOM:
+        first, last = T_[self.unmarked]
+        self.D.append(BOTTOM, first)
+        T_[self.unmarked] = BOTTOM, last
+    return T_
+
+
+def _supersets_come_later(self: Maximal, state: tuple[int, int], type_: int, marked: bool) -> tuple[int, int] | None:
+    (T, U), A = state, self.A
+    U_ = A(U, type_, True) | (0 if marked else A(U, type_, False))
+    T_ = A(T, type_, marked) & ~U_
+    return (T_, U_) if T_ else None
+
+
+def _added_below(self: Lists, position: int, children: NodeList, nodes: NodeList | None) -> NodeList:
+    n = self.extend(position, MARKED, children)
+    if nodes is None:
+        return n, n
+    self.append(nodes[1], n)
+    return nodes[0], n
+
+
+def _all_of_the_list(self: Lists, nodes: NodeList, position: int) -> Iterator[int]:
+    node, last = nodes
+    while True:
+        if node != BOTTOM:
+            yield node
+        if node == last:
+            return
+        node = self.next[node]
+
+
+def _back_one_by_one(D: Lists, root: int) -> Iterator[int]:
+    """EnumAll* with a stack on which all nodes are black."""
+    stack = enumeration.BlackWhiteStack()
+    done = -1, -1
+    stack.push(root)
+    yield D.event[root]
+    left = D.first[root], D.last[root]
+    while True:
+        node, last = left
+        stack.blacken(done if node == last else (D.next[node], last))
+        if node != BOTTOM:
+            stack.push(node)
+            yield D.event[node]
+            left = D.first[node], D.last[node]
+            continue
+        yield enumeration.END
+        left = done
+        while left == done:
+            if not stack.black:
+                return
+            left = stack.pop_white()
+        yield from stack.recap(D)
+
+
+def _supersets_without_marks(state: Any, delta: Any) -> Iterator[Any]:
+    for m, (T_, U_) in _MAX_STEPS(state, delta):
+        yield m, (T_, U_ | delta(state[1], frozenset()) if m else U_)
+
+
+def _supersets_forgotten(state: Any, delta: Any) -> Iterator[Any]:
+    for m, (T_, U_) in _MAX_STEPS(state, delta):
+        yield m, (T_, U_ if m else U_ - delta(state[1], MARKED))
+
+
+_STRICT_UPDATED = Strict._updated
+_MAX_STEPS = cep17_thm4.max_steps
 _CONTIGUOUS_ITERATE = cea_compile._contiguous_iterate
 _SEQUENCE = cea_compile._sequence
 _CONTIGUOUS_SEQUENCE = cea_compile._contiguous_sequence
@@ -186,6 +262,15 @@ PLANTED = (
     Planted("tods21.prop8.15", "two rounds at most", tods21_contiguity, "_iterated_sequence", _two_rounds),
     Planted("cep17.thm1", "a definition goes with its disjunct", core_safe, "around", _undefined),
     Planted("cep17.prop1:complement", "what A cannot read is lost", cep17_prop1, "complement", _final_sink_forgotten),
+    Planted("cep17.alg1", "a new node below the old ones", Lists, "add", _added_below),
+    Planted("cep17.alg4", "nodes of other positions too", Lists, "top", _all_of_the_list),
+    Planted("cep17.alg5", "the order of LAST", Next, "order", Last.order),
+    Planted("cep17.alg6", "the order of NXT", Last, "order", Next.order),
+    Planted("cep17.alg7", "no new larger ones", Maximal, "step", _supersets_come_later),
+    Planted("cep17.alg8", "the sink on top", Strict, "_updated", _sink_first),
+    Planted("cep17.enum*", "back one by one", enumeration, "enum_all", _back_one_by_one),
+    Planted("cep17.lemC.16", "what was larger is forgotten", cep17_thm4, "max_steps", _supersets_forgotten),
+    Planted("cep17.lemC.18", "larger ones need not mark", cep17_thm4, "max_steps", _supersets_without_marks),
     Planted("vldb92.derived:k", "the last event is cut off", vldb92_sec2, "between", _last_part_cut),
 )
 

@@ -10,6 +10,10 @@ from cerify.conformance.cases import Case, load
 from cerify.conformance.run import conform
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Event, subformulas
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.parse import parse as parse_core_cel
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.parse import parse as parse_expression
 
 BROKEN = Path(__file__).parent / "engines" / "broken.py"
 MOST_OPERATORS, MOST_EVENTS = 4, 5
@@ -35,6 +39,26 @@ FAULTS = [
 ]
 
 
+# The same for the other languages.
+CORE_FAULTS = [
+    "plus: one round",
+    "seq: skip till next",
+    "nxt: LAST",
+    "binding: unbound fails",
+    "filter: the events swapped",
+]
+EXPRESSION_FAULTS = [
+    "ev-relative: prior",
+    "ev-nth: from the n-th on",
+    "ev-mask: ignored",
+    "ev-correlation: for all",
+    "ev-attributes: values are variables",
+]
+SOME = 10
+CORE_OPERATORS, CORE_EVENTS = 3, 3
+EXPRESSIONS, EXPRESSION_EVENTS = 4, 2
+
+
 def of_feature(feature: str) -> list[Case]:
     return [case for case in all_cases() if case.feature == feature]
 
@@ -57,6 +81,31 @@ def test_a_planted_fault_is_caught_by_a_small_case(fault: str) -> None:
         operators = sum(not isinstance(phi, Event) for phi in subformulas(parse(case.query)))
         assert operators <= MOST_OPERATORS, case.query
         assert len(case.events) <= MOST_EVENTS, case.events
+        assert divergence.result.outcome == "failed"
+
+
+@pytest.mark.parametrize("fault", CORE_FAULTS)
+def test_a_planted_fault_in_core_cel_is_caught_by_a_small_case(fault: str) -> None:
+    cases = [*of_feature(f"core-{fault.split(':')[0]}"), *of_feature("core-or")[:3]]
+    report = conform([sys.executable, str(BROKEN), fault, "core-cel"], cases)
+    assert report.divergences
+    for divergence in report.divergences:
+        case = divergence.result.case
+        operators = [phi for phi in core.subformulas(parse_core_cel(case.query)) if not isinstance(phi, core.Event)]
+        assert len(operators) <= CORE_OPERATORS, case.query
+        assert len(case.events) <= CORE_EVENTS, case.events
+        assert divergence.result.outcome == "failed"
+
+
+@pytest.mark.parametrize("fault", EXPRESSION_FAULTS)
+def test_a_planted_fault_in_event_expressions_is_caught_by_a_small_case(fault: str) -> None:
+    cases = [*of_feature(fault.split(":")[0])[:SOME], *of_feature("ev-or")[:3]]
+    report = conform([sys.executable, str(BROKEN), fault, "event-expression"], cases)
+    assert report.divergences
+    for divergence in report.divergences:
+        case = divergence.result.case
+        assert ev.size(parse_expression(case.query)) <= EXPRESSIONS, case.query
+        assert len(case.events) <= EXPRESSION_EVENTS, case.events
         assert divergence.result.outcome == "failed"
 
 

@@ -131,7 +131,7 @@ def test_the_engine_command_survives_every_line_and_stops_when_told() -> None:
     assert [a.get("id") for a in answers[1:]] == [None, None, None, "1", "2", "3", "4", "5", "6"]
     assert [a["error"]["code"] if "error" in a else "skipped" in a for a in answers[5:9]] == [
         "parse",
-        True,
+        "parse",
         True,
         "ill_formed",
     ]

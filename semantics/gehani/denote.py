@@ -201,15 +201,22 @@ class Interpreter:
         It takes place at e for the values that the events of h up to e have. A correlation variable that nothing
         binds is some event up to e, as with exists.
         """
+        found = NOWHERE
+        for inner, earliest in self.choices(body, parameters, h, b):
+            found |= {e for e in self.meaning(body, h, inner) if e >= earliest}
+        return found
+
+    def choices(
+        self, body: ev.Expression, parameters: tuple[str, ...], h: History, b: Bindings
+    ) -> Iterator[tuple[Bindings, int]]:
+        """What the variables of a scope may be bound to, each time with the first event by which they have it all."""
         free = [(x, {position(p): p for p in h}) for x in sorted(free_variables(body))]
         known = [(X, self._values(X, body, h)) for X in chosen(body, parameters)]
-        found = NOWHERE
         for choice in product(*(since.items() for _, since in (*free, *known))):
             inner, earliest = b, h[0] if h else 0
             for (name, _), (to, since) in zip((*free, *known), choice, strict=True):
                 inner, earliest = bound(inner, name, to), max(earliest, since)
-            found |= {e for e in self.meaning(body, h, inner) if e >= earliest}
-        return found
+            yield inner, earliest
 
     def _values(self, X: str, body: ev.Expression, h: History) -> Mapping[Bound, int]:
         """The values that X may have, each with the first event of h that has it."""
@@ -250,6 +257,8 @@ class Interpreter:
 
     def _about(self, E: ev.Expression, b: Bindings) -> Bindings:
         """The bindings of the names that E has: on others its meaning does not depend."""
+        if not b:
+            return b
         if (names := self._names.get(id(E))) is None:
             names = self._names[id(E)] = names_in(E)
         return frozenset(pair for pair in b if pair[0] in names)

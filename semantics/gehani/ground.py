@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import NOTHING_BOUND, Bindings, bound, value, value_of
+from cerify.semantics.gehani.bindings import Bindings
 from cerify.semantics.gehani.derived import EVERY_EVENT
 from cerify.semantics.gehani.history import Places
 from cerify.semantics.gehani.scope import chosen, free_variables
-from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Predicate, satisfied
+from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Predicate, Term, satisfied
+
+Terms: TypeAlias = Mapping[str, Constant | Attribute]
+"""What attribute variables stand for; one that is left out is no constraint."""
 
 
 def grounded(
@@ -22,18 +26,32 @@ def grounded(
     Raises Unsupported where a name has attribute variables of its own, for which there are as many expressions as there
     are values, and BudgetExceeded where names that use names several times make the expression too large.
     """
+    terms = {X: Constant(v) for X, (kind, v) in b if kind != "position"}
+    return with_terms(E, terms, lambda comparison: satisfied(comparison, lambda X: None), definitions, places, budget)
+
+
+def with_terms(
+    E: ev.Expression,
+    terms: Terms,
+    decide: Callable[[Comparison], bool],
+    definitions: Mapping[str, ev.Definition],
+    places: Places,
+    budget: Budget = Budget(),
+) -> ev.Expression:
+    """As grounded, the variables being any terms; decide says which of the constraints between these are true."""
     count = 0
 
-    def ground(F: ev.Expression, b: Bindings) -> ev.Expression:
+    def ground(F: ev.Expression, terms: Terms) -> ev.Expression:
         nonlocal count
         count += 1
         if count > budget.states:
             raise BudgetExceeded(f"without its names the expression has more than {budget.states} operators", F.span)
         match F:
             case ev.Primitive(T, arguments, mask):
-                return ev.Primitive(T, (), _masked(T, arguments, mask, b, places, F), span=F.span)
-            case ev.Constraint(comparison):
-                return EVERY_EVENT if satisfied(comparison, lambda X: value_of(X.name, b)) else ev.Null()
+                return ev.Primitive(T, (), _masked(T, arguments, mask, terms, places, F), span=F.span)
+            case ev.Constraint(Comparison(comparator, left, right)):
+                meant = Comparison(comparator, _term(left, terms), _term(right, terms))
+                return EVERY_EVENT if decide(meant) else ev.Null()
             case ev.Named(name, arguments):
                 definition = definitions[name]
                 if own := chosen(definition.body, definition.parameters):
@@ -42,29 +60,35 @@ def grounded(
                         "make them parameters",
                         F.span,
                     )
-                inner = NOTHING_BOUND
-                for parameter, argument in zip(definition.parameters, arguments, strict=True):
-                    if (v := value_of(argument, b)) is not None:
-                        inner = bound(inner, parameter, value(v))
+                given = zip(definition.parameters, arguments, strict=True)
+                inner = {X: term for X, argument in given if (term := _meant(argument, terms)) is not None}
                 body = ground(definition.body, inner)
                 for x in sorted(free_variables(body)):
                     body = ev.Exists(x, body, span=F.span)
                 return body
             case _:
-                return ev.rebuilt(F, tuple(ground(G, b) for G in ev.children(F)))
+                return ev.rebuilt(F, tuple(ground(G, terms) for G in ev.children(F)))
 
-    return ground(E, b)
+    return ground(E, terms)
+
+
+def _meant(argument: ev.Argument, terms: Terms) -> Constant | Attribute | None:
+    return argument if isinstance(argument, Constant) else terms.get(argument)
+
+
+def _term(side: Term, terms: Terms) -> Term:
+    return terms.get(side.name, side) if isinstance(side, Attribute) else side
 
 
 def _masked(
-    T: str, arguments: tuple[ev.Argument, ...], mask: Predicate | None, b: Bindings, places: Places, E: ev.Expression
+    T: str, arguments: tuple[ev.Argument, ...], mask: Predicate | None, terms: Terms, places: Places, E: ev.Expression
 ) -> Predicate | None:
     names = places.get(T, ())
     for k, argument in enumerate(arguments):
-        if (v := value_of(argument, b)) is None:
+        if (term := _meant(argument, terms)) is None:
             continue
         if k >= len(names):
             raise Unsupported(f"which attribute of {T} is the argument {k + 1}? Give the stream a schema", E.span)
-        test = Comparison("=", Attribute(names[k]), Constant(v))
+        test = Comparison("=", Attribute(names[k]), term)
         mask = test if mask is None else Both(mask, test)
     return mask

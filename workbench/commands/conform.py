@@ -18,7 +18,7 @@ from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.model import FAILURES, Divergence, Report, Result
 from cerify.conformance.process import Limits
 from cerify.conformance.run import conform
-from cerify.conformance.words import sentence, shown
+from cerify.conformance.words import sentence, shown, unasked_sentence
 
 
 @click.command("conform")
@@ -94,6 +94,7 @@ def summary(report: Report) -> dict[str, Any]:
         "engine": {"name": report.engine, "version": report.version},
         "suite": report.suite,
         "cases": len(report.results),
+        "unasked": dict(report.unasked),
         "totals": {outcome: report.totals[outcome] for outcome in ("passed", "skipped", *sorted(FAILURES))},
         "restarts": report.restarts,
         "seconds": round(report.seconds, 3),
@@ -131,6 +132,7 @@ def _print(report: Report) -> None:
     features: dict[str, list[Result]] = {}
     for result in report.results:
         features.setdefault(result.case.feature, []).append(result)
+    console.print(f"{escape(report.engine)} {escape(report.version)}, {escape(report.suite)}", style="bold")
     table = Table("feature", *("cases", "passed", "skipped", "failed", "no answer"))
     for column in table.columns[1:]:
         column.justify = "right"
@@ -138,8 +140,9 @@ def _print(report: Report) -> None:
         table.add_row(feature, *_counts(results))
     table.add_section()
     table.add_row("all", *_counts(report.results))
-    console.print(f"{escape(report.engine)} {escape(report.version)}, {escape(report.suite)}", style="bold")
     console.print(table)
+    if unasked := unasked_sentence(report):
+        console.print(unasked, soft_wrap=True)
     for divergence in report.divergences:
         _print_divergence(console, divergence)
     failures = sum(report.totals[outcome] for outcome in FAILURES)

@@ -97,9 +97,9 @@ def command(
         return read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
 
     if language == "event-expression":
-        if valuation_text is not None or output != "matches" or html_file is not None:
-            raise click.UsageError("an event expression has no valuations, and there is no page for it")
-        return _expression(query, stream, schema, match_text, at, derivations, limit, as_json_)
+        if valuation_text is not None or output != "matches":
+            raise click.UsageError("an event expression has no valuations")
+        return _expression(query, stream, schema, match_text, at, derivations, limit, as_json_, html_file)
     phi = parse(query)
     with errors_in(query):
         if schema is not None:
@@ -126,9 +126,11 @@ def _expression(
     derivations: int,
     limit: int,
     as_json_: bool,
+    html_file: Path | None,
 ) -> int:
     """Explain an event of an event expression, or each of those at which it takes place."""
     from cerify.explain import occurring
+    from cerify.explain.occurring_html import render
     from cerify.semantics.gehani import wellformed
     from cerify.semantics.gehani.parse import parse as parse_expression
 
@@ -145,15 +147,19 @@ def _expression(
         if at is not None:
             _require_on(S, at, "--at")
             found = occurring.explain_event(E, S, at, derivations)
+            if html_file is not None:
+                _save(html_file, render(E, S, [found]))
             if as_json_:
                 _print_json(occurring.as_json(found, E))
             else:
                 occurring.print_event(found, E, S, _console())
             return 0 if isinstance(found, occurring.TakesPlace) else 1
-        everything = occurring.explain_events(E, S)
+        listed = list(islice(occurring.explain_events(E, S), limit + 1))
+        if html_file is not None:
+            walked = listed[limit - 1].at + 1 if len(listed) > limit else len(S)
+            _save(html_file, render(E, S, listed[:limit], len(listed) > limit, walked))
         if not as_json_:
-            return 0 if occurring.print_events(everything, E, S, limit, _console()) else 1
-        listed = list(islice(everything, limit + 1))
+            return 0 if occurring.print_events(listed, E, S, limit, _console()) else 1
         matches = [occurring.as_json(one, E) for one in listed[:limit]]
         _print_json({"query": query, "matches": matches, "more": len(listed) > limit})
         return 0 if listed else 1
@@ -231,8 +237,12 @@ def _stream(
 def _write(path: Path, phi: Formula, S: Stream, found: list[Any], more: bool, walked: Sequence[Step] = ()) -> None:
     from cerify.explain.html import render
 
+    _save(path, render(phi, S, found, more, walked))
+
+
+def _save(path: Path, text: str) -> None:
     try:
-        path.write_text(render(phi, S, found, more, walked), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -18,8 +18,11 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import Unsupported, errors_in
-from cerify.semantics.events import TYPE, Event, Match, Schema, Stream, show_time
+from cerify.semantics.events import TYPE, Event, Match, Schema, Stream, Value, plain, show_time
 from cerify.semantics.readers import Format, read, read_schema
+
+if TYPE_CHECKING:
+    from cerify.semantics.gehani.relation import Relation
 
 TABLE_ROWS = 100
 
@@ -28,7 +31,7 @@ TABLE_ROWS = 100
 @click.argument("query")
 @click.argument("file")
 @click.option(
-    "--language", type=click.Choice(["cel", "core-cel", "event-expression"]), default="cel", show_default=True
+    "--language", type=click.Choice(["cel", "core-cel", "event-expression", "sase"]), default="cel", show_default=True
 )
 @click.option(
     "--evaluator",
@@ -45,7 +48,7 @@ TABLE_ROWS = 100
     help=f"Stop after N matches.  [default: {TABLE_ROWS} in the table, none with --json]",
 )
 @click.option("--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says.")
-@click.option("--valuations", is_flag=True, help="Tell which variable is bound to which positions.")
+@click.option("--valuations", is_flag=True, help="Tell which variable has which positions, or values.")
 @click.option("--json", "as_json", is_flag=True, help="Print one match per line, as JSON.")
 def command(
     query: str,
@@ -68,13 +71,13 @@ def command(
     """
     if language == "core-cel" and valuations:
         raise click.UsageError("the answer of a core-CEL query is its complex events; its valuations are not listed")
-    if language == "event-expression" and valuations:
-        raise click.UsageError("the answer of an event expression is the events at which it takes place; it binds none")
     match language:
         case "core-cel":
             prepared = _core_cel(query, evaluator)
         case "event-expression":
-            prepared = _event_expression(query, evaluator)
+            prepared = _event_expression(query, evaluator, valuations)
+        case "sase":
+            prepared = _sase(query, evaluator)
         case _:
             prepared = _cel(query, evaluator, valuations)
     schema = None if schema_text is None else read_schema(schema_text)
@@ -85,7 +88,14 @@ def command(
         found = prepared.matches(S)
         if as_json:
             return _print_json(islice(found, limit))
-        return _print_table(found, S, limit or TABLE_ROWS, valuations)
+        return _print_table(found, S, limit or TABLE_ROWS, valuations or language == "sase", language == "sase")
+
+
+@dataclass(frozen=True, order=True)
+class _Valued(Match):
+    """An event at which an event expression takes place, with values of its attribute variables for which it does."""
+
+    values: tuple[tuple[str, Value], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,20 +121,36 @@ def _core_cel(query: str, evaluator: str | None) -> _Prepared:
     return _Prepared(partial(wellformed.require_typed, phi), lambda S: iter(found(S)))
 
 
-def _event_expression(query: str, evaluator: str | None) -> _Prepared:
+def _event_expression(query: str, evaluator: str | None, valuations: bool) -> _Prepared:
+    from cerify.automata.dfa.collect import tuples
     from cerify.evaluators import event_automaton, event_expression
     from cerify.semantics.gehani import wellformed
+    from cerify.semantics.gehani.compatible import compatible
     from cerify.semantics.gehani.parse import parse as parse_expression
 
     E = parse_expression(query)
 
     def found(S: Stream) -> Iterator[Match]:
         if evaluator == "denotational":
-            return iter(event_expression(E, S))
+            return _rows(compatible(E, S)) if valuations else iter(event_expression(E, S))
         with _pointing_to_denotational():
-            return iter(event_automaton(E, S))
+            return _rows(tuples(E, S)) if valuations else iter(event_automaton(E, S))
 
     return _Prepared(partial(wellformed.require_typed, E), found)
+
+
+def _sase(query: str, evaluator: str | None) -> _Prepared:
+    from cerify.evaluators import SASE
+
+    q = SASE.parse(query)
+    evaluate = SASE.evaluators[evaluator or "automaton"]
+    return _Prepared(partial(SASE.require_typed, q), lambda S: iter(evaluate(q, S, "valuations", Budget())))
+
+
+def _rows(relation: Relation) -> Iterator[Match]:
+    """The compatible tuples as matches."""
+    for e, values in sorted(relation.rows):
+        yield _Valued(e, (e,), values=tuple(zip(relation.variables, values, strict=True)))
 
 
 def _translated(phi: core.Formula, S: Stream) -> Iterator[Match]:
@@ -165,14 +191,18 @@ def _print_json(matches: Iterator[Match]) -> int:
     status = 1
     for match in matches:
         line: dict[str, Any] = {"at": match.at, "events": list(match.events)}
+        if isinstance(match, _Valued):
+            line["values"] = {X: _shown(v) for X, v in match.values}
         if match.bindings is not None:
             line["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
+        if match.result is not None:
+            line["result"] = plain(match.result.attributes)
         click.echo(json.dumps(line, ensure_ascii=False))
         status = 0
     return status
 
 
-def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool) -> int:
+def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool, results: bool) -> int:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -188,12 +218,19 @@ def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool
     table.add_column("events", overflow="fold")
     if valuations:
         table.add_column("bindings", overflow="fold")
+    if results:
+        table.add_column("result", overflow="fold")
     if console.is_terminal:
         table.add_column("rows", overflow="fold")
     for match in sorted(matches[:limit]):
         cells = [str(match.at), _positions(match.events)]
         if valuations:
-            cells.append("\n".join(f"{variable}: {_positions(places)}" for variable, places in match.bindings or ()))
+            values = match.values if isinstance(match, _Valued) else ()
+            bound = [*((X, _shown(v)) for X, v in values), *((x, _positions(p)) for x, p in match.bindings or ())]
+            cells.append("\n".join(f"{variable}: {shown}" for variable, shown in bound))
+        if match.result is not None:
+            named = plain(match.result.attributes).items()
+            cells.append("\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in named))
         if console.is_terminal:
             cells.append("\n".join(f"{p}  {_row(S.part(p, 1)[0])}" for p in match.events))
         table.add_row(*map(Text, cells))
@@ -211,8 +248,8 @@ def _positions(positions: tuple[int, ...]) -> str:
 
 
 def _row(event: Event) -> str:
-    shown = (
-        f"{name}={value if isinstance(value, int | float | str) else show_time(value)}"
-        for name, value in event.attributes.items()
-    )
-    return " ".join([event.type, *shown])
+    return " ".join([event.type, *(f"{name}={_shown(value)}" for name, value in event.attributes.items())])
+
+
+def _shown(value: Value) -> int | float | str:
+    return value if isinstance(value, int | float | str) else show_time(value)

@@ -30,13 +30,17 @@ class EngineEvaluator:
     def __call__(self, phi: Formula, S: Stream, output: Output) -> Collection[Match]:
         if S.schema is not None:
             require_typed(phi, S.schema)  # an engine need not answer an ill-typed query, so it is none to shrink to
+        return self.asked("cel", show(phi), S, output)
+
+    def asked(self, language: str, query: str, S: Stream, output: Output) -> Collection[Match]:
+        """The matches that the engine gives of the text of a query."""
         result = self.engine.run(
             Case(
                 id=f"fuzz/{next(self._numbers)}",
                 feature="fuzz",
                 clause="",
-                language="cel",
-                query=show(phi),
+                language=language,
+                query=query,
                 schema=None if S.schema is None else json_of_schema(S.schema),
                 events=[json_of_event(event) for event in S],
                 output=output,

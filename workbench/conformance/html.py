@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from cerify.conformance.model import Divergence, Json, Outcome, Report, Result
-from cerify.conformance.words import sentence, shown_match
+from cerify.conformance.words import sentence, shown_match, unasked_sentence
 from cerify.draw.page import page
 from cerify.draw.timeline import Column, Kind, Row, timeline
 from cerify.semantics.events import TYPE, Match
@@ -39,6 +39,7 @@ def render(report: Report) -> str:
         "conformance/report.html",
         report=report,
         parts=summary(report),
+        unasked=unasked_sentence(report),
         label=LABEL,
         explanation=EXPLANATION,
         features=[FeatureView.of(feature, report) for feature in features(report)],

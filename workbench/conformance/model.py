@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from cerify.semantics.events import Match
@@ -75,7 +75,10 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Report:
-    """A conformance run, whole."""
+    """A conformance run, whole.
+
+    unasked says how many cases there were in languages that the engine does not speak; they have no result.
+    """
 
     engine: str
     version: str
@@ -84,10 +87,11 @@ class Report:
     divergences: Sequence[Divergence]
     restarts: int
     seconds: float
+    unasked: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def totals(self) -> Counter[Outcome]:
-        """How many cases had each outcome; the sum is the size of the suite, skipped cases included."""
+        """How many cases had each outcome; the sum is the number of results, skipped cases included."""
         return Counter(result.outcome for result in self.results)
 
     @property

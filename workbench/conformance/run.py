@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import FAILURES, Case, Divergence, Report, Result
 from cerify.conformance.process import Limits
-from cerify.equivalence.shrink.shrink import shrink
-from cerify.evaluators import denotational
+from cerify.conformance.shrinking import SHRINKERS, stream_only
+from cerify.evaluators import LANGUAGES
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.cel.wellformed import type_errors
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema, schema_of_json, stream_of_json
 
 SHRUNK_PER_FEATURE = 5  # failures of a feature that are shrunk, the smallest first
 TRIES = 400  # questions to the engine for each
 SLOW_TRIES = 30  # the same where each question costs the time limit or a restart
+CANDIDATES = 4_000  # queries and streams looked at for each, most of which are no query, or ill typed, or not smaller
 SHRINK_BUDGET = Budget(valuations=200_000)
 
 Progress = Callable[[str, int, int], None]
@@ -35,18 +33,23 @@ def conform(
     limits: Limits = Limits(),
     progress: Progress = lambda what, done, total: None,
 ) -> Report:
-    """Put the engine that the command starts under test. Raises InputError if it does not start."""
+    """Put the engine that the command starts under test, with the cases in the languages that it speaks.
+
+    Raises InputError if it does not start.
+    """
     started = time.perf_counter()
     results = []
     with Engine(argv, limits) as engine:
-        for done, case in enumerate(cases):
-            progress("running", done, len(cases))
+        asked = [case for case in cases if case.language in engine.info.languages]
+        for done, case in enumerate(asked):
+            progress("running", done, len(asked))
             results.append(engine.run(case))
-        progress("running", len(cases), len(cases))
+        progress("running", len(asked), len(asked))
         info, restarts = engine.info, engine.restarts
     divergences = list(shrunk(argv, results, replace(limits, restarts=limits.restarts - restarts), progress))
     seconds = time.perf_counter() - started
-    return Report(info.name, info.version, suite, results, divergences, restarts, seconds)
+    unasked = Counter(case.language for case in cases if case.language not in info.languages)
+    return Report(info.name, info.version, suite, results, divergences, restarts, seconds, unasked)
 
 
 def shrunk(
@@ -87,19 +90,21 @@ def smallest(engine: Engine, result: Result) -> Divergence:
     A search that has used up its questions, or the restarts of the engine, keeps what it has and says so.
     """
     case, best = result.case, result
-    if case.language != "cel":
-        return Divergence(case.feature, result, (case.id,))
     schema = schema_of_json(case.schema) if case.schema is not None else None
-    phi, S = parse(case.query), stream_of_json(case.events, schema, case.id)
+    S = stream_of_json(case.events, schema, case.id)
     asked, most = 0, TRIES if result.outcome in ("failed", "error") else SLOW_TRIES
     stopped = ""
 
-    def fails(phi: Formula, S: Stream) -> bool:
+    def fails(query: str, S: Stream) -> bool:
         nonlocal asked, best, stopped
-        asked += 1
-        if stopped or (S.schema is not None and type_errors(phi, S.schema)):
+        if stopped:
             return False
-        small = engine.run(as_case(phi, S, case))
+        other = as_case(query, S, case)
+        if asked >= most:
+            stopped = f"the search for a smaller case stopped after {most} questions"
+            return False
+        asked += 1
+        small = engine.run(other)
         if small.outcome == "not_run":
             stopped = small.detail
         if manner(small) != manner(result):
@@ -107,9 +112,7 @@ def smallest(engine: Engine, result: Result) -> Divergence:
         best = small
         return True
 
-    shrink(phi, S, fails, most)
-    if not stopped and asked >= most:
-        stopped = f"the search for a smaller case stopped after {most} questions"
+    SHRINKERS.get(case.language, stream_only)(case.query, S, fails, CANDIDATES)
     return Divergence(case.feature, best, (case.id,), stopped)
 
 
@@ -118,12 +121,19 @@ def manner(result: Result) -> tuple[str, str]:
     return result.outcome, result.detail.split(":")[0] if result.outcome == "error" else ""
 
 
-def as_case(phi: Formula, S: Stream, origin: Case) -> Case:
-    """A formula and a stream as a case with the matches of the denotational semantics. Raises BudgetExceeded."""
+def as_case(query: str, S: Stream, origin: Case) -> Case:
+    """A query and a stream as a case with the matches of the denotational semantics.
+
+    Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
+    """
+    language = LANGUAGES[origin.language]
+    phi = language.parse(query)
+    if S.schema is not None:
+        language.require_typed(phi, S.schema)
     return replace(
         origin,
-        query=show(phi),
+        query=query,
         schema=None if S.schema is None else json_of_schema(S.schema),
         events=[json_of_event(event) for event in S],
-        matches=denotational(phi, S, origin.output, SHRINK_BUDGET),
+        matches=language.evaluators["denotational"](phi, S, origin.output, SHRINK_BUDGET),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import assert_never
 
-from cerify.conformance.model import Result
+from cerify.conformance.model import Report, Result
 from cerify.semantics.events import Match
 
 
@@ -24,6 +24,14 @@ def sentence(result: Result) -> str:
             return result.detail
         case _:
             assert_never(result.outcome)
+
+
+def unasked_sentence(report: Report) -> str:
+    """One sentence about the cases in languages that the engine does not speak; empty if there are none."""
+    if not report.unasked:
+        return ""
+    counts = " and ".join(f"{count:,} in {language}" for language, count in report.unasked.items())
+    return f"Not asked, since the engine does not speak the language: {counts}."
 
 
 def difference(expected: set[Match], got: set[Match]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 ROOT = Path(__file__).parent.parent
-STYLES = ("draw/page.css", "draw/timeline.css")
+DRAWINGS = ("draw/palette.css", "draw/timeline.css", "draw/diagram.css")
+STYLES = (*DRAWINGS, "draw/page.css")
 
 
 def page(template: str, **values: Any) -> str:
@@ -18,13 +20,17 @@ def page(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(values)
 
 
+def css(names: Sequence[str] = DRAWINGS) -> str:
+    """The text of style sheets, those of drawings unless others are named."""
+    return "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(ROOT), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    style = "".join((ROOT / name).read_text(encoding="utf-8") for name in STYLES)
-    environment.globals["style"] = Markup(style)
+    environment.globals["style"] = Markup(css(STYLES))
     environment.filters["thousands"] = lambda number: f"{number:,}"
     environment.filters["plural"] = lambda number, word: f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
     return environment

@@ -23,11 +23,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A complex event as drawn: a dot on each of its positions, a flag at the one where it is reported, a caption."""
+    """A complex event as drawn: a dot on each of its positions, a flag at the one where it is reported, a caption.
+
+    Positions that are no complex event together, such as those at which an event expression takes place, are reported
+    nowhere (at is None), and nothing joins them.
+    """
 
     kind: Kind
     positions: Sequence[int]
-    at: int
+    at: int | None
     caption: str
 
 
@@ -56,7 +60,8 @@ def timeline(columns: Sequence[Column], rows: Sequence[Row] = ()) -> str:
     height = TOP + (1 + max((len(column.lines) for column in columns), default=0)) * LINE + 2 * PADDING
     bottom = height + len(rows) * ROW + (MARGIN if rows else 0)
     parts = [
-        f'<svg class="timeline" role="img" aria-label="{escape(_description(columns, rows))}" '
+        f'<svg class="timeline" role="img" '
+        f'aria-label="{escape(_description(columns, rows))}" '
         f'width="{width:g}" height="{bottom:g}" viewBox="0 0 {width:g} {bottom:g}">',
         f'<path class="axis" d="M0 {TOP + PADDING + LINE / 2:g}H{width:g}"/>',
         *(_gap(a, b, centre) for a, b in pairwise(columns) if b.position > a.position + 1),
@@ -108,13 +113,14 @@ def _gap(a: Column, b: Column, centre: Mapping[int, float]) -> str:
 def _row(row: Row, centre: Mapping[int, float], top: float, width: float) -> str:
     y = top + 31
     dots = [centre[p] for p in sorted(row.positions) if p in centre]
-    ends = dots + ([centre[row.at] + 15] if row.at in centre else [])
+    ends = dots + ([centre[row.at] + 15] if row.at is not None and row.at in centre else [])
     caption = _caption(row, centre)
-    x = max(MARGIN, min(min(ends, default=MARGIN) - 7, width - _width(caption) - MARGIN))
+    beginning = MARGIN if row.at is None else min(ends, default=MARGIN) - 7
+    x = max(MARGIN, min(beginning, width - _width(caption) - MARGIN))
     parts = [f'<g class="{row.kind}">', f'<text class="caption" x="{x:g}" y="{top + 14:g}">{escape(caption)}</text>']
-    if ends:
+    if ends and row.at is not None:
         parts.append(f'<path class="join" d="M{min(ends):g} {y:g}H{max(ends):g}"/>')
-    if row.at in centre:
+    if row.at is not None and row.at in centre:
         flag = centre[row.at] + 15
         parts.append(f'<path class="flag" d="M{flag:g} {y + 8:g}V{y - 9:g}l9 4.5l-9 4.5"/>')
     parts.extend(_dot(row.kind, x, y) for x in dots)
@@ -129,7 +135,7 @@ def _dot(kind: Kind, x: float, y: float) -> str:
 
 
 def _caption(row: Row, centre: Mapping[int, float]) -> str:
-    beyond = sorted({p for p in (*row.positions, row.at) if p not in centre})
+    beyond = sorted({p for p in (*row.positions, row.at) if p is not None and p not in centre})
     if not beyond:
         return row.caption
     return f"{row.caption} (not on the stream: {', '.join(map(str, beyond))})"

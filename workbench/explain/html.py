@@ -10,6 +10,7 @@ from typing import TypeAlias
 from markupsafe import Markup
 
 from cerify.draw.page import page
+from cerify.draw.stream import WHOLE, columns
 from cerify.draw.timeline import Column, Row, timeline
 from cerify.explain.derivation import Node
 from cerify.explain.evidence import bindings_text, braces, row
@@ -19,13 +20,9 @@ from cerify.explain.text import clause_text, rejection_lines
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import ComplexEvent, Stream, bindings_of
-from cerify.semantics.predicate_text import show_value
 
 Walked: TypeAlias = tuple[str, str, list[tuple[int, str]]]
 """A step on the page: its position or positions, the event, and the matches with the numbers of their explanations."""
-
-WHOLE = 30  # events up to which a stream is drawn whole; of a longer one, what lies around the positions in question
-AROUND = 1
 
 
 def render(
@@ -111,13 +108,8 @@ class View:
 
 def _columns(S: Stream, places: ComplexEvent, root: Node | None) -> list[Column]:
     """The events to draw, each with its values and, if there is a derivation, the variables that bind it."""
-    near = {p + d for p in places for d in range(-AROUND, AROUND + 1)} & set(range(len(S)))
     bound: dict[int, list[str]] = {}
     for variable, positions in bindings_of(root.valuation) if root is not None else ():
         for p in positions:
             bound.setdefault(p, []).append(variable)
-    columns = []
-    for p in sorted(range(len(S)) if len(S) <= WHOLE else near):
-        values = [f"{name} {show_value(value)}" for name, value in S[p].attributes.items()]
-        columns.append(Column(p, S[p].type, [*values, *([f"in {', '.join(bound[p])}"] if p in bound else [])]))
-    return columns
+    return columns(S, places, {p: f"in {', '.join(names)}" for p, names in bound.items()})

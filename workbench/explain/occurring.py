@@ -142,7 +142,26 @@ def print_events(found: Iterable[TakesPlace], E: ev.Expression, S: Stream, limit
     return shown
 
 
-def _below(found: Occurrence) -> list[Occurrence]:
+def citation(E: ev.Expression) -> str:
+    """Where the paper defines the operator."""
+    return f"vldb92 {CLAUSES[type(E)]}"
+
+
+def facts(found: Occurrence, S: Stream) -> list[str]:
+    """What an occurrence rests on that is no occurrence of an operand."""
+    match found.expression:
+        case ev.Primitive():
+            return [row(S[found.at])]
+        case ev.Not(F):
+            return [f"{show(F)} does not take place there"]
+        case ev.Prefix(F):
+            return [f"{show(F)} may take place at an event to come"]
+        case _:
+            return []
+
+
+def below(found: Occurrence) -> list[Occurrence]:
+    """The occurrences of the operands that an occurrence rests on."""
     return [part for part in found.parts if part is not None]
 
 
@@ -150,11 +169,11 @@ def _node(found: Occurrence) -> Json:
     node: Json = {
         "formula": show(found.expression),
         "interval": [found.start, found.at],
-        "citation": f"vldb92 {CLAUSES[type(found.expression)]}",
+        "citation": citation(found.expression),
     }
     if found.bound:
         node["bindings"] = {name: _json_value(to) for name, (_, to) in sorted(found.bound)}
-    return {**node, "children": [_node(part) for part in _below(found)]}
+    return {**node, "children": [_node(part) for part in below(found)]}
 
 
 def _json_value(value: Any) -> Any:
@@ -166,21 +185,20 @@ def _tree(found: Occurrence, S: Stream) -> Tree:
     pending = [(found, top)]
     while pending:
         one, branch = pending.pop()
-        pending.extend([(part, branch.add(_label(part, S))) for part in _below(one)])
+        pending.extend([(part, branch.add(_label(part, S))) for part in below(one)])
     return top
 
 
 def _label(found: Occurrence, S: Stream) -> Text:
     label = Text.assemble((show(found.expression), "bold cyan"), f"  from {found.start} at {found.at}")
     if found.bound:
-        label.append(f"  {_bound(found.bound)}", style="green")
-    if not _below(found) and isinstance(found.expression, ev.Primitive):
-        label.append(f"\n{row(S[found.at])}", style="dim")
-    if isinstance(found.expression, ev.Not):
-        label.append(f"\n{show(found.expression.operand)} does not take place there", style="dim")
+        label.append(f"  {bound_text(found.bound)}", style="green")
+    for fact in facts(found, S):
+        label.append(f"\n{fact}", style="dim")
     return label
 
 
-def _bound(b: Bindings) -> str:
+def bound_text(b: Bindings) -> str:
+    """What variables are, in words."""
     shown = ((name, sort, to) for name, (sort, to) in sorted(b))
     return ", ".join(f"{name} is {f'event {to}' if sort == 'position' else show_value(to)}" for name, sort, to in shown)

@@ -242,3 +242,34 @@ def test_appendix_2_as_printed_wants_two_variables_at_one_event_in_one_order() -
     assert found(text, "a") == [0]
     assert marked(parse(text), LETTERS).machine.events("a") == frozenset()
     assert compile_expression(parse(text)).events(Stream([Event("a")])) == {0}
+
+
+LEFT, RIGHT = (" or ".join(f"x{n}" for n in range(start, start + 9)) for start in (0, 9))
+BINDING = "".join(f"exists x{n} (" for n in range(18))
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "span"),
+    [
+        ("a or !relative(a, <18> any)", "relative(a, <18> any)", (6, 27)),
+        ("prefix(b) and !prefix(!relative(a, <18> any and !b))", "relative(a, <18> any and !b)", (23, 51)),
+        ("!relative(!NULL, a and !relative(a, <18> b and !c))", "relative(a, <18> b and !c)", (24, 50)),
+        (f"{BINDING}({LEFT}) | ({RIGHT}){')' * 18}", f"({LEFT}) | ({RIGHT})", None),
+    ],
+)
+def test_what_blows_up_is_named(text: str, named: str, span: tuple[int, int] | None) -> None:
+    """The number of states can be exponential in the expression: the error says in which part of it."""
+    with pytest.raises(BudgetExceeded) as error:
+        compile_expression(parse(text), budget=Budget(states=20_000))
+    assert error.value.message.startswith(f"{named}: ")
+    if span is not None:
+        assert error.value.span is not None
+        assert (error.value.span.start, error.value.span.end) == span
+
+
+def test_what_prefix_cannot_tell_is_named_by_the_meaning_too() -> None:
+    E = parse("a and prefix(NULL and relative(a, <12> any and !b))")
+    with pytest.raises(BudgetExceeded, match="prefix has to tell more than 200 histories apart") as error:
+        takes_place(E, Stream(map(Event, "aab")), Budget(states=200))
+    assert error.value.span is not None
+    assert error.value.span.start >= 13

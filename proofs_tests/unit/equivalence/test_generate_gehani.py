@@ -4,9 +4,22 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.expressions import BASE, CORRELATED, PROFILES, STARTED, case, expression, history
+from cerify.equivalence.generate.expressions import (
+    BASE,
+    CORRELATED,
+    PROFILES,
+    STARTED,
+    VALUED_PROFILES,
+    case,
+    expression,
+    history,
+)
 from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.compatible import compatible
 from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.parse import parse
+from cerify.semantics.gehani.scope import free_variables
+from cerify.semantics.gehani.show import show
 from cerify.semantics.gehani.wellformed import problems
 
 EVERYTHING = {
@@ -40,6 +53,33 @@ def test_correlation_variables_are_bound_and_stay_out_of_iterations() -> None:
     for _ in range(300):
         found = problems(expression(rng, CORRELATED, 12))
         assert all(problem.message.startswith("nothing is equated") for problem in found)
+
+
+def test_correlation_variables_are_under_negations_too() -> None:
+    rng = Random(6)
+    found = [expression(rng, CORRELATED, 12) for _ in range(200)]
+    below = [F for E in found for N in ev.subexpressions(E) if isinstance(N, ev.Not) for F in ev.subexpressions(N)]
+    free = [F for F in below if isinstance(F, ev.Not) and free_variables(F)]
+    assert len(free) >= 5
+
+
+@pytest.mark.parametrize("name", VALUED_PROFILES)
+def test_attribute_variables_constraints_and_names(name: str) -> None:
+    rng, profile = Random(7), VALUED_PROFILES[name]
+    found = [case(rng, profile, 12, 8) for _ in range(200)]
+    several = 0
+    for E, S in found:
+        assert parse(show(E)) == E
+        unmet = [problem.message for problem in problems(E, profile.schema)]
+        assert all("nothing is equated" in message or "the argument of no event" in message for message in unmet), (
+            show(E),
+            unmet,
+        )
+        several += len(compatible(E, S).variables) > 1
+    nodes = [F for E, _ in found for F in ev.subexpressions(E)]
+    assert {ev.Constraint, ev.Let, ev.Named} <= set(map(type, nodes))
+    assert several > 10
+    assert sum(bool(compatible(E, S).variables and takes_place(E, S)) for E, S in found) > 20
 
 
 def test_the_same_seed_gives_the_same_cases() -> None:

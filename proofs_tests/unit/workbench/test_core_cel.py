@@ -57,8 +57,8 @@ def test_what_an_automaton_cannot_carry_is_unsupported() -> None:
     assert cerify.match("A AS x FILTER y.a = 1", S, language="core-cel", evaluator="denotational") == [Match(0, (0,))]
     with pytest.raises(Unsupported, match="its valuations are not listed"):
         cerify.match("A AS x", S, language="core-cel", output="valuations")
-    with pytest.raises(IllFormed, match="no language 'sase'; use one of cel, core-cel, event-expression"):
-        cerify.match("A AS x", S, language="sase")
+    with pytest.raises(IllFormed, match="no language 'sql'; use one of cel, core-cel, event-expression, sase"):
+        cerify.match("A AS x", S, language="sql")
 
 
 def test_a_schema_is_looked_at_in_the_language_of_the_query() -> None:
@@ -113,13 +113,14 @@ def test_the_engine_speaks_core_cel(
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
     engine.command.callback(evaluator)  # type: ignore[misc]
     started, one, two, three, four, five, six, seven = map(json.loads, capsys.readouterr().out.splitlines())
-    assert started["languages"] == ["cel", "core-cel", "event-expression"]
+    assert "core-cel" in started["languages"]
     assert one == {"id": "1", "matches": [{"at": 1, "events": [0, 1]}]}
     assert two == {"id": "2", "matches": [{"at": 1, "events": [0, 1]}]}
     assert three["error"]["code"] == "parse"
     assert four["error"]["code"] == "ill_formed"
     assert "valuations" in five["skipped"]
-    assert "sase" in six["skipped"]
+    # SASE+ is another language, which the kernel does not serve
+    assert "sase" in six["skipped"] if evaluator == "kernel" else six["error"]["code"] == "parse"
     assert seven == {"id": "7", "matches": [{"at": 0, "events": [0]}]}
 
 

@@ -25,7 +25,8 @@ from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.equivalence.shrink.expression_shape import as_cel_tree, of_cel_tree
 from cerify.evaluators import EVENT_EXPRESSION
 from cerify.explain.absence import absences
-from cerify.explain.occurring import DoesNot, TakesPlace, explain_event
+from cerify.explain.occurring import DoesNot, TakesPlace, explain_event, explain_events
+from cerify.explain.occurring_html import render
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.show import show as show_cel
@@ -38,6 +39,7 @@ from cerify.semantics.gehani.occurrences import Occurrences
 from cerify.semantics.gehani.parse import parse
 from cerify.semantics.gehani.show import show
 from proofs_tests.unit.semantics.gehani.examples import EXAMPLES, history
+from proofs_tests.unit.workbench.test_html import HOSTILE, Outline
 
 LANGUAGE = "event-expression"
 EVENTS = "type,amount\ndeposit,1\nwithdraw,2000\nwithdraw,5\n"
@@ -72,10 +74,10 @@ def test_every_evaluator_has_the_papers_answers(name: str, evaluator: str) -> No
 
 def test_what_is_not_carried_is_unsupported() -> None:
     S = history("a(1) b(1)")
-    with pytest.raises(Unsupported, match="cannot carry X"):
-        cerify.match("prior(a(X), b(X))", S, language=LANGUAGE)
-    assert cerify.match("prior(a(X), b(X))", S, language=LANGUAGE, evaluator="denotational") == [Match(1, (1,))]
+    with pytest.raises(Unsupported, match="make them parameters"):
+        cerify.match("p(X) := prior(a(X), b(Y)) and b(Y); !p(1)", S, language=LANGUAGE)
     for evaluator in EVENT_EXPRESSION.evaluators:
+        assert cerify.match("prior(a(X), b(X))", S, language=LANGUAGE, evaluator=evaluator) == [Match(1, (1,))]
         with pytest.raises(Unsupported, match="it binds no sets"):
             cerify.match("a", S, language=LANGUAGE, evaluator=evaluator, output="valuations")
         with pytest.raises(InputError, match="at its beginning or none"):
@@ -91,9 +93,14 @@ def test_the_command_matches(run: Run, file: str) -> None:
             {"at": 1, "events": [1]},
             {"at": 2, "events": [2]},
         ]
-    refused = run(match_command.command, "prior(deposit(X), withdraw(X))", file)
+        values = run(match_command.command, "p(X) := withdraw(X)", file, "--json", "--valuations", *evaluator)
+        assert [json.loads(line) for line in values.output.splitlines()] == [
+            {"at": 1, "events": [1], "values": {"X": 2000}},
+            {"at": 2, "events": [2], "values": {"X": 5}},
+        ]
+    refused = run(match_command.command, "p(X) := deposit(X) and deposit(Y) and withdraw(Y); !p(1)", file)
     assert refused.exception.message.endswith("; try --evaluator denotational")
-    assert isinstance(run(match_command.command, "a", file, "--valuations").exception, click.UsageError)
+    assert "X: 2000" in run(match_command.command, "p(X) := withdraw(X)", file, "--valuations").output
     assert run(match_command.command, "NULL", file).return_value == 1
 
 
@@ -148,6 +155,50 @@ def test_an_event_at_which_it_does_not_take_place(run: Run, file: str) -> None:
     assert "deposit does not take place just before event 2" in printed.output
 
 
+def test_the_command_writes_the_page(run: Run, file: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert run(explain.command, "withdraw", file, "--html", str(page)).exception is None
+    assert "The history, event by event" in page.read_text(encoding="utf-8")
+    assert run(explain.command, "withdraw", file, "--at", "1", "--html", str(page)).exception is None
+    assert "event by event" not in page.read_text(encoding="utf-8")
+    assert isinstance(run(explain.command, "a", file, "--html", str(tmp_path)).exception, click.UsageError | InputError)
+
+
+def test_the_page_of_an_event_has_a_fold_for_every_step_and_a_drawing_for_every_occurrence() -> None:
+    E = parse("exists x (prior(deposit = x, withdraw) and !relative(x, interest))")
+    S = Stream(map(Event, ["deposit", "deposit", "withdraw"]))
+    outline = Outline(render(E, S, [explain_event(E, S, 2, 3)]))
+    assert outline.complaints == outline.open == []
+    assert outline.tags.count("svg") == 2
+    assert outline.tags.count("details") == 2 * 7
+    page = render(E, S, [explain_event(E, S, 2, 1)])
+    assert "There are more occurrences" in page
+    assert "is x" in page
+    assert "takes place at 2, because of {0, 2}" in page
+    no = render(E, S, [explain_event(E, S, 1)])
+    assert "does not take place at event 1" in no
+    assert "What is in the way" in no
+
+
+def test_the_page_of_a_history_goes_through_it_event_by_event() -> None:
+    E = parse("b")
+    for text, steps in (("a b a b", 4), ("a " * 40 + "b", 2)):
+        S = Stream(map(Event, text.split()))
+        page = render(E, S, list(explain_events(E, S)), walked=len(S))
+        assert page.count("<li") - page.count("<li>b") == steps
+        assert page.count('href="#h') == text.count("b")
+    assert "It takes place at no event" in render(E, S.part(0, 3), [], walked=3)
+
+
+def test_nothing_of_a_history_becomes_markup_on_its_page() -> None:
+    S = Stream([Event("a", {"s": HOSTILE})])
+    for text in ("a[s = '<b>']", "a"):
+        E = parse(text)
+        outline = Outline(render(E, S, [explain_event(E, S, 0)], walked=1))
+        assert outline.complaints == outline.open == []
+        assert not {"script", "img", "link", "iframe", "b"} & set(outline.tags)
+
+
 def test_a_whole_stream_is_explained(run: Run, file: str) -> None:
     result = run(explain.command, "withdraw", file, "--limit", "1", "--json")
     answer = json.loads(result.output)
@@ -156,7 +207,7 @@ def test_a_whole_stream_is_explained(run: Run, file: str) -> None:
     assert "There are more than 1" in printed.output
     nothing = run(explain.command, "NULL", file)
     assert (nothing.output, nothing.return_value) == ("takes place at none of the 3 events\n", 1)
-    for wrong in (["--html", "x"], ["--output", "valuations"], ["--valuation", "{}"]):
+    for wrong in (["--output", "valuations"], ["--valuation", "{}"]):
         assert isinstance(run(explain.command, "withdraw", file, *wrong).exception, click.UsageError)
     for wrong in (["--match", "1,2"], ["--match", "1", "--at", "2"], ["--at", "9"]):
         assert isinstance(run(explain.command, "withdraw", file, *wrong).exception, InputError)
@@ -212,7 +263,8 @@ def test_the_engine_speaks_it(
     messages = [
         {"cmd": "start", "protocol": 1},
         message("1", "prior(a, b)"),
-        message("2", "prior(a(X), b(X))"),
+        message("2", "p(I) := prior(a(X), b(X)); prior(p(1), b)"),
+        message("6", "prior(a(X), b(X))"),
         message("3", "a ; b"),
         message("4", "c", schema={"a": {"n": "int"}, "b": {"n": "int"}}),
         message("5", "a", output="valuations"),
@@ -220,9 +272,10 @@ def test_the_engine_speaks_it(
     lines = "".join(json.dumps(m) + "\n" for m in messages)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
     engine.command.callback(evaluator)  # type: ignore[misc]
-    started, one, two, three, four, five = map(json.loads, capsys.readouterr().out.splitlines())
+    started, one, two, six, three, four, five = map(json.loads, capsys.readouterr().out.splitlines())
     assert LANGUAGE in started["languages"]
     assert one == {"id": "1", "matches": [{"at": 1, "events": [1]}]}
+    assert six == {"id": "6", "matches": [{"at": 1, "events": [1]}]}
     assert ("matches" if evaluator == "denotational" else "skipped") in two
     assert three["error"]["code"] == "parse"
     assert four["error"]["code"] == "ill_formed"
@@ -242,11 +295,24 @@ def test_the_tree_of_cel_says_all(name: str) -> None:
         assert of_cel_tree(parse_cel(show_cel(tree))) == E
 
 
-@pytest.mark.parametrize("text", ["a(1)", "X = 1 and a(X)", "p := a; p"])
-def test_what_has_no_tree_of_cel(text: str) -> None:
-    with pytest.raises(Unsupported):
-        as_cel_tree(parse(text))
-    for other in ("A", "A ; B", "A AS prior", "(A AS event)+ AS not", "(A AS event) AS nth_0"):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a(1)",
+        "a(X, 'b', 2.5)[c > 1]",
+        "X = 1 and a(X) or X != Y and b(Y)",
+        "p := a; p",
+        "p(I) := prior(a(I), b(I)[c = 1]); q := !p(3); q or p(4) and before(d(J))",
+    ],
+)
+def test_the_tree_of_cel_says_arguments_and_names(text: str) -> None:
+    E = parse(text)
+    assert of_cel_tree(as_cel_tree(E)) == E
+    assert of_cel_tree(parse_cel(show_cel(as_cel_tree(E)))) == E
+
+
+def test_what_is_no_tree_of_cel() -> None:
+    for other in ("A", "A ; B", "A AS prior", "(A AS event)+ AS not", "(A AS event) AS nth_0", "A AS called"):
         with pytest.raises(Unsupported):
             of_cel_tree(parse_cel(other.replace(" AS ", " IN ")))
 

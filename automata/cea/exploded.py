@@ -1,0 +1,33 @@
+"""What to say where the automaton of an operator grows too large: which operator, out of what, and what may help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cerify.automata.cea.model import CEA
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.errors import BudgetExceeded
+
+SELECTS = "it compares all runs that are under way: put it around a smaller part, or use fewer of +, OR and : in it"
+ADVICE: dict[type[cel.Formula], tuple[str, str]] = {
+    cel.And: ("AND", "its operands multiply: ask for less in one of them"),
+    cel.All: ("ALL", "its operands multiply: put fewer under one ALL, and ; between those whose order is known"),
+    cel.Unless: ("UNLESS", "all ways to what must not happen are followed at once: make the right operand shorter"),
+    cel.Next: ("NXT", SELECTS),
+    cel.Last: ("LAST", SELECTS),
+    cel.Max: ("MAX", SELECTS),
+    cel.Within: ("WITHIN", "it counts events here: put the window around the whole formula, where it need not"),
+}
+OTHERWISE = ("the formula", "write it with fewer alternatives")
+ALLOW = "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
+
+
+def exploded(phi: cel.Formula, operands: Sequence[CEA], error: BudgetExceeded) -> BudgetExceeded:
+    """The error of phi's construction, with its place, the sizes of the operands' automata, and what to try."""
+    name, advice = ADVICE.get(type(phi), OTHERWISE)
+    sizes = " and ".join(f"{A.states} states and {len(A.transitions)} transitions" for A in operands)
+    return BudgetExceeded(
+        f"{name} makes too large an automaton out of {'one' if len(operands) == 1 else 'two'} of {sizes}: "
+        f"{error.message}; {advice}; {ALLOW}",
+        phi.span,
+    )

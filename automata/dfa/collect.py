@@ -1,0 +1,77 @@
+"""All compatible tuples of an expression's attribute variables, as a table (vldb92, section 6.1).
+
+A row is an event at which the expression takes place with values for which it does. The meaning's own relation is in
+semantics/gehani/compatible.py.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from cerify.automata.dfa.spawned import Spawned, symbolic
+from cerify.automata.dfa.valued import Valued
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.events import ARROW, Stream, Value, value_type_of
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.history import places_of
+from cerify.semantics.gehani.opened import opened
+from cerify.semantics.gehani.relation import Relation, Row
+
+AT = "at"  # the column of the events
+
+
+def found_in(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> list[int]:
+    """The events at which E takes place, in order: by spawned machines, or by one automaton if it has no variables."""
+    if not opened(E).variables or _has_prefix(E):
+        return sorted(Valued(E, places_of(S), budget).events(S))
+    machines = Spawned(symbolic(E, places_of(S), budget), budget)
+    return [e for e, event in enumerate(S) if machines.push(event)]
+
+
+def tuples(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
+    """The events of S at which E takes place, each with all the values of the variables for which it does.
+
+    The variables are those that E is asked for: those that stand in several places, or in the head of the definition
+    that the text ends with. Raises Unsupported where a name has variables of its own, and InputError, BudgetExceeded.
+    """
+    variables = opened(E).asked
+    if _has_prefix(E):
+        return Relation(variables, Valued(E, places_of(S), budget).rows(S))
+    machines, found = Spawned(symbolic(E, places_of(S), budget), budget), set[Row]()
+    for e, event in enumerate(S):
+        if machines.push(event):
+            found.update((e, values) for values in machines.tuples())
+        if len(found) > budget.matches:
+            raise BudgetExceeded(f"there are more than {budget.matches} compatible tuples")
+    return Relation(variables, frozenset(found))
+
+
+def collected(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> pa.Table:
+    """The same as a table, with the column "at" for the events and one for each variable, sorted.
+
+    Raises also Unsupported where a variable has values that no column can hold together.
+    """
+    variables, rows = tuples(E, S, budget)
+    if AT in variables:
+        raise IllFormed(f"the column {AT} is that of the events; name the variable differently", E.span)
+    types = [_type(X, [values[i] for _, values in rows]) for i, X in enumerate(variables)]
+    ordered = sorted(rows)
+    columns = {AT: pa.array([e for e, _ in ordered], pa.int64())}
+    for i, X in enumerate(variables):
+        columns[X] = pa.array([values[i] for _, values in ordered], types[i])
+    return pa.table(columns)
+
+
+def _has_prefix(E: ev.Expression) -> bool:
+    """What may come depends on the values, so that one automaton does not do for all of them."""
+    return any(isinstance(F, ev.Prefix) for F in ev.subexpressions(E))
+
+
+def _type(X: str, values: list[Value]) -> pa.DataType:
+    kinds = {value_type_of(v) for v in values}
+    if kinds == {"int", "float"}:
+        kinds = {"float"}
+    if len(kinds) > 1:
+        raise Unsupported(f"the values of {X} are of the types {', '.join(sorted(kinds))}; a column has one")
+    return ARROW[kinds.pop()] if kinds else pa.null()

@@ -1,0 +1,253 @@
+"""Spawned machines: one automaton, and a hash table with a state for each choice of values (vldb92, appendix 3).
+
+There is an expression for each choice of values of the attribute variables (section 6.2). They differ only in which of
+an event's attributes have the value of which variable, so that one automaton does for all: its letters say so. For a
+variable without a value none has; that is the paper's transition on an unknown symbol. With the first event of a value,
+each machine whose variable has none gets a copy with that value, which goes on from the same state.
+
+Letters, here and in valued.py:  X  a variable, by number     key  a choice: for each X its value, or None for none yet
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.dfa.classes import Classes
+from cerify.automata.dfa.compile import automata_of
+from cerify.automata.dfa.evaluate import column
+from cerify.automata.dfa.model import DFA
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.events import Event, Stream, Value
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.bindings import Bound, value
+from cerify.semantics.gehani.ground import with_terms
+from cerify.semantics.gehani.history import Places
+from cerify.semantics.gehani.opened import Opened, opened
+from cerify.semantics.gehani.scope import places
+from cerify.semantics.predicates import Attribute, Comparison, satisfied
+
+Key: TypeAlias = tuple[Bound | None, ...]
+States: TypeAlias = tuple[int, ...]
+
+MARK = "\0"  # before the name of a variable: the attribute in which an event is told the variable's value
+CONSTRAINTS = 10  # for each way in which so many can turn out there is an automaton
+
+
+@dataclass(frozen=True)
+class Symbolic:
+    """An expression with attribute variables, its letters saying which attributes have the values of which variables.
+
+    The first so many of the variables are those that it is asked for; the others are those of the name that it is.
+    sources has for each event type which attributes give a value to which variable. There is an automaton for each way
+    in which the constraints can turn out.
+    """
+
+    variables: tuple[str, ...]
+    asked: int
+    sources: Mapping[str, tuple[tuple[int, str], ...]]
+    constraints: tuple[Comparison, ...]
+    automata: Mapping[tuple[bool, ...], DFA]
+
+
+def symbolic(E: ev.Expression, order: Places, budget: Budget = Budget()) -> Symbolic:
+    """The automata of an expression, order being the attributes of each event type.
+
+    Raises Unsupported where it has prefix, which depends on what the values are, or has a name with variables of
+    its own in it; and BudgetExceeded.
+    """
+    whole = opened(E)
+    variables = whole.variables
+    terms = {X: Attribute(MARK + X) for X in variables}
+    asked: dict[Comparison, None] = {}
+
+    def ground(true: Mapping[Comparison, bool]) -> ev.Expression:
+        def decide(comparison: Comparison) -> bool:
+            asked.setdefault(comparison)
+            return true.get(comparison, False)
+
+        return with_terms(whole.body, terms, decide, whole.definitions, order, budget)
+
+    for F in ev.subexpressions(ground({})):
+        if isinstance(F, ev.Prefix) and variables:
+            raise Unsupported(f"what may come depends on the values of {', '.join(variables)}", F.span)
+    constraints = tuple(asked)
+    if len(constraints) > CONSTRAINTS:
+        raise BudgetExceeded(f"the expression has more than {CONSTRAINTS} constraints between its variables", E.span)
+    ways = list(product((False, True), repeat=len(constraints)))
+    automata = automata_of([ground(dict(zip(constraints, way, strict=True))) for way in ways], budget, solver=False)
+    return Symbolic(
+        variables, len(whole.asked), sources(whole, order), constraints, dict(zip(ways, automata, strict=True))
+    )
+
+
+def sources(whole: Opened, order: Places) -> Mapping[str, tuple[tuple[int, str], ...]]:
+    """Of each event type, which attributes give a value to which variable of the expression, by its number."""
+    found: dict[str, tuple[tuple[int, str], ...]] = {}
+    for X, name in enumerate(whole.variables):
+        for T, k in sorted(places(name, whole.body, whole.definitions)):
+            if k < len(order.get(T, ())):
+                found[T] = (*found.get(T, ()), (X, order[T][k]))
+    return found
+
+
+@dataclass(eq=False)
+class _Group:
+    """The machines that are in the same states; of those whose variables all have values, which automaton decides."""
+
+    states: States
+    keys: set[Key] = field(default_factory=set)
+    deciding: dict[int, set[Key]] = field(default_factory=lambda: defaultdict(set))
+
+
+class Spawned:
+    """An expression with attribute variables on its way through one history.
+
+    There is an entry for each choice of values that have been seen, so that with k variables of v values each there are
+    (v + 1)^k. An event costs a step for each state that some machine is in, and one for each machine that one of its
+    values belongs to.
+    """
+
+    def __init__(self, symbolic: Symbolic, budget: Budget = Budget()) -> None:
+        self.symbolic = symbolic
+        self.budget = budget
+        self.position = 0
+        self._automata = tuple(self.symbolic.automata.values())
+        self._classes = Classes(self._automata)
+        self._steps: list[list[list[int]]] = []  # of each class, for each automaton, the state after each state
+        self._number = {way: i for i, way in enumerate(self.symbolic.automata)}
+        nothing: Key = (None,) * len(self.symbolic.variables)
+        self._having: list[dict[Bound | None, list[Key]]] = [{None: [nothing]} for _ in nothing]
+        self._group: dict[Key, _Group] = {}
+        self._groups: dict[States, _Group] = {}
+        self._decides: dict[Key, int] = {}
+        self._enter(nothing, (0,) * len(self._automata))
+
+    def push(self, event: Event) -> bool:
+        """Whether the expression takes place at the next event, for some values.
+
+        Raises InputError for a late start event, and BudgetExceeded.
+        """
+        if event.type == ev.START and self.position > 0:
+            raise InputError(f"event {self.position} is a {ev.START} event; a history has one at its beginning or none")
+        told = self._told(event)
+        for X, values in told.items():
+            for v in values:
+                if v not in self._having[X]:
+                    self._spawn(X, v)
+        touched = {key: self._group[key] for X, values in told.items() for v in values for key in self._having[X][v]}
+        moved = []
+        for key, group in touched.items():
+            moved.append((key, self._after(group.states, self._class(event, key, told))))
+            self._leave(key)
+        self._advance(self._classes.of_event(_with(event, {})))
+        for key, states in moved:
+            self._enter(key, states)
+        self.position += 1
+        return any(True for _ in self._accepting())
+
+    def read(self, S: Stream) -> NDArray[np.int64]:
+        """The positions of the events, of the next ones, at which the expression takes place."""
+        begin = self.position
+        return np.array([begin + i for i, event in enumerate(S) if self.push(event)], np.int64)
+
+    def tuples(self) -> list[tuple[Value, ...]]:
+        """The choices of values for which the expression takes place at the last event."""
+        asked = self.symbolic.asked
+        keys = (key[:asked] for some in self._accepting() for key in some)
+        return list(dict.fromkeys(tuple(v[1] for v in key if v is not None) for key in keys))
+
+    @property
+    def states(self) -> frozenset[States]:
+        """The states that some machine is in, of all automata."""
+        return frozenset(self._groups)
+
+    def __len__(self) -> int:
+        """How many machines there are."""
+        return len(self._group)
+
+    def _accepting(self) -> Iterator[set[Key]]:
+        for group in self._groups.values():
+            for i, keys in group.deciding.items():
+                if keys and group.states[i] in self._automata[i].accepting:
+                    yield keys
+
+    def _told(self, event: Event) -> dict[int, list[Bound]]:
+        """The values that the event gives to each variable."""
+        found: dict[int, list[Bound]] = {}
+        for X, name in self.symbolic.sources.get(event.type, ()):
+            if (v := event.get(name)) is not None:
+                found.setdefault(X, []).append(value(v))
+        return found
+
+    def _spawn(self, X: int, v: Bound) -> None:
+        """A machine with the value for each that has none for the variable."""
+        for key in list(self._having[X][None]):
+            child = (*key[:X], v, *key[X + 1 :])
+            for Y, w in enumerate(child):
+                self._having[Y].setdefault(w, []).append(child)
+            self._enter(child, self._group[key].states)
+        if len(self._group) > self.budget.states:
+            names = ", ".join(self.symbolic.variables)
+            raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}")
+
+    def _class(self, event: Event, key: Key, told: Mapping[int, list[Bound]]) -> int:
+        """The class of the event for a machine: a value that the event does not have is as good as none."""
+        names = self.symbolic.variables
+        values = {names[X]: key[X] for X, values in told.items() if key[X] in values}
+        return self._classes.of_event(_with(event, {X: v[1] for X, v in values.items() if v is not None}))
+
+    def _after(self, states: States, c: int) -> States:
+        for types in self._classes.types[len(self._steps) :]:
+            self._steps.append([column(A, a) for A, a in zip(self._automata, types, strict=True)])
+        return tuple([steps[q] for steps, q in zip(self._steps[c], states, strict=True)])
+
+    def _advance(self, c: int) -> None:
+        """All machines read an event of the class; those that come to the same states go on as one group."""
+        groups, self._groups = self._groups, {}
+        for group in groups.values():
+            group.states = self._after(group.states, c)
+            other = self._groups.setdefault(group.states, group)
+            if other is not group:
+                small, large = sorted((group, other), key=lambda g: len(g.keys))
+                large.keys |= small.keys
+                for i, keys in small.deciding.items():
+                    large.deciding[i] |= keys
+                for key in small.keys:
+                    self._group[key] = large
+                self._groups[group.states] = large
+
+    def _enter(self, key: Key, states: States) -> None:
+        group = self._groups.setdefault(states, _Group(states))
+        group.keys.add(key)
+        self._group[key] = group
+        if None not in key:
+            if key not in self._decides:
+                self._decides[key] = self._deciding(key)
+            group.deciding[self._decides[key]].add(key)
+
+    def _leave(self, key: Key) -> None:
+        group = self._group[key]
+        group.keys.discard(key)
+        if key in self._decides:
+            group.deciding[self._decides[key]].discard(key)
+        if not group.keys:
+            del self._groups[group.states]
+
+    def _deciding(self, key: Key) -> int:
+        """The automaton for what the constraints say of the values."""
+        values = {MARK + X: v[1] for X, v in zip(self.symbolic.variables, key, strict=True) if v is not None}
+        return self._number[tuple(satisfied(P, lambda X: values.get(X.name)) for P in self.symbolic.constraints)]
+
+
+def _with(event: Event, values: Mapping[str, Value]) -> Event:
+    """The event with the values of some variables as attributes."""
+    known = {name: v for name, v in event.attributes.items() if not name.startswith(MARK)}
+    return Event(event.type, known | {MARK + X: v for X, v in values.items()})

@@ -1,0 +1,88 @@
+"""One expression, and one automaton, for each choice of values that a history has (vldb92, section 6.2).
+
+This takes all of a history, and an automaton for each choice; spawned.py does with one automaton, an event at a time.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+from cerify.automata.dfa.compile import automata_of
+from cerify.automata.dfa.evaluate import Evaluator, Positions
+from cerify.automata.dfa.model import DFA
+from cerify.automata.dfa.spawned import sources
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.bindings import Bound, value
+from cerify.semantics.gehani.ground import grounded
+from cerify.semantics.gehani.history import Places
+from cerify.semantics.gehani.opened import opened
+from cerify.semantics.gehani.relation import Row
+
+Choice: TypeAlias = tuple[Bound, ...]
+"""A value for each variable, in the order of their names."""
+
+
+class Valued:
+    """An expression with attribute variables, order being the attributes of each event type; what is built is kept."""
+
+    def __init__(self, E: ev.Expression, order: Places, budget: Budget = Budget()) -> None:
+        self.E = E
+        self.order = order
+        self.budget = budget
+        self.whole = opened(E)
+        self.variables = self.whole.variables
+        self.sources = sources(self.whole, order)
+        self._automata: dict[Choice, DFA] = {}
+        self._last: tuple[tuple[type[Evaluator], tuple[Choice, ...]], Evaluator] | None = None
+
+    def rows(self, S: Stream, evaluator: type[Evaluator] = Evaluator) -> frozenset[Row]:
+        """All events of a history with all the values for which the expression takes place there.
+
+        The values are those of the variables it is asked for, in the order of their names. Raises Unsupported where
+        there is a name with variables of its own inside, InputError for a late start event, and BudgetExceeded.
+        """
+        choices = self._choices(S)
+        found = []
+        for (choice, earliest), positions in zip(
+            choices.items(), self._read(S, evaluator, tuple(choices)), strict=True
+        ):
+            values = tuple(v for _, v in choice[: len(self.whole.asked)])
+            found += [(e, values) for e in positions.tolist() if e >= earliest]
+        return frozenset(found)
+
+    def events(self, S: Stream, evaluator: type[Evaluator] = Evaluator) -> frozenset[int]:
+        """The events of a history at which the expression takes place, for some values."""
+        return frozenset(e for e, _ in self.rows(S, evaluator))
+
+    def automaton(self, choice: Choice) -> DFA:
+        """The automaton of the expression for one choice of values."""
+        if choice not in self._automata:
+            b = frozenset(zip(self.variables, choice, strict=True))
+            ground = grounded(self.whole.body, b, self.whole.definitions, self.order, self.budget)
+            (self._automata[choice],) = automata_of([ground], self.budget)
+        return self._automata[choice]
+
+    def _read(self, S: Stream, evaluator: type[Evaluator], choices: tuple[Choice, ...]) -> list[Positions]:
+        if self._last is None or self._last[0] != (evaluator, choices):
+            self._last = (evaluator, choices), evaluator(list(map(self.automaton, choices)))
+        evaluating = self._last[1]
+        evaluating.restart()
+        return evaluating.read(S)
+
+    def _choices(self, S: Stream) -> dict[Choice, int]:
+        """The choices of values that the history has, each with the first event by which it has them all."""
+        seen: list[dict[Bound, int]] = [{} for _ in self.variables]
+        for e, event in enumerate(S) if self.variables else ():
+            for X, name in self.sources.get(event.type, ()):
+                if (v := event.get(name)) is not None:
+                    seen[X].setdefault(value(v), e)
+        if prod(map(len, seen)) > self.budget.states:
+            names = ", ".join(self.variables)
+            raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}", self.E.span)
+        earliest = (max(pairs, default=0) for pairs in product(*(since.values() for since in seen)))
+        return dict(zip(product(*seen), earliest, strict=True))

@@ -1,0 +1,161 @@
+"""Event expressions on many cases: the meaning, automata and compiled loops say the same.
+
+A case is a random expression and a random history; an expression is tried on several histories, since most of the time
+goes into its automata. Of expressions with attribute variables the values are compared too: those of the meaning,
+of the spawned machines, and of one automaton for each choice of values.
+
+Run as: python -m proofs_tests.campaigns.expressions [--cases N] [--seed N] [--processes N]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+
+import click
+from rich.progress import track
+
+from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.evaluate import Evaluator
+from cerify.automata.dfa.spawned import Spawned, symbolic
+from cerify.automata.dfa.valued import Valued
+from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, Profile, expression, history
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Stream
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.gehani.compatible import compatible
+from cerify.semantics.gehani.denote import takes_place
+from cerify.semantics.gehani.history import in_order
+from cerify.semantics.gehani.relation import Relation, Row
+from cerify.semantics.gehani.scope import chosen
+from cerify.semantics.gehani.show import show
+
+EVERY = PROFILES | VALUED_PROFILES
+HISTORIES = 10  # for each expression
+NODES, EVENTS = 12, 12
+BUDGET = Budget(valuations=300_000, states=20_000)
+
+Rows = frozenset[Row]
+
+
+@dataclass
+class Outcome:
+    """What became of some cases: counts, the operators met, and what differs."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    operators: Counter[str] = field(default_factory=Counter)
+    differ: list[str] = field(default_factory=list)
+
+
+def meaning(E: ev.Expression, S: Stream) -> Rows:
+    """The events at which the expression takes place, with the values of its attribute variables."""
+    events = takes_place(E, S, BUDGET)
+    relation = Relation((), frozenset((e, ()) for e in events))
+    if chosen(E.body if isinstance(E, ev.Let) else E, ()):
+        relation = compatible(E, S, BUDGET)
+    if {e for e, _ in relation.rows} != events:
+        raise AssertionError(f"the compatible tuples of {show(E)} are not at its events")
+    return relation.rows
+
+
+def routes(E: ev.Expression, profile: Profile) -> dict[str, Callable[[Stream], Rows]]:
+    """The other ways to the same rows."""
+    order = in_order(profile.schema)
+    one_each = Valued(E, order, BUDGET)
+    found: dict[str, Callable[[Stream], Rows]] = {
+        "compiled": lambda S: frozenset(one_each.rows(S, CompiledEvaluator)),
+    }
+    if not one_each.variables:
+        evaluator = Evaluator([one_each.automaton(())])
+        found["automaton"] = lambda S: _pushed(evaluator, S)
+    elif not any(isinstance(F, ev.Prefix) for F in ev.subexpressions(E)):
+        machines = symbolic(E, order, BUDGET)
+        found["spawned"] = lambda S: _spawned(Spawned(machines, BUDGET), S)
+    else:
+        found["automata"] = lambda S: frozenset(one_each.rows(S, Evaluator))
+    return found
+
+
+def _pushed(evaluator: Evaluator, S: Stream) -> Rows:
+    evaluator.restart()
+    return frozenset((e, ()) for e, event in enumerate(S) if evaluator.push(event))
+
+
+def _spawned(machines: Spawned, S: Stream) -> Rows:
+    return frozenset((e, values) for e, event in enumerate(S) if machines.push(event) for values in machines.tuples())
+
+
+def judge(index: int, seed: int) -> Outcome:
+    """One expression on its histories."""
+    name = list(EVERY)[index % len(EVERY)]
+    profile, rng, outcome = EVERY[name], Random(f"expressions/{seed}/{index}"), Outcome()
+    E = expression(rng, profile, max(rng.randint(1, NODES), rng.randint(1, NODES)))
+    histories = [history(rng, profile, max(rng.randint(0, EVENTS), rng.randint(0, EVENTS))) for _ in range(HISTORIES)]
+    outcome.operators.update({type(F).__name__ for F in ev.subexpressions(E)})
+    try:
+        ways = routes(E, profile)
+    except (BudgetExceeded, Unsupported) as error:
+        outcome.counts[error.code] += HISTORIES
+        return outcome
+    for S in histories:
+        try:
+            expected = meaning(E, S)
+            got = {way: found(S) for way, found in ways.items()}
+        except (BudgetExceeded, Unsupported) as error:
+            outcome.counts[error.code] += 1
+            continue
+        outcome.counts["compared"] += 1
+        outcome.counts[name] += 1
+        outcome.counts["takes place"] += bool(expected)
+        outcome.counts.update(f"by {way}" for way in got)
+        wrong = [way for way, rows in got.items() if rows != expected]
+        if wrong:
+            outcome.counts["differ"] += 1
+            outcome.differ.append(f"{show(E)} over {list(S)}: {sorted(expected)}, but {wrong} {got}")
+    return outcome
+
+
+def outcomes(expressions: int, seed: int, processes: int) -> Iterator[Outcome]:
+    """The outcomes for all expressions."""
+    if processes == 1:
+        yield from map(partial(judge, seed=seed), range(expressions))
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(partial(judge, seed=seed), range(expressions), chunksize=100)
+
+
+@click.command()
+@click.option("--cases", type=click.IntRange(1), default=20_000, show_default=True)
+@click.option("--seed", default=1, show_default=True)
+@click.option("--processes", type=click.IntRange(1), default=1, show_default=True)
+def main(cases: int, seed: int, processes: int) -> None:
+    """Compare on random cases; status 1 if anything differs."""
+    expressions, begun = -(-cases // HISTORIES), time.perf_counter()
+    counts, operators, shown = Counter[str](), Counter[str](), 0
+    for outcome in track(outcomes(expressions, seed, processes), "expressions", expressions):
+        counts += outcome.counts
+        operators += outcome.operators
+        for line in outcome.differ[: 20 - shown]:
+            shown += 1
+            print("DIFFER", line)
+    seconds = time.perf_counter() - begun
+    asked = expressions * HISTORIES
+    print(f"{asked:,} cases: {expressions:,} expressions, {HISTORIES} histories each, in {seconds:.0f} s")
+    print(f"{asked / seconds:,.0f} cases a second, {processes} processes")
+    print(f"compared {counts['compared']:,}, of which {counts['takes place']:,} take place somewhere")
+    print(f"differ {counts['differ']:,}; over budget {counts['budget']:,}; undecided {counts['unsupported']:,}")
+    print("by", {way[3:]: n for way, n in sorted(counts.items()) if way.startswith("by ")})
+    print("of", {name: counts[name] for name in EVERY})
+    print("expressions with", dict(operators.most_common()))
+    sys.exit(1 if counts["differ"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Claims of sase07 about NFA^b: Figure 2, Table 1, the definitions of appendix A.2, Lemma A.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from random import Random
+
+from cerify.automata.nfab import model as nfab
+from cerify.automata.nfab import run
+from cerify.automata.nfab.compile import compile_query
+from cerify.automata.nfab.moves import Configuration, Runs, selected
+from cerify.automata.nfab.show import show_formula
+from cerify.semantics.predicates import mentions, satisfied
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.conditions import value_of
+from cerify.semantics.sase.denote import bindings
+from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.sase_search import difference, example, passed
+from proofs_tests.unit.semantics.sase import small
+from proofs_tests.unit.semantics.sase.streams import events, query, shown
+
+QUERY_3 = """SEQ(STOCK+ a[], STOCK b) WHERE {strategy}(a[]!, b) {{
+    [symbol] and a[1].volume > 1000 and a[i].price > avg(a[..i-1].price) and b.volume < 80% * a[a.LEN].volume
+}} WITHIN 1 hour"""
+
+SELECT_A = "a[i].symbol = a[i-1].symbol ∧ a[i].price > avg(a[i-1].price)"
+SELECT_B = "b.symbol = a[a.LEN].symbol ∧ b.volume < 80% * a[a.LEN].volume"
+FIGURE_2 = {
+    "a[1]_begin": "a[1].volume > 1000",
+    "a[i]_take": f"¬θ_a[i]_forced-stop ∧ {SELECT_A}",
+    "b_begin": SELECT_B,
+    "a[i]_ignore": f"¬θ_a[i]_forced-stop ∧ ¬({SELECT_A})",
+    "b_ignore": f"¬({SELECT_B})",
+    "a[i]_forced-stop": "a[i].time - a[1].time ≥ W ∨ θ_b_begin",
+    "a[i]_auto-stop": "¬θ_a[i]_take ∧ ¬θ_a[i]_ignore",
+    "a[i]_proceed": "θ_b_begin ∨ θ_a[i]_auto-stop",
+}
+"""Figure 2(b) as printed; a parenthesis that is missing in θ_a[i]_ignore is put in."""
+
+TABLE_1 = {
+    "strict_contiguity": "False",
+    "partition_contiguity": "¬(a[i].symbol = a[i-1].symbol)",
+    "skip_till_next_match": f"¬({SELECT_A})",
+    "skip_till_any_match": "True",
+}
+
+READING = "the symbols as in Figure 2; the types, and the window on begin and take edges, are not shown there"
+RUNNING = "avg(a[..i-1].price) for avg(a[i-1].price), as in Query 3 and in the text of section 3.2"
+# prices: above the average of all before, but not above the one before
+RISE = "A1 A5 A4 B"
+BY_LAST, BY_AVERAGE = (
+    f"SEQ(A+ a[], B b) WHERE skip_till_next_match(a[]!, b) {{ a[i].x > {what} }}"
+    for what in ("a[i-1].x", "avg(a[..i-1].x)")
+)
+
+
+def conditions(strategy: str) -> dict[str, str]:
+    """The formulas of Query 3, without what the figure leaves out, in its symbols."""
+    A = compile_query(query(QUERY_3.format(strategy=strategy)))
+    return {
+        label.name.removeprefix("θ_"): show_formula(_as_in_the_figure(f, label.part == "forced-stop"))
+        .replace("3600", "W")
+        .replace("0.8 *", "80% *")
+        for label, f in A.theta.items()
+    }
+
+
+def _as_in_the_figure(f: nfab.Formula, window: bool) -> nfab.Formula:
+    match f:
+        case nfab.Conjunction(parts) | nfab.Disjunction(parts):
+            kept = [p for p in parts if not isinstance(p, nfab.Typed) and (window or not isinstance(p, nfab.Elapsed))]
+            return type(f)(tuple(_as_in_the_figure(part, window) for part in kept))
+        case nfab.Negation(inner):
+            return nfab.Negation(_as_in_the_figure(inner, window))
+        case _:
+            return f
+
+
+def _corrected(text: str) -> str:
+    return text.replace("avg(a[i-1].price)", "avg(a[..i-1].price)")
+
+
+@claim("sase07.fig2", "Figure 2: the automaton of Query 3", "figure", READING)
+def _(effort: Effort) -> Finding:
+    ok = conditions("skip_till_next_match") == {name: _corrected(text) for name, text in FIGURE_2.items()}
+    got = shown(bindings(query(BY_LAST), events(RISE)))
+    bound = f"the {len(FIGURE_2)} formulas"
+    return Finding("holds-corrected" if ok else "refuted", "exhaustive", bound, example(BY_AVERAGE, RISE, got), RUNNING)
+
+
+@claim("sase07.tab1", "Table 1: the ignore edges of each strategy", "figure", "Group Contiguity is strict contiguity")
+def _(effort: Effort) -> Finding:
+    compiled = {strategy: conditions(strategy)["a[i]_ignore"] for strategy in TABLE_1}
+    expected = {strategy: f"¬θ_a[i]_forced-stop ∧ {_corrected(skip)}" for strategy, skip in TABLE_1.items()}
+    got = shown(bindings(query(BY_LAST), events(RISE)))
+    return Finding(
+        "holds-corrected" if compiled == expected else "refuted",
+        "exhaustive",
+        "the four rows",
+        example(BY_AVERAGE, RISE, got),
+        RUNNING,
+    )
+
+
+# --- appendix A.2 -----------------------------------------------------------------------------------------------------
+
+
+@claim("sase07.def-nfab", "Which states and edges there are, and which identifiers stand on an edge", "definition")
+def _(effort: Effort) -> Finding:
+    every = 8 if effort == "quick" else 1
+    queries = [*small.queries(1), *(map(query, islice(small.texts(2, False, False, ("",)), 0, None, every)))]
+    automata = [compile_query(q) for q in queries]
+    wrong = sum(not _is_line(A) for A in automata)
+    beyond = compile_query(query(QUERY_3.format(strategy="skip_till_next_match")))
+    take = {a for a in _identifiers(beyond, nfab.Label(beyond.states[1], "take")) if a.variable == "b"}
+    found = {
+        "query": QUERY_3.format(strategy="skip_till_next_match"),
+        "expected": "on the take edge of a[i] no identifier behind a, nor a[a.LEN]",
+        "got": sorted(f"{a.variable}.{a.name} ({a.place})" for a in take),
+        "why": "¬θ_a[i]_forced-stop is a factor of θ_a[i]_take, and ! puts θ_b_begin into it; in Query 2, a[a.LEN]",
+    }
+    return Finding(
+        "holds-corrected" if not wrong and take else "refuted",
+        "exhaustive",
+        f"{len(automata):,} queries compiled: their states and edges are those of A.2",
+        found,
+        "θ_forced-stop, and so take and ignore edges, may speak of the next component and of a[a.LEN], as proceed",
+    )
+
+
+def _is_line(A: nfab.NFAb) -> bool:
+    """Q is a line of singletons and pairs with F at its end; q1 has no edges to it, F none from it."""
+    kinds = [q.kind for q in A.states]
+    pairs = all((q == "first") == (following == "more") for q, following in pairwise(kinds))
+    moves = {q: {(e.move, e.target) for e in A.edges if e.source == q} for q in A.states}
+    for q, following in pairwise(A.states):
+        own = {("ignore", q)} if q != A.initial else set()
+        own |= {("take", q), ("proceed", following)} if q.kind == "more" else {("begin", following)}
+        if moves[q] != own:
+            return False
+    return pairs and kinds[-1] == "final" and kinds.count("final") == 1 and not moves[A.final]
+
+
+def _identifiers(A: nfab.NFAb, label: nfab.Label) -> Iterator[sase.Reference]:
+    """The references in a formula and in those that it names."""
+    pending: list[nfab.Formula] = [A.theta[label]]
+    while pending:
+        match pending.pop():
+            case nfab.Conjunction(parts) | nfab.Disjunction(parts):
+                pending.extend(parts)
+            case nfab.Negation(inner):
+                pending.append(inner)
+            case nfab.Theta(named):
+                pending.append(A.theta[named])
+            case nfab.Test(p, _):
+                yield from (a for a in mentions(p) if isinstance(a, sase.Reference))
+
+
+class _AsPrinted(Runs):
+    """The proceed move with a.len = n, n being the index that the event looked at would have."""
+
+    def formula(self, f: nfab.Formula, now: Configuration) -> bool:
+        match f:
+            case nfab.Test(p, None):
+                peeked = now.buffer if now.at == len(self.S) else selected(now, now.buffer[-1][0])
+                return satisfied(p, value_of(dict(peeked), self.S, self.operations))
+            case _:
+                return super().formula(f, now)
+
+
+@claim("sase07.def-run", "Runs: begin, ignore, take, proceed", "definition", "positions from 0 in the counterexample")
+def _(effort: Effort) -> Finding:
+    text = "SEQ(A+ a[]) WHERE a[a.LEN].x = 2"
+    got = _AsPrinted(compile_query(query(text)), events("A1 A2")).matches()
+    length = 3 if effort == "quick" else 5
+    cases = ((q, S) for q in _with_end() for S in small.streams(length, ("A1/k", "B1/k")))
+    differs, looked_at = difference(
+        cases, bindings, lambda q, S: {r.now.buffer for r in Runs(compile_query(q), S).accepting()}
+    )
+    return Finding(
+        "holds-corrected"
+        if differs is None and shown(got) != shown(bindings(query(text), events("A1 A2")))
+        else "refuted",
+        "exhaustive",
+        f"the buffers of all accepting runs, corrected, are the matches: {looked_at} queries and streams",
+        example(text, "A1 A2", shown(got)),
+        "a.len = n − 1 in the proceed move: in the state a[n] the events a[1] to a[n−1] are selected, and a[n] is only "
+        "looked at. Besides: θ_{t_{k−1}}_begin in the begin move, e_{j_{v_n}} for e_{v_n}",
+    )
+
+
+def _with_end() -> Iterator[sase.Query]:
+    for clause in ("", "WHERE a[a.LEN].x = 1", "WHERE count(a[]) = 2"):
+        for pattern in ("SEQ(A+ a[])", "SEQ(A+ a[], B b)", "SEQ(A+ a[], A+ b[])"):
+            yield query(f"{pattern} {clause}")
+
+
+@claim("sase07.lemA.1", "A simple query has an equivalent automaton", "lemma")
+def _(effort: Effort) -> Finding:
+    if effort == "quick":
+        queries, S = (
+            list(small.queries(1, windows=("", "WITHIN 2 seconds")))[::2],
+            list(small.streams(3, ("A1/k", "B1/l"))),
+        )
+        cases = ((q, s) for q in queries for s in S)
+        bound = "every second query of one component, all streams of 3 events of two kinds"
+    else:
+        rng = Random(1)
+        queries = [*small.queries(2, windows=("", "WITHIN 2 seconds"))]
+        cases = ((q, small.by_chance(rng, 7)) for q in queries for _ in range(5))
+        bound = f"{len(queries):,} queries of two components, on five streams of 7 events each"
+    differs, looked_at = difference(cases, bindings, run.bindings)
+    if differs is not None:
+        return Finding("refuted", "exhaustive", bound, differs)
+    return passed(True, f"{bound} ({looked_at:,}): the buffers of accepting runs are the matches by section 2.2")

@@ -1,0 +1,163 @@
+"""Claims of sase07 and icde08 that are examples: the printed queries, Figure 1, termination, `!`, NON-OVERLAP."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.denote import bindings
+from cerify.semantics.sase.parse import parse
+from cerify.semantics.sase.program import matches_of
+from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.sase_search import difference, passed, streams
+from proofs_tests.unit.semantics.sase import examples
+from proofs_tests.unit.semantics.sase.streams import events, found, query
+
+REBUILT = "the query is not in the text at hand; put together again from what is said about it"
+
+
+def _shows(id_: str, title: str, reading: str | None) -> None:
+    @claim(id_, title, "example", reading)
+    def check(effort: Effort) -> Finding:
+        text, S, expected = examples.EXAMPLES[id_]
+        got = [list(result.values()) for result in examples.answered(text, S)]
+        return passed(sorted(map(str, got)) == sorted(map(str, expected)), f"a stream of {len(S)} events that shows it")
+
+
+_shows("sase07.q1", "Query 1 totals the volume of one stock after bad news", None)
+_shows("sase07.q2", "Query 2: the price went from 10 to 20, the volume stayed", REBUILT)
+_shows("sase07.q3", "Query 3: the volume plummets after a rise above the average", REBUILT)
+_shows("sase07.q4", "Query 4: no normal route of at most three hops", REBUILT)
+_shows("sase07.q5", "Query 5: ten anomalies of one courier", REBUILT)
+_shows("icde08.q1", "Query 1: the pallets of a loading session", None)
+_shows("icde08.q2", "Query 2: every series of infected shipments", None)
+
+
+@claim("sase07.composition", "Query 5 reads what Query 4 returns", "definition")
+def _(effort: Effort) -> Finding:
+    counts = [len(examples.answered(examples.COURIERS, examples.anomalies(n))) for n in (9, 10, 11)]
+    # of eleven anomalies: the first ten, all eleven, and the last ten
+    return passed(
+        counts == [0, 1, 3], "nine anomalies give nothing; eleven give three results, as a[] may go on after ten"
+    )
+
+
+# --- Figure 1 and termination -----------------------------------------------------------------------------------------
+
+RISING = "SEQ(A+ a[]) WHERE {strategy}(a[]{cut}) {{ a[1].x = 1 and a[i].x {above} a[i-1].x and a[a.LEN].x = 2 }}"
+
+
+def _cut_changes(strategy: str, above: str, length: int) -> tuple[dict[str, object] | None, int]:
+    texts = [RISING.format(strategy=strategy, cut=cut, above=above) for cut in ("", "!")]
+    uncut, cut = map(query, texts)
+    cases = ((uncut, S) for S in streams(length, ("A1", "A2", "A3")))
+    return difference(cases, bindings, lambda _, S: bindings(cut, S))
+
+
+@claim(
+    "sase07.fig1",
+    "Figure 1: after the price of 20 at point 2, Query 2 without ! goes on to the 20 at point 3",
+    "figure",
+    "prices 10 and 20 are x = 1 and 2",
+)
+def _(effort: Effort) -> Finding:
+    length = 5 if effort == "quick" else 7
+    differs, looked_at = _cut_changes("skip_till_next_match", ">", length)
+    corrected, _ = _cut_changes("skip_till_next_match", ">=", 4)
+    S = "A1 A2 A2"
+    text = RISING.format(strategy="skip_till_next_match", cut="", above=">")
+    return Finding(
+        "holds-corrected" if differs is None and corrected is not None else "refuted",
+        "exhaustive",
+        f"all streams of up to {length} events of three prices ({looked_at:,}): Query 2 has the same matches without !",
+        {
+            "query": text,
+            "events": [{"type": e.type, **e.attributes} for e in events(S)],
+            "expected": ["0,1", "0,1,2"],
+            "got": found(text, S),
+            "why": "a price after 20 has to be above 20, so 20 comes once",
+        },
+        "a[i].price >= a[i-1].price: then ! takes the match with the second 20 away",
+    )
+
+
+@claim("sase07.termination", "The three kinds of termination", "definition")
+def _(effort: Effort) -> Finding:
+    last = "SEQ(A+ a[]) WHERE skip_till_next_match(a[]{cut}) {{ a[a.LEN].x = 2 }}"
+    following = "SEQ(A+ a[], B b) WHERE skip_till_next_match(a[]{cut}, b) {{ }}"
+    window = "SEQ(A+ a[]) WITHIN 3 seconds"
+    expected = [
+        (last.format(cut=""), "A1 A2 A2", ["0,1", "0,1,2", "1", "1,2", "2"]),
+        (last.format(cut="!"), "A1 A2 A2", ["0,1", "1", "2"]),
+        (following.format(cut=""), "A B A B", ["0 1", "0,2 3", "2 3"]),
+        (following.format(cut="!"), "A B A B", ["0 1", "2 3"]),
+        (window, "A@0 A@2 A@3", ["0,1", "1,2", "2"]),
+    ]
+    return passed(
+        all(found(text, S) == matches for text, S, matches in expected), "a stream for each, with and without !"
+    )
+
+
+# --- icde08 -----------------------------------------------------------------------------------------------------------
+
+
+@claim(
+    "icde08.break",
+    "! changes the result of Query 2 and not that of Query 1",
+    "example",
+    "a session has one end; ! stops a Kleene plus in last place after its first event",
+)
+def _(effort: Effort) -> Finding:
+    words = ("pallet", "case", "End:2", "Start:1")
+    length = 3 if effort == "quick" else 5
+    uncut, cut = (_block(examples.LOADING.replace("!", cut)) for cut in ("", "!"))
+    cases = [
+        (uncut, examples.loading("Start:1", *before, "End:1", *after))
+        for n in range(length + 1)
+        for k in range(n + 1)
+        for before in product(words, repeat=k)
+        for after in product(words, repeat=n - k)
+    ]
+    differs, looked_at = difference(cases, bindings, lambda _, S: bindings(cut, S))
+    S = examples.EXAMPLES["icde08.q2"][1]
+    series = [
+        len(examples.answered(examples.CONTAMINATION.replace("(a, b[])", f"(a, b[]{cut})"), S)) for cut in ("", "!")
+    ]
+    bound = (
+        f"Query 1: {looked_at:,} streams with one end of a session; with two ends it does change. "
+        f"Query 2: {series[0]} series without !, {series[1]} with it, on a stream of {len(S)} events"
+    )
+    return passed(differs is None and series == [4, 1] and _two_ends_differ(uncut, cut), bound)
+
+
+def _two_ends_differ(uncut: sase.Query, cut: sase.Query) -> bool:
+    S = examples.loading("Start:1", "pallet", "End:1", "End:1")
+    return len(bindings(uncut, S)) == 2 and len(bindings(cut, S)) == 1
+
+
+def _block(text: str) -> sase.Query:
+    q = parse(text)
+    assert isinstance(q, sase.Query)
+    return q
+
+
+@claim("icde08.nonoverlap", "NON-OVERLAP outputs one of those of a partition that overlap in time", "remark")
+def _(effort: Effort) -> Finding:
+    length, looked_at, ok, fewer = (4 if effort == "quick" else 6), 0, True, 0
+    for S in streams(length, ("A1/k", "A1/l")):
+        everything, output = (
+            matches_of(parse(f"PATTERN SEQ(A a, A+ b[]) WHERE [y] WITHIN 3 seconds RETURN {what} a.y"), S, bindings)
+            for what in ("", "NON-OVERLAP")
+        )
+        looked_at += 1
+        fewer += len(output) < len(everything)
+
+        def overlap(M: tuple[int, ...], N: tuple[int, ...], S: object = S) -> bool:
+            same = S[M[0]].get("y") == S[N[0]].get("y")  # type: ignore[index]
+            return same and M[0] <= N[-1] and N[0] <= M[-1]
+
+        out = [m.events for m in output]
+        ok &= set(output) <= set(everything)
+        ok &= all(M == N or not overlap(M, N) for M in out for N in out)
+        ok &= all(any(overlap(m.events, N) for N in out) for m in everything)
+    return passed(ok and fewer > 0, f"all streams of up to {length} events of two partitions ({looked_at})")

@@ -1,0 +1,147 @@
+"""Claims of tods21, section 9, about update time and delay, by counted operations; and its Figure 7."""
+
+from __future__ import annotations
+
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.evaluate.ces import BOTTOM, NOTHING, CompactComplexEventSet, NodeList
+from cerify.automata.evaluate.classify import classify
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.events import ComplexEvent
+from proofs_tests.claims.cep17_measured import FLAT, LENGTHS, LINEAR, QUERIES, random_types
+from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.measure import chain, counted_2021, delays, doublings, exponent, guess, update_times
+from proofs_tests.support import stream
+
+SIZES = (3, 10, 30, 100, 300)
+
+
+def _update_exponent() -> tuple[float, int]:
+    """The largest exponent of the update time in the length of the stream, of six queries, and the most operations."""
+    found, most = 0.0, 0
+    for text in QUERIES.values():
+        A = compile_cel(parse(text))
+        running, tally = counted_2021(A)
+        types = classify(running.automaton.A.predicates, random_types(LENGTHS[-1], "ABCD", seed=9))
+        times = update_times(running, tally, types)
+        found = max(found, exponent(LENGTHS, [max(times[n // 2 : n]) for n in LENGTHS]))
+        most = max(most, *times)
+    return found, most
+
+
+@claim("tods21.thm9.1", "Constant update time and output-linear delay for I/O-deterministic CEA", "theorem")
+def _(effort: Effort) -> Finding:
+    flat, most = _update_exponent()
+    sizes, times, ratios = [], [], []
+    for k in SIZES if effort == "quick" else (*SIZES, 1000):
+        running, tally = counted_2021(chain(k))
+        # every event is an A: the type with both bits set
+        times.append(max(update_times(running, tally, [3] * (k + 10))))
+        sizes.append(chain(k).size)
+    outputs = 2_000 if effort == "quick" else 20_000
+    lengths = (10, 100, 1000)
+    for n in lengths:
+        running, tally = counted_2021(compile_cel(parse("A+ ; B")))
+        for type_ in classify(running.automaton.A.predicates, stream("A " * n + "B")):
+            running.push(type_)
+        ratios.append(max(operations / length for operations, length in delays(running, tally, outputs)))
+    grows, delay = exponent(sizes, times), exponent(lengths, ratios)
+    bound = (
+        f"operations of an event: exponent {flat:.2f} in the length of the stream, {LENGTHS[0]} to {LENGTHS[-1]} "
+        f"events, at most {most} for six queries, and {grows:.2f} in |A| from {sizes[0]} to {sizes[-1]}; before each "
+        f"of the first {outputs} outputs at most {max(ratios):.1f} for each of its events, exponent {delay:.2f} in the "
+        f"largest length of an output, {lengths[0]} to {lengths[-1]}"
+    )
+    fits = flat < FLAT and grows < LINEAR and delay < FLAT
+    return Finding("holds" if fits else "refuted", "measured", bound)
+
+
+@claim("tods21.cor9.3", "Any CEA is evaluated with exponential update time and output-linear delay", "corollary")
+def _(effort: Effort) -> Finding:
+    running, tally = counted_2021(guess(1))
+    times = update_times(running, tally, [1] * LENGTHS[-1])
+    flat = exponent(LENGTHS, [max(times[n // 2 : n]) for n in LENGTHS])
+    states, times, active, ratios = [], [], [], []
+    for k in range(1, 9 if effort == "quick" else 11):
+        running, tally = counted_2021(guess(k))
+        times.append(max(update_times(running, tally, [1] * (2 * k + 8))))
+        states.append(guess(k).states)
+        active.append(len(running.T))
+        ratios.append(max(operations / length for operations, length in delays(running, tally, 500)))
+    grows = doublings(states, times)
+    bound = (
+        f"operations of an event: exponent {flat:.2f} in the length of the stream, {LENGTHS[0]} to {LENGTHS[-1]} "
+        f"events; with |Q| from {states[0]} to {states[-1]}, where the last marks are to be remembered, {active[0]} to "
+        f"{active[-1]} active states and {times[0]} to {times[-1]} operations: 2 to the {grows:.2f} |Q|; "
+        f"before each output at most {max(ratios):.1f} for each of its events"
+    )
+    fits = flat < FLAT and grows < 1.1 and max(ratios) < 10
+    return Finding("holds" if fits else "refuted", "measured", bound)
+
+
+def _figure_7() -> tuple[CompactComplexEventSet, dict[int, int]]:
+    """The structure of the figure, by the operations of the section; its nodes by their labels."""
+    D = CompactComplexEventSet()
+    node: dict[int, int] = {}
+
+    def extend(label: int, first: int, last: int) -> None:
+        node[label] = D.extend(label, frozenset(), (first, last))
+
+    extend(1, BOTTOM, BOTTOM)
+    extend(2, node[1], node[1])
+    D.append(node[1], BOTTOM)
+    extend(3, node[1], BOTTOM)
+    D.append(node[2], node[3])
+    extend(4, BOTTOM, BOTTOM)
+    extend(5, node[2], node[3])
+    D.append(node[3], node[4])
+    extend(6, node[2], node[4])
+    D.append(node[5], node[6])
+    return D, node
+
+
+def nodes_of(D: CompactComplexEventSet, nodes: NodeList) -> list[int]:
+    """list(n, n'): from the one along next to the other."""
+    node, last = nodes
+    found = [node]
+    while node != last:
+        node = D.next[node]
+        found.append(node)
+    return found
+
+
+def valid(D: CompactComplexEventSet) -> bool:
+    """Properties 1 to 4 of a compact complex event set; 5 is that no list of it has a complex event twice."""
+    acyclic = all(len(_along_next(D, n)) <= len(D) for n in range(len(D)))
+    inner = range(1, len(D))
+    if not acyclic or not all(D.last[n] in _along_next(D, D.first[n]) for n in inner):
+        return False
+    return all(
+        child == BOTTOM or D.event[n] > D.event[child] for n in inner for child in nodes_of(D, (D.first[n], D.last[n]))
+    )
+
+
+def _along_next(D: CompactComplexEventSet, n: int) -> list[int]:
+    """What n can reach; longer than the set itself if there is a cycle."""
+    found = []
+    while n != NOTHING and len(found) <= len(D):
+        found.append(n)
+        n = D.next[n]
+    return found
+
+
+@claim("tods21.fig7", "The data structure of Algorithms 1 and 2", "figure", "each position is one node, as drawn")
+def _(effort: Effort) -> Finding:
+    D, node = _figure_7()
+
+    def CE(first: int, last: int) -> list[ComplexEvent]:
+        return [frozenset(D.complex_event(path)) for path in D.enumerate((node[first], node[last]))]
+
+    told = {
+        (5, 5): [{1, 2, 5}, {1, 3, 5}, {3, 5}],
+        (2, 4): [{1, 2}, {1, 3}, {3}, {4}],
+        (5, 6): [{5, 2, 1}, {5, 3, 1}, {5, 3}, {6, 2, 1}, {6, 3, 1}, {6, 3}, {6, 4}],
+    }
+    same = all(len(CE(*ends)) == len(Cs) and set(CE(*ends)) == set(map(frozenset, Cs)) for ends, Cs in told.items())
+    once = all(len(CE(n, m)) == len(set(CE(n, m))) for n in node for m in node if node[m] in _along_next(D, node[n]))
+    bound = "the set of the text, CE(5) and CE(2, 4); the five properties of its nodes and of all its lists"
+    return Finding("holds" if same and once and valid(D) else "refuted", "exhaustive", bound)

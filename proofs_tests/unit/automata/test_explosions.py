@@ -1,0 +1,117 @@
+"""A query whose automaton explodes ends in an error that says which operator, which size, and what to try; soon."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from cerify import cli
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.io_determinize import Determinized, io_determinize
+from cerify.automata.cea.operations import complement
+from cerify.automata.cea.to_cel import to_cel
+from cerify.automata.evaluate import streaming
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Event, Stream
+
+FAR = " : ".join(["(A OR B)"] * 16)  # which of the last sixteen events was an A: 2^16 sets of runs
+HIDDEN = f"PROJECT[X](A : {FAR} : B IN X)"
+EXPLODING = {
+    "NXT": (f"NXT((A OR B)+ : A : {FAR})", "compares all runs"),
+    "LAST": (f"LAST(A : {FAR})", "compares all runs"),
+    "MAX": (f"MAX((A OR B)+ ; A ; {FAR.replace(':', ';')})", "compares all runs"),
+    "ALL": ("((A ; B) WITHIN 500 EVENTS) ALL ((C ; D) WITHIN 500 EVENTS)", "its operands multiply"),
+    "AND": (" AND ".join(f"({' : '.join(['A'] * n)}):+" for n in (3, 7, 8, 11, 13, 17)), "its operands multiply"),
+    "UNLESS": (f"A UNLESS (B : {FAR})", "make the right operand shorter"),
+    "WITHIN": ("A ; ((B ; C) WITHIN 1000000 EVENTS)", "around the whole formula"),
+}
+TRY = r"evaluate by the definition .* on short streams, or allow more: Budget\(states=...\)"
+
+
+@pytest.mark.parametrize("operator", EXPLODING)
+def test_the_error_names_the_operator_the_sizes_and_what_to_try(operator: str) -> None:
+    query, advice = EXPLODING[operator]
+    wrapped = f"B ; START(({query})) OR A"
+    with pytest.raises(BudgetExceeded, match=f"^{operator} makes too large an automaton out of .*{advice}.*{TRY}") as e:
+        compile_cel(parse(wrapped), Budget(states=3000))
+    assert "states and" in e.value.message
+    assert "more than 3000 states or transitions" in e.value.message
+    assert e.value.span is not None
+    place = wrapped[e.value.span.start : e.value.span.end]
+    assert place in query
+    assert operator in place
+
+
+@pytest.mark.parametrize("operator", [operator for operator in EXPLODING if operator != "AND"])
+def test_at_the_command_line_it_is_said_within_seconds(
+    operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the budget that is there if nobody asks for one."""
+    (tmp_path / "events.csv").write_text("type\nA\nB\n")
+    query, advice = EXPLODING[operator]
+    monkeypatch.setattr("sys.argv", ["cerify", "match", query, str(tmp_path / "events.csv")])
+    begun = time.process_time()
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert exit_.value.code == 2
+    assert out == ""
+    assert f"{operator} makes too large an automaton" in err
+    assert advice in err
+    assert "^^^" in err
+    assert time.process_time() - begun < 12  # a few seconds, on a machine that is slow or busy
+
+
+def test_tests_that_have_nothing_to_do_with_each_other() -> None:
+    """Eighteen attributes: 2^18 types of events."""
+    query = f"B ; MAX(({' OR '.join(f'(A FILTER A.x{i} > 0)' for i in range(18))})+)"
+    with pytest.raises(BudgetExceeded, match=r"^MAX makes .* the 20 predicates have more than 4096 types") as e:
+        compile_cel(parse(query))
+    assert e.value.span is not None
+    assert query[e.value.span.start :].startswith("MAX")
+
+
+def test_inside_each_other_the_innermost_is_named() -> None:
+    query = f"LAST(MAX(A ; NXT((A OR B)+ : A : {FAR})) ALL B)"
+    with pytest.raises(BudgetExceeded, match=r"^NXT makes") as e:
+        compile_cel(parse(query), Budget(states=2000))
+    assert e.value.span is not None
+    assert query[e.value.span.start : e.value.span.end].startswith("NXT((A")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_the_clock_ends_it_too(seconds: float) -> None:
+    begun = time.process_time()
+    with pytest.raises(BudgetExceeded, match=rf"more than {seconds} seconds"):
+        compile_cel(parse(EXPLODING["LAST"][0]), Budget(states=10**9, seconds=seconds))
+    assert time.process_time() - begun < 5
+
+
+def test_what_is_determinized_along_a_stream_stops_as_well() -> None:
+    """A formula without strategies has a small automaton, of which a stream reaches ever more sets of states."""
+    phi = parse(HIDDEN)
+    A, rng = compile_cel(phi), Random(1)
+    S = Stream([Event(rng.choice("AB")) for _ in range(5000)])
+    with pytest.raises(BudgetExceeded, match=rf"more than 500 states .* {A.states} states and .* Budget\(states"):
+        streaming.matches(phi, S, budget=Budget(states=500))
+
+
+def test_the_automata_of_the_other_operations_stop_too() -> None:
+    A = compile_cel(parse(HIDDEN))
+    for build in (io_determinize, lambda A, budget: complement(A, budget=budget)):
+        with pytest.raises(BudgetExceeded, match="more than 900"):
+            build(A, Budget(states=900))
+    with pytest.raises(BudgetExceeded, match="more than 900 nodes"):
+        to_cel(compile_cel(parse(" ALL ".join(f"A{i}" for i in range(7)))), budget=Budget(states=900))
+    assert Determinized(A, Budget(states=900)).step(0, 1)
+
+
+def test_a_long_window_inside_a_formula_is_no_trouble() -> None:
+    """States that behave alike are told apart in a time that is next to linear."""
+    A = compile_cel(parse("A ; ((B ; C) WITHIN 6000 EVENTS)"))
+    assert A.states == 6002

@@ -1,0 +1,17 @@
+"""The relation of all compatible tuples (vldb92, section 6.1), whoever finds it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from cerify.semantics.events import Value
+
+Row: TypeAlias = tuple[int, tuple[Value, ...]]
+"""An event, and a value of each variable."""
+
+
+class Relation(NamedTuple):
+    """The names of the variables, and for each event and choice of values, in the order of the names, a row."""
+
+    variables: tuple[str, ...]
+    rows: frozenset[Row]

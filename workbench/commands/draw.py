@@ -1,0 +1,122 @@
+"""cerify draw: the automaton of a query, or a stream with its matches, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from cerify.draw.automaton import DIAGRAMS, diagram_of
+from cerify.draw.page import page
+from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row, places_row
+from cerify.draw.svg import document, svg
+from cerify.evaluators import match
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.errors import InputError, Unsupported, errors_in
+from cerify.semantics.events import TYPE, Match, Schema, Stream
+from cerify.semantics.readers import Format, read, read_schema
+
+SUFFIXES = (".svg", ".html")
+
+
+@click.command()
+@click.argument("query")
+@click.argument("file", required=False)
+@click.option("--language", type=click.Choice(list(DIAGRAMS)), default="cel", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    "output_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    required=True,
+    help="Where the picture goes: FILE.svg, or FILE.html for a page.",
+)
+@click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
+@click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
+@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
+@click.option("--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says.")
+def command(
+    query: str,
+    file: str | None,
+    language: str,
+    output_file: Path,
+    schema_text: str | None,
+    time_column: str | None,
+    type_column: str,
+    format_: Format | None,
+) -> int:
+    """Draw the automaton of QUERY; with FILE, draw the events of FILE and what QUERY matches there.
+
+    FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows
+    the reader's choice of light or dark.
+
+    Exit status: 0 if it was drawn, 2 on an error.
+    """
+    if output_file.suffix not in SUFFIXES:
+        raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
+    schema = None if schema_text is None else read_schema(schema_text)
+    with errors_in(query):
+        if file is None:
+            title = "Automaton"
+            inline, says = _automaton(query, language, schema)
+        else:
+            title = "Stream and matches"
+            S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
+            inline, says = _stream(query, language, S)
+    if output_file.suffix == ".svg":
+        text = document(inline)
+    else:
+        from markupsafe import Markup
+
+        text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=Markup(inline))
+    try:
+        output_file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {output_file}: {error.strerror}") from None
+    click.echo(f"{output_file}: {says}")
+    return 0
+
+
+def _automaton(query: str, language: str, schema: Schema | None) -> tuple[str, str]:
+    diagram = diagram_of(query, language, schema)
+    return svg(diagram), f"{_count(len(diagram.states), 'state')}, {_count(len(diagram.edges), 'arrow')}"
+
+
+def _stream(query: str, language: str, S: Stream) -> tuple[str, str]:
+    found = list(islice(_matches(query, language, S), MOST_ROWS + 1 if language != "event-expression" else None))
+    if language == "event-expression":
+        shown = found if len(S) <= WHOLE else found[:MOST_ROWS]
+        rows = [places_row(" ".join(query.split()), [match.at for match in shown])]
+        says = f"{_count(len(S), 'event')}, it takes place at {len(found)}"
+    else:
+        shown = found[:MOST_ROWS]
+        rows = list(map(match_row, shown))
+        says = f"{_count(len(S), 'event')}, {_count(len(shown), 'match', 'matches')}"
+    if len(found) > len(shown):
+        says = f"{says}; only the first {len(shown)} are drawn" if rows[0].at is None else f"{says}, and there are more"
+    return drawn(S, rows), says
+
+
+def _matches(query: str, language: str, S: Stream) -> Iterator[Match]:
+    """By automaton, those of CEL one after the other; and by the definition what no automaton carries."""
+    try:
+        if language == "cel":
+            from cerify.automata.cea.compile import compile_cel
+            from cerify.automata.evaluate.streaming import evaluate
+
+            phi = parse(query)
+            if S.schema is not None:
+                require_typed(phi, S.schema)
+            return evaluate(compile_cel(phi), S)
+        return iter(match(query, S, language=language))
+    except Unsupported:
+        return iter(match(query, S, language=language, evaluator="denotational"))
+
+
+def _count(number: int, word: str, words: str | None = None) -> str:
+    return f"{number:,} {word if number == 1 else words or word + 's'}"

@@ -1,0 +1,98 @@
+"""What a drawing of an automaton shows, whatever kind of automaton it is: states, and edges with text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from cerify.semantics.errors import BudgetExceeded
+
+Kind = Literal["read", "begin", "take", "ignore", "proceed"]
+"""What an edge does with the event at hand; each kind has a stroke of its own."""
+
+MEANING: Mapping[Kind, str] = {
+    "read": "reads the event",
+    "begin": "takes the first event",
+    "take": "takes the event",
+    "ignore": "passes over the event",
+    "proceed": "goes on without an event",
+}
+
+MOST_STATES = 60  # beyond these a drawing cannot be read
+MOST_EDGES = 240
+
+
+@dataclass(frozen=True)
+class State:
+    """A circle: the text in it, and whether runs begin there or end there."""
+
+    name: str
+    initial: bool = False
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An arrow between two states, by their places in the diagram, with lines of text; each line holds by itself."""
+
+    source: int
+    target: int
+    lines: tuple[str, ...] = ()
+    kind: Kind = "read"
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it leads from a state to itself."""
+        return self.source == self.target
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A drawing before it is laid out. title names it; notes are sentences below it."""
+
+    title: str
+    states: tuple[State, ...]
+    edges: tuple[Edge, ...]
+    notes: tuple[str, ...] = ()
+
+    def described(self) -> str:
+        """The drawing in words, for those who do not see it."""
+        names = [state.name for state in self.states]
+        kinds = {edge.kind for edge in self.edges}
+        states = ", ".join(state.name + _role(state) for state in self.states)
+        edges = " ".join(
+            f"From {names[edge.source]} to {names[edge.target]}"
+            f"{f' ({edge.kind})' if len(kinds) > 1 else ''}: {' or '.join(edge.lines) or 'always'}."
+            for edge in self.edges
+        )
+        return " ".join(filter(None, (f"States: {states}.", edges, *self.notes)))
+
+
+def merged(title: str, states: tuple[State, ...], edges: list[Edge], notes: tuple[str, ...] = ()) -> Diagram:
+    """The diagram in which edges of one kind between the same two states are one, with the lines of all, in order."""
+    lines: dict[tuple[int, int, Kind], dict[str, None]] = {}
+    for edge in edges:
+        lines.setdefault((edge.source, edge.target, edge.kind), {}).update(dict.fromkeys(edge.lines))
+    drawn = tuple(
+        Edge(p, q, tuple(texts), kind) for (p, q, kind), texts in sorted(lines.items(), key=lambda edge: edge[0])
+    )
+    return Diagram(title, states, drawn, notes)
+
+
+def require_legible(diagram: Diagram) -> None:
+    """Raises BudgetExceeded for more states or edges than anyone could follow on a drawing."""
+    for count, most, what in (
+        (len(diagram.states), MOST_STATES, "states"),
+        (len(diagram.edges), MOST_EDGES, "arrows"),
+    ):
+        if count > most:
+            raise BudgetExceeded(
+                f"the automaton has {count} {what}, and a drawing with more than {most} cannot be read; "
+                "draw a part of the query, or a smaller query with the same meaning (cerify simplify)"
+            )
+
+
+def _role(state: State) -> str:
+    roles = [word for word, is_so in (("initial", state.initial), ("final", state.final)) if is_so]
+    return f" ({' and '.join(roles)})" if roles else ""

@@ -1,0 +1,176 @@
+"""A diagram as inline SVG, and SVG as a document that stands alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from html import escape
+from math import hypot
+from textwrap import wrap
+
+from cerify.draw.diagram import MEANING, Diagram, Edge, Kind, require_legible
+from cerify.draw.layout import CHARACTER, LINE, RADIUS, Arrow, Layout, Size, layout
+from cerify.draw.page import css
+
+NAMESPACE = "http://www.w3.org/2000/svg"
+MARGIN = 10
+LONGEST = 26  # characters of a line beside an arrow
+MOST_LINES = 4  # lines beside an arrow; a longer text is told below the drawing, by number
+BELOW = 440  # the least width of what stands below the drawing
+SAMPLE = 44  # of the stroke of a kind of edge
+HEAD = 8.5
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What stands beside an arrow: the text of its edge in lines, or the number under which it is told below."""
+
+    lines: tuple[str, ...]
+    number: int | None = None
+
+
+def svg(diagram: Diagram) -> str:
+    """The SVG of a diagram, whose colours and fonts are those of diagram.css, which the page has to carry.
+
+    Raises BudgetExceeded where there is too much to be legible, and Unsupported where Graphviz is not installed.
+    """
+    require_legible(diagram)
+    numbered: dict[tuple[str, ...], int] = {}
+    texts = [_text(edge, numbered) for edge in diagram.edges]
+    placed = layout(diagram, list(map(_size, texts)))
+    width = max(placed.width, BELOW if _is_wordy(diagram, numbered) else 0) + 2 * MARGIN
+    below = list(_below(diagram, numbered, placed.height + 3 * MARGIN, width))
+    height = below[-1][0] + MARGIN if below else placed.height + 2 * MARGIN
+    name = "d" + blake2b(repr(diagram).encode(), digest_size=5).hexdigest()
+    dx = MARGIN + (width - 2 * MARGIN - placed.width) / 2
+    parts = [
+        f'<svg class="diagram" role="img" aria-labelledby="{name}t {name}d" '
+        f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}">',
+        f'<title id="{name}t">{escape(diagram.title)}</title>',
+        f'<desc id="{name}d">{escape(diagram.described())}</desc>',
+        f'<g transform="translate({dx:g} {MARGIN})">',
+        *(_arrow("initial", arrow, "begins here") for arrow in placed.initial),
+        *_edges(diagram, placed, texts),
+        *_states(diagram, placed),
+        "</g>",
+        *(text for _, text in below),
+        "</svg>",
+    ]
+    return "".join(parts)
+
+
+def document(inline: str) -> str:
+    """Inline SVG as the text of an SVG file, with its styles, light and dark, and a ground to stand on."""
+    head, rest = inline.replace("<svg ", f'<svg xmlns="{NAMESPACE}" ', 1).split(">", 1)
+    told = ""
+    if label := re.search('aria-label="([^"]*)"', head):  # of a timeline, which has no title to show on every card
+        told = f"<title>Timeline</title><desc>{label[1]}</desc>"
+    ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
+    return f"{head}>{told}<style>{css()}</style>{ground}{rest}\n"
+
+
+def _text(edge: Edge, numbered: dict[tuple[str, ...], int]) -> _Text:
+    lines = tuple(part for line in edge.lines for part in _wrapped(line, LONGEST))
+    if len(lines) <= MOST_LINES and all(len(line) <= LONGEST for line in lines):
+        return _Text(lines)
+    return _Text((), numbered.setdefault(edge.lines, len(numbered) + 1))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return wrap(text, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=" ")
+
+
+def _size(text: _Text) -> Size:
+    if text.number is not None:
+        return len(f"({text.number})"), 1
+    return max(map(len, text.lines), default=0), len(text.lines)
+
+
+def _is_wordy(diagram: Diagram, numbered: dict[tuple[str, ...], int]) -> bool:
+    return bool(diagram.notes or numbered or len(_kinds(diagram)) > 1)
+
+
+def _kinds(diagram: Diagram) -> list[Kind]:
+    return [kind for kind in MEANING if any(edge.kind == kind for edge in diagram.edges)]
+
+
+def _edges(diagram: Diagram, placed: Layout, texts: Sequence[_Text]) -> Iterator[str]:
+    """First all strokes, then all texts, so that no stroke runs over a text."""
+    for edge, arrow in zip(diagram.edges, placed.arrows, strict=True):
+        yield _arrow(edge.kind, arrow, _told(diagram, edge))
+    for edge, arrow, text in zip(diagram.edges, placed.arrows, texts, strict=True):
+        x, y = arrow.text
+        if text.number is not None:
+            shown = [f'<text class="number middle" x="{x:g}" y="{y + 4:g}">({text.number})</text>']
+        else:
+            first = y + 4 - (len(text.lines) - 1) * LINE / 2
+            shown = [
+                f'<text class="middle" x="{x:g}" y="{first + i * LINE:g}">{escape(line.strip())}</text>'
+                for i, line in enumerate(text.lines)
+            ]
+        yield f'<g class="arrow {edge.kind}"><title>{escape(_told(diagram, edge))}</title>{"".join(shown)}</g>'
+
+
+def _told(diagram: Diagram, edge: Edge) -> str:
+    states = f"{diagram.states[edge.source].name} → {diagram.states[edge.target].name}"
+    return "\n".join((states, *edge.lines))
+
+
+def _arrow(kind: str, arrow: Arrow, told: str) -> str:
+    x, y = arrow.curve[0]
+    curve = f"M{x:g} {y:g}C" + " ".join(f"{a:g} {b:g}" for a, b in arrow.curve[1:])
+    return (
+        f'<g class="arrow {kind}"><title>{escape(told)}</title><path class="stroke" d="{curve}"/>'
+        f'<path class="head" d="{_head(arrow.curve[-1], arrow.head)}"/></g>'
+    )
+
+
+def _head(base: tuple[float, float], tip: tuple[float, float]) -> str:
+    """A triangle that ends at the tip and comes from the base."""
+    dx, dy = tip[0] - base[0], tip[1] - base[1]
+    length = hypot(dx, dy) or 1.0
+    ux, uy = dx / length * HEAD, dy / length * HEAD
+    x, y = tip[0] - ux, tip[1] - uy
+    return f"M{tip[0]:g} {tip[1]:g}L{x - uy * 0.42:g} {y + ux * 0.42:g}L{x + uy * 0.42:g} {y - ux * 0.42:g}Z"
+
+
+def _states(diagram: Diagram, placed: Layout) -> Iterator[str]:
+    for state, (x, y) in zip(diagram.states, placed.states, strict=True):
+        roles = [word for word, is_so in (("initial", state.initial), ("final", state.final)) if is_so]
+        inner = f'<circle class="inner" cx="{x:g}" cy="{y:g}" r="{RADIUS - 4}"/>' if state.final else ""
+        yield (
+            f'<g class="state"><title>{escape(", ".join((f"state {state.name}", *roles)))}</title>'
+            f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS}"/>{inner}'
+            f'<text x="{x:g}" y="{y + 4.5:g}">{escape(state.name)}</text></g>'
+        )
+
+
+def _below(
+    diagram: Diagram, numbered: dict[tuple[str, ...], int], top: float, width: float
+) -> Iterator[tuple[float, str]]:
+    """What is told below the drawing, line by line, each with where it ends: strokes, long texts, notes."""
+    y = top
+    if len(kinds := _kinds(diagram)) > 1:
+        for kind in kinds:
+            y += LINE
+            tip = MARGIN + SAMPLE
+            sample = _arrow(kind, Arrow(_straight(MARGIN, tip - HEAD, y - 4), (tip, y - 4), (0, 0)), MEANING[kind])
+            yield y, f'{sample}<text class="note" x="{tip + 10}" y="{y:g}">{MEANING[kind]}</text>'
+    characters = int((width - 2 * MARGIN) / CHARACTER)
+    for lines, number in numbered.items():
+        y += LINE / 2
+        for i, line in enumerate(part for text in lines for part in _wrapped(text, characters - 6)):
+            y += LINE
+            mark = f'<text class="number" x="{MARGIN}" y="{y:g}">({number})</text>' if i == 0 else ""
+            yield y, f'{mark}<text x="{MARGIN + 5 * CHARACTER:g}" y="{y:g}" xml:space="preserve">{escape(line)}</text>'
+    for note in diagram.notes:
+        y += LINE / 2
+        for line in wrap(note, characters):
+            y += LINE
+            yield y, f'<text class="note" x="{MARGIN}" y="{y:g}">{escape(line)}</text>'
+
+
+def _straight(start: float, end: float, y: float) -> tuple[tuple[float, float], ...]:
+    return ((start, y), (start, y), (end, y), (end, y))
