@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import pyarrow as pa
 
@@ -96,15 +98,25 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class Result:
+    """The attributes of the event that a query makes of a match, by name; compared by their text, see `result_of`."""
+
+    text: str
+    attributes: Mapping[str, Any] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class Match:
     """One answer of a query: the position after whose event it is reported, and the positions it is made of.
 
     bindings, where asked for, are the pairs (variable, positions) in the order of the variables' names.
+    result is there where the query says what event a match becomes.
     """
 
     at: int
     events: tuple[int, ...]
     bindings: tuple[tuple[str, tuple[int, ...]], ...] | None = None
+    result: Result | None = field(default=None, repr=False)
 
 
 class Stream(Sequence[Event]):
@@ -174,6 +186,28 @@ def bindings_of(mu: Valuation) -> tuple[tuple[str, tuple[int, ...]], ...]:
     for variable, position in sorted(mu):
         positions.setdefault(variable, []).append(position)
     return tuple((variable, tuple(places)) for variable, places in positions.items())
+
+
+def result_of(attributes: Mapping[str, Any]) -> Result:
+    """The result with these attributes. Its text is JSON in which 2.0 is 2, and a time its ISO 8601 text."""
+    return Result(json.dumps(plain(attributes), ensure_ascii=False, sort_keys=True), attributes)
+
+
+def plain(value: Any) -> Any:
+    """A result's value as JSON has it: a time as its text, a whole number without point, NaN and infinity as null."""
+    match value:
+        case Mapping():
+            return {name: plain(part) for name, part in value.items()}
+        case list() | tuple():
+            return [plain(part) for part in value]
+        case float() if not math.isfinite(value):
+            return None
+        case float() if value.is_integer():
+            return int(value)
+        case datetime():
+            return show_time(value)
+        case _:
+            return value
 
 
 def value_type_of(value: Value) -> ValueType:

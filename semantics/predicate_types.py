@@ -28,7 +28,10 @@ from cerify.semantics.predicates import (
     kind,
 )
 
-Rule = Literal["unbound", "unused", "unsafe", "never", "event_type", "attribute", "kind", "arithmetic", "order", "like"]
+Rule = Literal[
+    "unbound", "unused", "unsafe", "never", "event_type", "attribute", "kind", "arithmetic", "order", "like",
+    "twice", "reference", "good_formula", "strategy", "partition", "negation", "window", "result", "stream",
+]  # fmt: skip
 """What is wrong.
 
 unbound     no event can be bound to the variable where it is used; in core-CEL, none need be
@@ -41,6 +44,17 @@ kind        values of different kinds are compared
 arithmetic  what has to be a number is none
 order       Booleans have no order
 like        what has to be a string is none
+
+Of SASE+ alone:
+twice         a name is given two times
+reference     the events of a variable are named in a way that does not fit it, or this clause
+good_formula  a condition of WHERE is no clause, or its last identifier is not in all its predicates (sase07, A.1)
+strategy      the strategies do not take each variable once
+partition     there is nothing to partition by
+negation      a pattern with nothing but negated components, or one at the end without a window
+window        a window without length
+result        a query that is read by another returns what cannot be an attribute of an event
+stream        a stream that no query makes, or that depends on itself
 """
 
 KINDS = {"int": "number", "float": "number", "string": "string", "bool": "bool", "timestamp": "timestamp"}
@@ -57,6 +71,15 @@ MENDS: Mapping[Rule, str] = {
     "arithmetic": "use an attribute that is a number",
     "order": "use = or !=",
     "like": "use = or another comparison",
+    "twice": "give one of them another name",
+    "reference": "write a of one event; of an array a[1], a[i], a[i-1] or a[a.LEN], or an aggregate of a[]",
+    "good_formula": "split the condition, or move it to HAVING, which takes any formula",
+    "strategy": "name each variable of the pattern in one strategy",
+    "partition": "add an equivalence test, as [id], or underline a predicate: _( a[i].x = a[i-1].x )_",
+    "negation": "add what has to be there, or WITHIN",
+    "window": "give the window a length",
+    "result": "return single values, as a[1].x or an aggregate",
+    "stream": "name it with IN STREAM in another query, or leave FROM out to read the input",
 }
 
 

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from cerify.semantics.errors import CerifyError, InputError, Span
-from cerify.semantics.events import Match
+from cerify.semantics.events import Match, plain, result_of
 from cerify.semantics.json_events import parse_json
 
 PROTOCOL = 1
@@ -139,7 +139,11 @@ def _match(obj: Any, where: str, output: str) -> Match:
             raise InputError(f"{where}: with valuations a match has 'bindings', from variables to positions")
         pairs = ((A, _positions(positions, f"{where}.bindings.{A}")) for A, positions in bound.items())
         bindings = tuple(sorted((A, positions) for A, positions in pairs if positions))
-    return Match(at, _positions(obj.get("events"), f"{where}.events"), bindings)
+    result = obj.get("result")
+    if result is not None and not isinstance(result, dict):
+        raise InputError(f"{where}: a result is an object, from the names of attributes to their values")
+    events = _positions(obj.get("events"), f"{where}.events")
+    return Match(at, events, bindings, None if result is None else result_of(result))
 
 
 def _positions(obj: Any, where: str) -> tuple[int, ...]:
@@ -153,6 +157,8 @@ def json_of_match(match: Match) -> Json:
     obj: Json = {"at": match.at, "events": list(match.events)}
     if match.bindings is not None:
         obj["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
+    if match.result is not None:
+        obj["result"] = plain(match.result.attributes)
     return obj
 
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing import get_context
 from random import Random
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from cerify.equivalence.generate.cel import Profile, case
 from cerify.equivalence.shrink.shrink import shrink
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
 from cerify.semantics.events import Match, Stream
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from cerify.equivalence.differential.checkpoint import Checkpoint
 
 Output = Literal["matches", "valuations"]
-Evaluator: TypeAlias = Callable[[Formula, Stream, Output], Collection[Match]]
+Query: TypeAlias = Any
+"""A query of the language that the campaign is about: a formula of CEL, unless its Plan says otherwise."""
+Evaluator: TypeAlias = Callable[[Query, Stream, Output], Collection[Match]]
 CaseMaker: TypeAlias = Callable[[Random, Profile, int, int], tuple[Formula, Stream]]
 """Makes a formula of at most so many nodes, and a stream of at most so many events."""
 Answer: TypeAlias = frozenset[Match] | str
@@ -53,8 +57,8 @@ class Disagreement:
 
     index: int
     output: Output
-    found: tuple[Formula, Stream]
-    phi: Formula
+    found: tuple[Query, Stream]
+    phi: Query
     stream: Stream
     left: Answer
     right: Answer
@@ -78,9 +82,21 @@ class Plan:
     tries: int = 2000
     maker: CaseMaker = case
 
-    def case(self, index: int) -> tuple[Formula, Stream]:
-        """The formula and the stream of that index."""
+    def case(self, index: int) -> tuple[Query, Stream]:
+        """The query and the stream of that index."""
         return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
+
+    def shrunk(self, phi: Query, stream: Stream, differs: Callable[[Query, Stream], bool]) -> tuple[Query, Stream]:
+        """A query and a stream, as small as found, that still differ."""
+        return shrink(phi, stream, differs, self.tries)
+
+    def show(self, phi: Query) -> str:
+        """The text of a query."""
+        return show(phi)
+
+    def parse(self, text: str) -> Query:
+        """The query that the text writes."""
+        return parse(text)
 
 
 @dataclass
@@ -155,7 +171,7 @@ def campaign(
     return summary
 
 
-def compare(plan: Plan, phi: Formula, stream: Stream) -> tuple[Outcome, Difference | None]:
+def compare(plan: Plan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None]:
     """How the evaluators compare on one case, and what they say where they disagree."""
     outcome: Outcome = "empty"
     for output in plan.outputs:
@@ -171,12 +187,12 @@ def compare(plan: Plan, phi: Formula, stream: Stream) -> tuple[Outcome, Differen
     return outcome, None
 
 
-def answers(plan: Plan, phi: Formula, stream: Stream, output: Output) -> tuple[Answer, Answer]:
+def answers(plan: Plan, phi: Query, stream: Stream, output: Output) -> tuple[Answer, Answer]:
     """What each evaluator says. Raises Unsupported, BudgetExceeded, GiveUp where one does not say."""
     return answer(plan.left, phi, stream, output), answer(plan.right, phi, stream, output)
 
 
-def answer(evaluator: Evaluator, phi: Formula, stream: Stream, output: Output) -> Answer:
+def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Answer:
     """What an evaluator says. Raises Unsupported, BudgetExceeded, GiveUp; other failures are answers."""
     try:
         return frozenset(evaluator(phi, stream, output))
@@ -200,7 +216,7 @@ def _shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
     output, left, right = difference
     kind = failure(left), failure(right)
 
-    def differs(phi: Formula, stream: Stream) -> bool:
+    def differs(phi: Query, stream: Stream) -> bool:
         nonlocal left, right
         try:
             said = answers(plan, phi, stream, output)
@@ -212,7 +228,7 @@ def _shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
         left, right = said
         return True
 
-    phi, stream = shrink(*found, differs, plan.tries)
+    phi, stream = plan.shrunk(*found, differs)
     return Disagreement(index, output, found, phi, stream, left, right)
 
 

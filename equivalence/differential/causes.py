@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cerify.equivalence.differential.campaign import Answer, Disagreement, failure
-from cerify.equivalence.shrink.weight import weight
+from cerify.equivalence.shrink.sase import weight as weigh_sase
+from cerify.equivalence.shrink.weight import Weight, weight
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.fragment import SYMBOLS
 from cerify.semantics.cel.syntax import subformulas
 from cerify.semantics.events import Match
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.fragment import operators, strategies
 
 Shape: TypeAlias = Literal["missing", "extra", "missing and extra", "position", "bindings"] | str
 """How the right answer differs from the left: matches are missing, are too many, are at another position, are bound
@@ -43,8 +46,11 @@ class Cause:
 
 def cause(d: Disagreement) -> Cause:
     """The cause of a disagreement."""
-    symbols = OPERATORS | SYMBOLS
-    used = {symbols[type(psi)] for psi in subformulas(d.phi) if type(psi) in symbols}
+    if isinstance(d.phi, sase.Query):
+        used = {*operators(d.phi), *strategies(d.phi)}
+    else:
+        symbols = OPERATORS | SYMBOLS
+        used = {symbols[type(psi)] for psi in subformulas(d.phi) if type(psi) in symbols}
     return Cause(tuple(sorted(used)), shape(d.left, d.right))
 
 
@@ -65,7 +71,11 @@ def by_cause(disagreements: Iterable[Disagreement]) -> dict[Cause, list[Disagree
     groups: dict[Cause, list[Disagreement]] = {}
     for d in disagreements:
         groups.setdefault(cause(d), []).append(d)
-    return {why: sorted(group, key=lambda d: (weight(d.phi, d.stream), d.index)) for why, group in groups.items()}
+    return {why: sorted(group, key=lambda d: (_weight(d), d.index)) for why, group in groups.items()}
+
+
+def _weight(d: Disagreement) -> Weight:
+    return weigh_sase(d.phi, d.stream) if isinstance(d.phi, sase.Query) else weight(d.phi, d.stream)
 
 
 def _same(missing: frozenset[Match], extra: frozenset[Match], look: Callable[[Match], object]) -> bool:

@@ -13,8 +13,6 @@ from types import TracebackType
 from typing import Any, TextIO, cast, get_args
 
 from cerify.equivalence.differential.campaign import Answer, Disagreement, Outcome, Output, Plan
-from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json, schema_of_json, stream_of_json
@@ -31,6 +29,7 @@ class Checkpoint:
         Raises InputError if it is of another campaign, or is none.
         """
         self.path = path
+        self.plan = plan
         self.known: dict[int, tuple[Outcome, Disagreement | None]] = {}
         header = _header(plan, name)
         try:
@@ -54,7 +53,7 @@ class Checkpoint:
 
     def add(self, index: int, outcome: Outcome, found: Disagreement | None) -> None:
         """Write what became of a case, at once."""
-        self._write({"case": index, "outcome": outcome} | ({} if found is None else _json(found)))
+        self._write({"case": index, "outcome": outcome} | ({} if found is None else _json(found, self.plan)))
         self.known[index] = outcome, found
 
     def _write(self, obj: dict[str, Any]) -> None:
@@ -102,10 +101,10 @@ def _header(plan: Plan, name: str) -> dict[str, Any]:
     }
 
 
-def _json(d: Disagreement) -> dict[str, Any]:
+def _json(d: Disagreement, plan: Plan) -> dict[str, Any]:
     return {
         "output": d.output,
-        "query": show(d.phi),
+        "query": plan.show(d.phi),
         "schema": None if d.stream.schema is None else json_of_schema(d.stream.schema),
         "events": [json_of_event(event) for event in d.stream],
         "left": _json_answer(d.left),
@@ -119,7 +118,7 @@ def _disagreement(obj: dict[str, Any], plan: Plan, where: str) -> Disagreement:
     left, right = _answer(obj["left"]), _answer(obj["right"])
     index = int(obj["case"])
     return Disagreement(
-        index, cast("Output", obj["output"]), plan.case(index), parse(obj["query"]), stream, left, right
+        index, cast("Output", obj["output"]), plan.case(index), plan.parse(obj["query"]), stream, left, right
     )
 
 

@@ -23,7 +23,7 @@ from cerify.semantics.readers import read_schema
 @click.command()
 @click.argument("query")
 @click.option(
-    "--language", type=click.Choice(["cel", "core-cel", "event-expression"]), default="cel", show_default=True
+    "--language", type=click.Choice(["cel", "core-cel", "event-expression", "sase"]), default="cel", show_default=True
 )
 @click.option(
     "--schema", "schema_text", metavar="JSON|FILE", help="Attributes of each event type: look for type errors."
@@ -127,8 +127,27 @@ def _event_expression(query: str, schema: Schema | None) -> Checked:
     return fragment, summary, found, [], takes_place
 
 
+def _sase(query: str, schema: Schema | None) -> Checked:
+    from cerify.semantics.sase.fragment import beyond_cayuga, beyond_sql_ts, operators, strategies
+    from cerify.semantics.sase.parse import parse as parse_sase
+    from cerify.semantics.sase.wellformed import problems as problems_of
+
+    q = parse_sase(query)
+    fragment: dict[str, Any] = {
+        "strategies": sorted(strategies(q)),
+        "operators": sorted(operators(q)),
+        "beyond_sql_ts": beyond_sql_ts(q),
+        "beyond_cayuga": beyond_cayuga(q),
+    }
+    lines = [f"SASE+: {', '.join([*fragment['strategies'], *fragment['operators']])}"]
+    for name, why in (("SQL-TS", fragment["beyond_sql_ts"]), ("Cayuga", fragment["beyond_cayuga"])):
+        lines.append(f"not of {name}: {'; '.join(why)}" if why else f"of {name} too")
+    return fragment, "\n".join(lines), problems_of(q, schema), [], None
+
+
 CHECKS: Mapping[str, Callable[[str, Schema | None], Checked]] = {
     "cel": _cel,
     "core-cel": _core_cel,
     "event-expression": _event_expression,
+    "sase": _sase,
 }

@@ -30,10 +30,11 @@ FEATURES = {
 @click.option("--evaluator", type=click.Choice(sorted(EVALUATORS)), default="automaton", show_default=True)
 def command(evaluator: str) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
-    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, list(LANGUAGES), FEATURES[evaluator])
+    served = {name: known.evaluators[evaluator] for name, known in LANGUAGES.items() if evaluator in known.evaluators}
+    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, list(served), FEATURES[evaluator])
     if evaluator == "kernel":
         compile_loops()
-    serve(info, EVALUATORS[evaluator], {name: known.evaluators[evaluator] for name, known in LANGUAGES.items()})
+    serve(info, EVALUATORS[evaluator], served)
 
 
 def compile_loops() -> None:

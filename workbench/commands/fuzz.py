@@ -18,7 +18,6 @@ from rich.console import Console
 from cerify import protocol
 from cerify.commands.fuzz_languages import FUZZED
 from cerify.commands.progress import progress_bar
-from cerify.conformance.engine_evaluator import EngineEvaluator
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.process import Limits
 from cerify.conformance.words import difference, shown
@@ -123,6 +122,8 @@ def command(
     profile = profile or next(iter(fuzzed.profiles))
     if profile not in fuzzed.profiles:
         raise click.UsageError(f"{language} has the profiles {', '.join(fuzzed.profiles)}")
+    if language == "sase" and output != "matches":
+        raise click.UsageError("a match of SASE+ always has its bindings and its result: leave --output out")
     if language != "cel" and output != "matches":
         raise click.UsageError(f"the answer of a query in {language} has no valuations: --output matches")
     if language != "cel" and streams == "guided":
@@ -155,10 +156,12 @@ def command(
             limits = Limits(run_seconds=time_limit, memory=memory * 2**20, restarts=RESTARTS)
             with fuzzed.engine(argv, limits) as started:
                 name = f"{started.info.name} {started.info.version}"
-                plan = replace(plan, right=EngineEvaluator(started), tries=TRIES)
+                plan = replace(plan, right=fuzzed.asked(started), tries=TRIES)
                 with kept(plan, name) as checkpoint:
                     summary = campaign(plan, 1, stop_after, progress, checkpoint)
-    why: Why = str if language == "cel" else _shape  # the operators are those of the tree, which is one of CEL
+    why: Why = (
+        str if language in ("cel", "sase") else _shape
+    )  # the operators are those of the tree, which is one of CEL
     (_print_json if as_json else _print)(name, plan, profile, summary, fuzzed.show, why)
     return 0 if summary.agreed and not summary.disagreements and summary.ended is None else 1
 

@@ -143,9 +143,7 @@ def test_what_is_wrong_gets_one_message(arguments: list[str], message: str, figu
     assert err.startswith(message.replace("{}", figure_1))
 
 
-@pytest.mark.parametrize(
-    "option", [["--language", "sase"], ["--evaluator", "x"], ["--limit", "0"], ["--format", "xls"]]
-)
+@pytest.mark.parametrize("option", [["--language", "sql"], ["--evaluator", "x"], ["--limit", "0"], ["--format", "xls"]])
 def test_an_option_that_does_not_exist_is_a_usage_error(option: list[str], figure_1: str, run: Run) -> None:
     status, out, err = run("match", "T", figure_1, *option)
     assert (status, out) == (2, "")

@@ -1,0 +1,232 @@
+"""From SASE+ to NFA^b: the compilation rules of sase07, section 3.2, in its order, for one query without composition.
+
+What the text leaves to the reader is added: the type of each component stands on its begin and take edges, and so does
+the window. Negated components have no states, as a simple query has none; each gets an automaton of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from cerify.automata.nfab.model import (
+    FALSE,
+    TRUE,
+    Conjunction,
+    Disjunction,
+    Elapsed,
+    Formula,
+    Label,
+    Negation,
+    NFAb,
+    Part,
+    State,
+    Test,
+    Theta,
+    Typed,
+    line,
+)
+from cerify.semantics.predicates import Attribute, Comparison, Predicate, mapped_predicate
+from cerify.semantics.sase import clauses
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.conditions import Edge, placed
+from cerify.semantics.sase.reading import DECIDED, Reading
+
+FINAL = State("final")
+PLACES: Mapping[str, sase.Place] = {"single": "only", "first": "first", "more": "current"}
+EDGES: Mapping[str, tuple[Edge, ...]] = {"single": ("first",), "first": ("first", "each"), "more": ("each", "later")}
+
+
+def compile_query(q: sase.Query, reading: Reading = DECIDED) -> NFAb:
+    """The automaton of what a query binds (section 3.2)."""
+    return _Rules(q, reading, clauses.positive(q)).automaton()
+
+
+def compile_absence(q: sase.Query, k: sase.Component, reading: Reading = DECIDED) -> NFAb:
+    """The automaton of what a negated component must not find; it begins with a match of the others in its buffer."""
+    return _Absence(q, reading, (k,)).automaton()
+
+
+class _Rules:
+    """The three steps of section 3.2 over the components of a query."""
+
+    def __init__(self, q: sase.Query, reading: Reading, components: tuple[sase.Component, ...]) -> None:
+        self.q = q
+        self.reading = reading
+        self.components = components
+        self.states = (*(state for k in components for state in states_of(k)), FINAL)
+        self.clauses = [
+            (p, underlined, place.edge, pattern[place.component].variable)
+            for pattern in [self.order()]
+            for p, underlined in self.said()
+            for place in [placed(p, pattern)]
+        ]
+
+    def said(self) -> list[tuple[Predicate, bool]]:
+        """The predicates of WHERE that count here, each with whether it is underlined."""
+        return clauses.clauses_of_matches(self.q)
+
+    def order(self) -> tuple[sase.Component, ...]:
+        """The SEQ order, by which the last identifier of a clause is told."""
+        return self.q.pattern
+
+    def automaton(self) -> NFAb:
+        theta: dict[Label, Formula] = {}
+        for k in self.components:
+            for state in states_of(k):
+                theta |= self.more(state, k) if state.kind == "more" else self.first(state, k)
+        return NFAb(self.states, line(self.states), theta)
+
+    def first(self, state: State, k: sase.Component) -> dict[Label, Formula]:
+        """A state that selects the first event of a component: the start state may not ignore."""
+        begin: dict[Label, Formula] = {Label(state, "begin"): self.select(state, k)}
+        return begin if state == self.states[0] else begin | {Label(state, "ignore"): self.skip(state, k)}
+
+    def more(self, state: State, k: sase.Component) -> dict[Label, Formula]:
+        """A state that selects more events of a Kleene plus."""
+
+        def theta(part: Part) -> Formula:
+            return Theta(Label(state, part))
+
+        go_on = Negation(theta("forced-stop"))
+        return {
+            Label(state, "take"): Conjunction((go_on, self.select(state, k))),
+            Label(state, "ignore"): Conjunction((go_on, self.skip(state, k))),
+            Label(state, "forced-stop"): self.forced_stop(state, k),
+            Label(state, "auto-stop"): Conjunction((Negation(theta("take")), Negation(theta("ignore")))),
+            Label(state, "proceed"): self.proceed(state, k),
+        }
+
+    # --- relevant event definition ---
+
+    def select(self, state: State, k: sase.Component) -> Formula:
+        """θ_select: all predicates of WHERE whose last identifier the state awaits, and the window."""
+        tests = [test for test, _ in self.tests(state)]
+        return Conjunction((Typed(state, k.type), *tests, *self.window(state)))
+
+    def tests(self, state: State) -> Iterator[tuple[Formula, bool]]:
+        """The predicates on the event that the state awaits, each with whether it takes part in the partition."""
+        underlined = any(c.underlined for c in clauses.conjuncts(self.q))
+        for attribute, marked in clauses.equivalences(self.q):
+            if (before := self.before(state)) is not None:
+                here = sase.Reference(attribute, state.variable, PLACES[state.kind])
+                canonical = Comparison("=", here, sase.Reference(attribute, *before))
+                yield Test(canonical, state), marked or not underlined
+        for p, marked, edge, variable in self.clauses:
+            if variable == state.variable and edge in EDGES[state.kind]:
+                yield Test(_with_i_1(p) if state.kind == "first" else p, state), marked
+
+    def before(self, state: State) -> tuple[str, sase.Place] | None:
+        """The event selected before, with which an equivalence test compares in its canonical form (section 2.2.1)."""
+        if state.kind == "more":
+            return state.variable, "previous"
+        if state == self.states[0]:
+            return None
+        before = self.states[self.states.index(state) - 1]
+        return before.variable, "only" if before.kind == "single" else "last"
+
+    def window(self, state: State, over: bool = False) -> tuple[Formula, ...]:
+        if self.q.within is None or state == self.states[0]:
+            return ()
+        return (Elapsed(state, self.states[0], self.q.within, self.reading.window == "closed", over),)
+
+    # --- event selection strategy ---
+
+    def skip(self, state: State, k: sase.Component) -> Formula:
+        """θ_skip: Table 1."""
+        match clauses.strategy_of(self.q, k.variable):
+            case "strict_contiguity":
+                return FALSE
+            case "partition_contiguity":
+                return Negation(Conjunction(tuple(test for test, marked in self.tests(state) if marked)))
+            case "skip_till_next_match":
+                irrelevant = Negation(self.select(state, k))
+                following = self.following(state)
+                if state.kind == "more" and self.reading.kleene_skips == "neither" and following != FINAL:
+                    return Conjunction((irrelevant, Negation(Theta(Label(following, "begin")))))
+                return irrelevant
+            case "skip_till_any_match":
+                return TRUE
+            case strategy:
+                assert_never(strategy)
+
+    def following(self, state: State) -> State:
+        return self.states[self.states.index(state) + 1]
+
+    # --- termination criteria ---
+
+    def forced_stop(self, state: State, k: sase.Component) -> Formula:
+        """θ_forced-stop: the window, and with `!` the condition on the last event or the next component's."""
+        stops = [*self.window(state, over=True)]
+        if clauses.is_cut(self.q, k.variable):
+            end, following = self.end(k), self.following(state)
+            if end:
+                stops.append(Conjunction(end))
+            elif following != FINAL:
+                stops.append(Theta(Label(following, "begin")))
+            elif self.reading.cut_in_last_place == "first":
+                stops.append(TRUE)
+        return Disjunction(tuple(stops))
+
+    def proceed(self, state: State, k: sase.Component) -> Formula:
+        """θ_proceed: the condition on the last event if there is one; else the next component's, or auto-stop."""
+        if end := self.end(k):
+            return Conjunction(end)
+        if self.following(state) != FINAL:
+            return Disjunction((Theta(Label(self.following(state), "begin")), Theta(Label(state, "auto-stop"))))
+        return TRUE if self.reading.last_kleene == "every" else Theta(Label(state, "auto-stop"))
+
+    def end(self, k: sase.Component) -> tuple[Formula, ...]:
+        """The predicates on a[a.LEN] and on whole aggregates of a: they look at the buffer alone."""
+        return tuple(Test(p, None) for p, _, edge, variable in self.clauses if variable == k.variable and edge == "end")
+
+
+class _Absence(_Rules):
+    """The same for a negated component, all variables of the match being bound; that there is one is enough."""
+
+    def said(self) -> list[tuple[Predicate, bool]]:
+        marked = {c.condition for c in clauses.conjuncts(self.q) if c.underlined}
+        return [(p, p in marked) for p in clauses.clauses_of_absence(self.q, self.components[0].variable)]
+
+    def order(self) -> tuple[sase.Component, ...]:
+        return (*clauses.positive(self.q), *self.components)
+
+    def before(self, state: State) -> tuple[str, sase.Place] | None:
+        if state.kind == "more":
+            return super().before(state)
+        at = self.q.pattern.index(self.components[0])
+        earlier = [k for k in self.q.pattern[:at] if not k.negated]
+        k = earlier[-1] if earlier else clauses.positive(self.q)[0]
+        return k.variable, "last" if k.kleene else "only"
+
+    def window(self, state: State, over: bool = False) -> tuple[Formula, ...]:
+        return ()
+
+    def skip(self, state: State, k: sase.Component) -> Formula:
+        return TRUE if self.reading.negated_series == "any" else super().skip(state, k)
+
+    def forced_stop(self, state: State, k: sase.Component) -> Formula:
+        return FALSE
+
+    def proceed(self, state: State, k: sase.Component) -> Formula:
+        return Conjunction(self.end(k))
+
+
+def states_of(k: sase.Component) -> tuple[State, ...]:
+    """A singleton state, or the pair of a Kleene plus (section 3.1)."""
+    if k.kleene:
+        return State("first", k.variable), State("more", k.variable)
+    return (State("single", k.variable),)
+
+
+def _with_i_1(p: Predicate) -> Predicate:
+    """An individual iterator predicate where i is 1: it speaks of b[1]."""
+
+    def at_1(attribute: Attribute) -> Attribute:
+        match attribute:
+            case sase.Reference(name, variable, "current"):
+                return sase.Reference(name, variable, "first")
+            case _:
+                return attribute
+
+    return mapped_predicate(p, at_1)

@@ -1,0 +1,61 @@
+"""The two definitions of SASE+ say the same: runs of the automaton, and which positions are a match."""
+
+from dataclasses import fields
+from random import Random
+from typing import get_args, get_type_hints
+
+import pytest
+
+from cerify.automata.nfab import run
+from cerify.semantics.sase import denote
+from cerify.semantics.sase.reading import Reading
+from proofs_tests.unit.semantics.sase import small
+
+HINTS = get_type_hints(Reading)
+OTHERS = [
+    Reading(**{name: value})
+    for name, kind in HINTS.items()
+    for value in get_args(kind)
+    if value != getattr(Reading(), name) and name != "non_overlap"
+]
+
+
+def _named(reading: Reading) -> str:
+    """What it has otherwise."""
+    return " ".join(f"{n}={getattr(reading, n)}" for n in HINTS if getattr(reading, n) != getattr(Reading(), n))
+
+
+def test_all_queries_of_one_component_on_all_streams_of_three_events() -> None:
+    letters = ("A1/k", "A2/k", "B1/l")
+    streams = list(small.streams(3, letters))
+    for q in small.queries(1, windows=("", "WITHIN 2 seconds")):
+        for S in streams:
+            assert run.bindings(q, S) == denote.bindings(q, S)
+
+
+def test_all_queries_of_two_components_on_a_stream_by_chance() -> None:
+    rng, found = Random(1), 0
+    for q in small.queries(2):
+        S = small.by_chance(rng, 7)
+        expected = denote.bindings(q, S)
+        found += bool(expected)
+        assert run.bindings(q, S) == expected
+    assert found > 500
+
+
+@pytest.mark.parametrize("reading", [Reading(), *OTHERS], ids=["decided", *map(_named, OTHERS)])
+def test_mixed_strategies_and_negation_under_every_reading(reading: Reading) -> None:
+    rng, found = Random(2), 0
+    for _ in range(100):
+        q = small.query(small.text_by_chance(rng, 3, ("WITHIN 5 seconds",)))
+        S = small.by_chance(rng, 7)
+        expected = denote.bindings(q, S, reading)
+        found += bool(expected)
+        assert run.bindings(q, S, reading) == expected
+    assert found > 10
+
+
+def test_every_reading_is_there() -> None:
+    assert {name for reading in OTHERS for name in HINTS if getattr(reading, name) != getattr(Reading(), name)} == {
+        field.name for field in fields(Reading)
+    } - {"non_overlap"}

@@ -1,0 +1,75 @@
+"""Shrinking queries of SASE+: the smallest that show a difference, down a well-founded order."""
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from cerify.equivalence.generate.sase import EVERYTHING, case
+from cerify.equivalence.shrink.sase import WAYS, shrink, weight
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import Stream
+from cerify.semantics.sase import denote
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.parse import parse
+from cerify.semantics.sase.program import matches_of
+from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.show import show
+from proofs_tests.unit.semantics.sase.streams import events
+
+Differs = Callable[[sase.Query, Stream], bool]
+
+
+def between(reading: Reading) -> Differs:
+    def differs(q: sase.Query, S: Stream) -> bool:
+        return matches_of(q, S, denote.bindings) != matches_of(q, S, denote.bindings, reading)
+
+    return differs
+
+
+def small(text: str, stream: str, differs: Differs) -> tuple[str, str]:
+    q = parse(text)
+    assert isinstance(q, sase.Query)
+    p, S = shrink(q, events(stream), differs)
+    return show(p), " ".join(e.type for e in S)
+
+
+def test_what_is_not_needed_goes() -> None:
+    text = (
+        "PATTERN SEQ(~C c, A a, B+ b[]) WHERE strict_contiguity(a) { a.x > 0 } skip_till_any_match(b[]!) { [y] and "
+        "(b[i].x > 1 or b[i].x = a.x) } WITHIN 9 hours HAVING count(b[]) < 9 RETURN NON-OVERLAP a.(x, y), b[].x"
+    )
+    S = "A1/k@1 B2/k@2 C@3 B3/k@4 A1@5"
+    assert small(text, S, lambda q, S: len(S) >= 2) == ("PATTERN SEQ(A b) RETURN b.time", "A A")
+
+    def has_kleene(q: sase.Query, S: Stream) -> bool:
+        return any(k.kleene for k in q.pattern) and q.within is not None
+
+    assert small(text, S, has_kleene)[0] == "PATTERN SEQ(B+ b[]) WITHIN 0 hours RETURN b[1].time"
+
+
+@pytest.mark.parametrize(
+    ("reading", "events_needed"), [(Reading(window="closed"), 2), (Reading(last_kleene="every"), 2)]
+)
+def test_differences_of_readings_are_small(reading: Reading, events_needed: int) -> None:
+    differs = between(reading)
+    for n in range(300):
+        q, S = case(Random(n), EVERYTHING, 7, 8)
+        if differs(q, S):
+            p, T = shrink(q, S, differs)
+            assert differs(p, T)
+            assert weight(p, T) < weight(q, S)
+            assert (len(p.pattern), len(T)) == (1, events_needed), show(p)
+            return
+    raise AssertionError("no query differs")
+
+
+def test_candidates_are_queries_or_are_refused_with_an_error() -> None:
+    for n in range(12):
+        q, S = case(Random(n), EVERYTHING, 8, 3)
+        for way in WAYS:
+            for p, T in way(q, S):
+                try:
+                    matches_of(p, T, denote.bindings)
+                except CerifyError:
+                    continue

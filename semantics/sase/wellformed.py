@@ -1,0 +1,266 @@
+"""What is wrong with a query of SASE+ before any event is seen (sase07, sections 2.2 and A.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from cerify.semantics.budget import depth_limited
+from cerify.semantics.errors import IllFormed, Span
+from cerify.semantics.events import Schema
+from cerify.semantics.predicate_types import Problem, meant
+from cerify.semantics.predicates import Attribute, Both, Either, Not, Predicate, mentions
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.clauses import conjuncts, equivalences, negated, variables
+from cerify.semantics.sase.conditions import mentions_of, placed, rank
+from cerify.semantics.sase.results import names_of
+from cerify.semantics.sase.show import show_attribute, show_component, show_condition, show_output
+from cerify.semantics.sase.streams import blocks_of, in_order, made, queries_of, source_of, stream_of
+from cerify.semantics.sase.typed import type_problems
+
+
+def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
+    """All that is wrong with the query; its type errors only if there is a schema and nothing else is wrong."""
+    with depth_limited(q.span):
+        found = [problem for query in queries_of(q) for part in blocks_of(query) for problem in _in_block(part)]
+        found.extend(_streams(q))
+        return found or type_problems(q, schema)
+
+
+def require_wellformed(q: sase.Tree) -> None:
+    """Raises IllFormed for the first problem that no schema is needed to see."""
+    _raise_first(problems(q))
+
+
+def require_typed(q: sase.Tree, schema: Schema) -> None:
+    """Raises IllFormed for the first problem, type errors included."""
+    _raise_first(problems(q, schema))
+
+
+def _raise_first(found: Iterable[Problem]) -> None:
+    for problem in found:
+        raise IllFormed(f"{problem.message}; {problem.mend}", problem.span)
+
+
+# --- one query block --------------------------------------------------------------------------------------------------
+
+
+def _in_block(q: sase.Query) -> Iterator[Problem]:
+    yield from _pattern(q)
+    if len({k.variable for k in q.pattern}) == len(q.pattern):
+        yield from _strategies(q)
+        for conjunct in conjuncts(q):
+            if not isinstance(conjunct.condition, sase.Equivalence):
+                yield from _conjunct(q, conjunct.condition, conjunct.underlined, conjunct.span)
+        if q.having is not None:
+            yield from _complete(q, mentions(q.having), "HAVING", None)
+        yield from _returned(q)
+
+
+def _pattern(q: sase.Query) -> Iterator[Problem]:
+    for variable, times in Counter(k.variable for k in q.pattern).items():
+        if times > 1:
+            span = [k.span for k in q.pattern if k.variable == variable][1]
+            yield Problem("twice", f"{variable} is declared {times} times", span)
+    if all(k.negated for k in q.pattern):
+        yield Problem("negation", "nothing of the pattern has to be there", q.pattern[0].span if q.pattern else q.span)
+    elif q.pattern[-1].negated and q.within is None:
+        last = show_component(q.pattern[-1])
+        message = f"{last} at the end of the pattern: without WITHIN it is never known that there is none"
+        yield Problem("negation", message, q.pattern[-1].span)
+    if q.within is not None and q.within.amount <= 0:
+        yield Problem("window", "no event is in a window without length", q.within.span)
+
+
+def _strategies(q: sase.Query) -> Iterator[Problem]:
+    arguments = [argument for block in q.where for argument in block.arguments]
+    times = Counter(argument.variable for argument in arguments)
+    components = {k.variable: k for k in q.pattern}
+    for argument in arguments:
+        a = argument.variable
+        if a not in components:
+            yield _unknown(q, a, argument.span)
+        elif argument.cut and not (components[a].kleene and not components[a].negated):
+            message = f"{a}!: only a Kleene plus that has to be there can be cut short"
+            yield Problem("strategy", message, argument.span)
+    for a in [a for a, n in times.items() if n > 1]:
+        span = [argument.span for argument in arguments if argument.variable == a][1]
+        yield Problem("strategy", f"{a} has two strategies", span)
+    left = [k.variable for k in q.pattern if not k.negated and k.variable not in times]
+    if arguments and left:
+        yield Problem(
+            "strategy", f"{', '.join(left)} {'has' if len(left) == 1 else 'have'} no strategy", q.where[0].span
+        )
+    for block in q.where:
+        if (
+            block.strategy == "partition_contiguity"
+            and not any(c.underlined for c in conjuncts(q))
+            and not equivalences(q)
+        ):
+            yield Problem("partition", "partition_contiguity, but nothing says what a partition is", block.span)
+        named = {argument.variable for argument in block.arguments}
+        for conjunct in block.conjuncts:
+            p = conjunct.condition
+            if (
+                isinstance(p, sase.Equivalence)
+                or not named
+                or not variables(p)
+                or not variables(p) <= components.keys()
+            ):
+                continue
+            k = q.pattern[placed(p, q.pattern).component]
+            if not k.negated and k.variable not in named:
+                message = (
+                    f"{show_condition(p)} says which {k.variable} is selected, but {k.variable} has another strategy"
+                )
+                yield Problem("strategy", message, conjunct.span)
+
+
+def _conjunct(q: sase.Query, p: Predicate, underlined: bool, span: Span | None) -> Iterator[Problem]:
+    """A good formula, whose identifiers fit the pattern and the edge on which it stands (sections A.1 and A.2)."""
+    text = show_condition(p)
+    mentioned = list(mentions(p))
+    if not mentioned:
+        yield Problem("good_formula", f"{text} speaks of no event", span)
+        return
+    if wrong := list(_unfit(q, mentioned, span)):
+        yield from wrong
+        return
+    if len(absent := sorted(variables(p) & negated(q))) > 1:
+        message = f"{text} is about {' and '.join(absent)}, neither of which is there"
+        yield Problem("good_formula", message, span)
+        return
+    place = placed(p, q.pattern)
+    last = q.pattern[place.component].variable
+    ranks = {rank(a) for a in mentioned if a.variable == last}
+    for a in mentioned:
+        if _moving(a) and (a.variable != last or 3 in ranks):
+            while_ = f"{last} is selected" if a.variable != last else f"all of {last} is there"
+            message = f"{show_attribute(a)} in {text}: there is no i when {while_}"
+            yield Problem("reference", message, span)
+            return
+    aggregated = next((a for a in mentioned if isinstance(a, sase.Aggregate)), None)
+    if underlined and aggregated is not None:
+        message = f"{show_attribute(aggregated)}: what defines the partitions has no aggregates"
+        yield Problem("partition", message, span)
+    atoms = list(_literals(p))
+    for atom in atoms:
+        if isinstance(atom, Both | Either | Not):
+            message = f"{text} is no clause: of a disjunction each part is a comparison, or not a comparison"
+            yield Problem("good_formula", message, span)
+            return
+    for atom in atoms:
+        if not any(a.variable == last and rank(a) == max(ranks) for a in mentions(atom)):
+            identifier = next(show_attribute(a) for a in mentioned if a.variable == last and rank(a) == max(ranks))
+            message = f"in {text} the last identifier, that of {identifier}, is not in {show_condition(atom)}"
+            yield Problem("good_formula", message, span)
+
+
+def _literals(p: Predicate) -> Iterator[Predicate]:
+    """The parts of a disjunction, each without the negation before it."""
+    match p:
+        case Either(left, right):
+            yield from _literals(left)
+            yield from _literals(right)
+        case Not(inner):
+            yield inner
+        case _:
+            yield p
+
+
+def _returned(q: sase.Query) -> Iterator[Problem]:
+    arrays = {k.variable for k in q.pattern if k.kleene}
+    for item in q.returned.items:
+        match item.output:
+            case sase.Simple(term):
+                yield from _complete(q, mentions_of(term), "RETURN", item.span)
+            case sase.Composite(a, place, names):
+                yield from _complete(q, [sase.Reference(names[0], a, place)], "RETURN", item.span)
+            case sase.Series(a) | sase.CompositeSeries(a):
+                if a in arrays:
+                    yield from _complete(q, [sase.Aggregate("", a)], "RETURN", item.span)
+                elif a in {k.variable for k in q.pattern}:
+                    yield Problem("reference", f"{show_output(item.output)}: {a} is one event, no array", item.span)
+                else:
+                    yield _unknown(q, a, item.span)
+    for name, times in Counter(names_of(q.returned)).items():
+        if times > 1:
+            yield Problem(
+                "twice", f"{times} attributes of the result are called {name}; name them with AS", q.returned.span
+            )
+
+
+def _complete(q: sase.Query, mentioned: Iterable[Attribute], clause: str, span: Span | None) -> Iterator[Problem]:
+    """What is said of a match as a whole: no i, and nothing of what is not there."""
+    for a in mentioned:
+        if wrong := list(_unfit(q, [a], span)):
+            yield from wrong
+        elif _moving(a):
+            yield Problem(
+                "reference", f"{show_attribute(a)} in {clause}: there is no i once the match is complete", span
+            )
+        elif a.variable in negated(q):
+            yield Problem("unbound", f"{show_attribute(a)} in {clause}: a match has no {a.variable}", span)
+
+
+def _unfit(q: sase.Query, mentioned: Iterable[Attribute], span: Span | None) -> Iterator[Problem]:
+    """The identifiers that no component of the pattern has."""
+    arrays = {k.variable: k.kleene for k in q.pattern}
+    for a in mentioned:
+        variable = a.variable or ""
+        if variable not in arrays:
+            yield _unknown(q, variable, span)
+        elif arrays[variable] == (isinstance(a, sase.Reference) and a.place == "only"):
+            what = "an array" if arrays[variable] else "one event"
+            yield Problem("reference", f"{show_attribute(a)}: {variable} is {what}", span)
+
+
+def _moving(a: Attribute) -> bool:
+    """Whether it depends on i."""
+    return a.running if isinstance(a, sase.Aggregate) else isinstance(a, sase.Reference) and rank(a) in (1, 2)
+
+
+def _unknown(q: sase.Query, variable: str, span: Span | None) -> Problem:
+    declared = ", ".join(k.variable for k in q.pattern)
+    message = f"the pattern declares no {variable}; it has {declared}"
+    return Problem("unbound", message, span, meant(variable, [k.variable for k in q.pattern]))
+
+
+# --- queries that read each other -------------------------------------------------------------------------------------
+
+
+def _streams(q: sase.Tree) -> Iterator[Problem]:
+    makers = made(q)
+    named = Counter(name for query in queries_of(q) if (name := stream_of(query)) is not None)
+    for name in [name for name, times in named.items() if times > 1]:
+        yield Problem("twice", f"two queries make a stream {name}", makers[name].span)
+    sources = False
+    for query in queries_of(q):
+        parts = blocks_of(query)
+        if len({part.returned.stream for part in parts} - {None}) > 1:
+            yield Problem("twice", "the parts of a UNION make one stream, but it has two names", query.span)
+        if len({source_of(part) for part in parts}) > 1:
+            yield Problem("stream", "the parts of a UNION read different streams", query.span)
+        for part in parts:
+            if (name := source_of(part)) is not None and name not in makers:
+                sources = True
+                known = ", ".join(makers) or "none"
+                yield Problem(
+                    "stream", f"no query makes a stream {name}; there is {known}", part.span, meant(name, makers)
+                )
+            elif name is not None:
+                yield from _read(name, makers[name])
+    if not sources:
+        try:
+            in_order(q)
+        except IllFormed as error:
+            yield Problem("stream", error.message, error.span)
+
+
+def _read(name: str, query: sase.Query | sase.Union) -> Iterator[Problem]:
+    """A query that is read by another returns atomic values (section 2.2.4)."""
+    for part in blocks_of(query):
+        for item in part.returned.items:
+            if not isinstance(item.output, sase.Simple):
+                message = f"{show_output(item.output)} is no single value, but another query reads the stream {name}"
+                yield Problem("result", message, item.span)
