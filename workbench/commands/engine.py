@@ -19,11 +19,7 @@ from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_j
 
 FIGURE_3 = ("event", "in", "filter", "seq", "plus", "cseq", "cplus", "project", "start", "or", "and", "all", "unless")
 STRATEGIES = ("strict", "nxt", "last", "max")
-FEATURES = {
-    "automaton": (*FIGURE_3, *STRATEGIES, "valuations"),
-    "kernel": (*FIGURE_3, *STRATEGIES, "valuations"),
-    "denotational": (*FIGURE_3, *STRATEGIES, "valuations", "correlation"),
-}
+FEATURES = (*FIGURE_3, *STRATEGIES, "within", "partition", "correlation", "valuations")
 
 
 @click.command("engine")
@@ -31,7 +27,7 @@ FEATURES = {
 def command(evaluator: str) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
     served = {name: known.evaluators[evaluator] for name, known in LANGUAGES.items() if evaluator in known.evaluators}
-    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, list(served), FEATURES[evaluator])
+    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, list(served), FEATURES)
     if evaluator == "kernel":
         compile_loops()
     serve(info, EVALUATORS[evaluator], served)

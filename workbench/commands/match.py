@@ -179,12 +179,10 @@ def _matches(phi: Formula, S: Stream, evaluator: str | None, valuations: bool) -
 
         yield from EVALUATORS["denotational"](phi, S, output, Budget())
         return
-    from cerify.automata.cea.compile import compile_cel
-    from cerify.automata.evaluate.streaming import evaluate
+    from cerify.automata.evaluate.streaming import found
 
     with _pointing_to_denotational():
-        automaton = compile_cel(phi)
-    yield from evaluate(automaton, S, output)
+        yield from found(phi, S, output)
 
 
 def _print_json(matches: Iterator[Match]) -> int:
