@@ -19,7 +19,7 @@ from cerify.automata.evaluate.scope import Width
 from cerify.semantics.errors import InputError
 
 Longs = NDArray[np.int64]
-KeyPart = tuple[str, bool | int | float | str]
+Batch = tuple[tuple[str, ...], list[Any]]  # the kinds of the values, and the keys
 MICROSECONDS = 10**6
 
 
@@ -118,30 +118,65 @@ def _ticks(seconds: Width) -> int:
 
 @dataclass
 class Keys:
-    """The keys of a partition seen so far, numbered in order of first use."""
+    """The keys of a partition of which something is kept, by number.
+
+    numbers: for each kinds of values that keys are of the keys themselves, a value or a tuple of them; free: the
+    numbers that stand for none.
+    """
 
     attributes: tuple[str, ...]
-    numbers: dict[tuple[KeyPart, ...], int] = field(default_factory=dict)
+    numbers: dict[tuple[str, ...], dict[Any, int]] = field(default_factory=dict)
+    free: list[int] = field(default_factory=list)
+    size: int = 0
 
-    def read(self, table: pa.Table) -> NDArray[np.int32]:
-        """The number of each event's key, -1 where it agrees not even with itself."""
-        codes, parts = np.zeros(table.num_rows, np.int64), [()]  # type: tuple[Longs, list[tuple[KeyPart, ...] | None]]
+    def check(self, table: pa.Table) -> None:
+        """Raises InputError if a column's values cannot be keys."""
         for name in self.attributes:
-            each, values = _encoded(table, name)
-            pairs, codes = np.unique(codes * len(values) + each, return_inverse=True)
-            parts = [_and(parts[pair // len(values)], values[pair % len(values)]) for pair in pairs.tolist()]
-        numbers = [-1 if key is None else self.numbers.setdefault(key, len(self.numbers)) for key in parts]
-        return np.array(numbers, np.int32)[codes]
+            _encoded(table.slice(0, 0), name)
+
+    def read(self, table: pa.Table) -> tuple[Longs, Batch]:
+        """For each row which of the batch's keys it has, and these; None where it agrees not even with itself."""
+        columns = [_encoded(table, name) for name in self.attributes]
+        codes, keys, _ = columns[0]
+        if len(columns) > 1:
+            keys = [(key,) for key in keys]
+            for each, values, _ in columns[1:]:
+                pairs, codes = np.unique(codes * len(values) + each, return_inverse=True)
+                keys = [(*keys[pair // len(values)], values[pair % len(values)]) for pair in pairs.tolist()]
+            keys = [None if None in key else key for key in keys]
+        return codes, (tuple(kind for _, _, kind in columns), keys)
+
+    def new(self, batch: Batch) -> int:
+        """How many of the keys have no number yet."""
+        kinds, keys = batch
+        return len(set(keys).difference(self.numbers.get(kinds, ()), (None,)))
+
+    def grow(self, size: int) -> None:
+        """Have so many numbers."""
+        self.free, self.size = [*range(size - 1, self.size - 1, -1), *self.free], size
+
+    def keep(self, used: NDArray[np.bool_]) -> None:
+        """The numbers of all other keys are free again."""
+        for kinds, numbers in self.numbers.items():
+            self.numbers[kinds] = {key: k for key, k in numbers.items() if used[k]}
+        taken = {k for numbers in self.numbers.values() for k in numbers.values()}
+        self.free = [k for k in range(self.size - 1, -1, -1) if k not in taken]
+
+    def number(self, batch: Batch) -> NDArray[np.int32]:
+        """The number of each key, -1 for None; there are to be enough of them."""
+        kinds, keys = batch
+        numbers = self.numbers.setdefault(kinds, {})
+        found = [numbers.get(key, -1) for key in keys]
+        for x, key in enumerate(keys):
+            if found[x] < 0 and key is not None:  # or equal to one before it, as 0.0 and -0.0 are
+                found[x] = numbers[key] if key in numbers else numbers.setdefault(key, self.free.pop())
+        return np.array(found, np.int32)
 
 
-def _and(key: tuple[KeyPart, ...] | None, part: KeyPart | None) -> tuple[KeyPart, ...] | None:
-    return None if key is None or part is None else (*key, part)
-
-
-def _encoded(table: pa.Table, name: str) -> tuple[Longs, list[KeyPart | None]]:
-    """A column as numbers of values, and the values; None stands for what does not even equal itself."""
+def _encoded(table: pa.Table, name: str) -> tuple[Longs, list[Any], str]:
+    """A column as numbers of values, the values, and their kind; None stands for what does not even equal itself."""
     if name not in table.column_names or pa.types.is_null(table[name].type):
-        return np.zeros(table.num_rows, np.int64), [None]
+        return np.zeros(table.num_rows, np.int64), [None], ""
     column, kind = table[name], "number"
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -155,6 +190,8 @@ def _encoded(table: pa.Table, name: str) -> tuple[Longs, list[KeyPart | None]]:
         raise InputError(f"a partition cannot be by {name!r}, a column of {column.type}; cast it to text or a number")
     encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # of no rows
-        return np.zeros(0, np.int64), [None]
-    values = [None if v is None or v != v else (kind, v) for v in encoded.dictionary.to_pylist()]
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), values or [None]
+        return np.zeros(0, np.int64), [None], kind
+    values = encoded.dictionary.to_pylist()
+    if pa.types.is_floating(column.type):
+        values = [None if v != v else v for v in values]
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), values or [None], kind

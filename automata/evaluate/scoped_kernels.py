@@ -8,11 +8,15 @@ together lies together:
     left, right  int32  of a union; the child of an output is its left
     latest int64  the latest first position    floor  int64  how far back an output's window reaches
 
-and with K keys, S states and rows of S + 2 nodes:
+A run of which events are marked has their key; an event that is skipped, of whatever key, does the same to the runs of
+all keys. So the sets of a state stand in a *slot*, one for each key, and a skip hands the slot on to another state,
+whatever it holds. Only where two slots meet, the one with fewer keys is emptied into the other. With K keys, S states
+(and as many slots) and series of at most W nodes:
 
-    series int32 [K, S, S + 2]    sizes  int32 [K, S]  the series of a state, and how many nodes it has
-    active int32 [K, S]           actives int32 [K]    the states that have one
-    seen   int64 [K]  the position up to which a key's series are right: what skips leave is made up for later
+    rows  int32 [K, S, 2 + W]   (next, size, nodes) of a key in a slot: the key after it there (END; OUT if it is not
+                                in the slot), and its series
+    slot  int32 [S]             the slot of a state, or -1
+    first int32 [S], keys int32 [S]   the first key of a slot, or END, and how many there are
 """
 
 from __future__ import annotations
@@ -20,6 +24,11 @@ from __future__ import annotations
 import numpy as np
 
 from cerify.automata.evaluate.kernels import compiled
+
+END, OUT = -1, -2
+NEXT, SIZE, NODES = 0, 1, 2
+NODES_MADE, UNMARKED, MEMBERS, NODES_SHORT, ROOTS_SHORT, COUNTERS = range(6)
+LAST_BIT = 63
 
 
 @compiled
@@ -77,167 +86,233 @@ def _add(series, row, size, other, begin, others, nodes, tree):  # type: ignore[
 
 
 @compiled
-def update_scoped(  # type: ignore[no-untyped-def]
-    classes, keys, marks, low, base, start, step, idle, final, punctual, windowed, consume, unmarked, restart,
-    tree, nodes, series, sizes, active, actives, seen, roots, found,
-):  # fmt: skip
-    """Read events from index start on; stop where the nodes or the roots might not hold what an event adds.
-
-    classes, keys int32, marks bool, low int64 [n]: of each event its class, its key or -1, whether a match can have it,
-    and how far back it reaches; base is the position of the first. idle: bool [S, C], whether a state that is not final
-    only loops on a class, unmarked. unmarked: the state of the run that has marked nothing, or -1. restart: what was
-    seen before this position is forgotten. roots: int64 [R, 2], a row (position, node) for each set of complex events
-    completed. With consume a position with one forgets all partial matches. series comes flat.
-    Returns the index reached, the number of nodes and of roots, unmarked and restart.
-    """
-    states, _, labels = step.shape
-    width = states + 2
-    series_ = np.empty((states + 1) * width, np.int32)
-    single = states * width  # where a series of one node is put
-    sizes_, active_ = np.zeros(states, np.int32), np.empty(states, np.int32)
-    room = (states + 1) * (labels + 2) * (width + 4)
-    for i in range(start, classes.size):
-        if nodes + room > tree.size or found + states * width + 1 > roots.shape[0]:
-            return i, nodes, found, unmarked, restart
-        position, c, k = base + i, classes[i], keys[i]
-        before = found
-        if k >= 0:
-            if seen[k] < restart:
-                actives[k] = 0
-            behind = False  # whether skips left out would have changed something; any skip is as good as those
-            if seen[k] < position - 1:
-                for a in range(actives[k]):
-                    behind |= step[active[k, a], c, 0] != active[k, a]
-            quiet = not behind and (unmarked < 0 or idle[unmarked, c])
-            if quiet:
-                for a in range(actives[k]):
-                    if not idle[active[k, a], c]:
-                        quiet = False
-                        break
-            if quiet:
-                seen[k] = position
-                continue
-            count = 0
-            rows = k * states * width
-            if behind:
-                for a in range(actives[k]):
-                    p = active[k, a]
-                    q = step[p, c, 0]
-                    if q < 0:
-                        continue
-                    if sizes_[q] == 0:
-                        sizes_[q] = sizes[k, p]
-                        for x in range(sizes[k, p]):
-                            series_[q * width + x] = series[rows + p * width + x]
-                        active_[count] = q
-                        count += 1
-                    else:
-                        sizes_[q], nodes = _add(
-                            series_, q * width, sizes_[q], series, rows + p * width, sizes[k, p],
-                            nodes, tree,
-                        )  # fmt: skip
-                for a in range(count):
-                    q = active_[a]
-                    active[k, a] = q
-                    sizes[k, q] = sizes_[q]
-                    for x in range(sizes_[q]):
-                        series[rows + q * width + x] = series_[q * width + x]
-                    sizes_[q] = 0
-                actives[k] = count
-                count = 0
-            bound = low[i]
-            for a in range(-1, actives[k]):
-                p, size, child = unmarked, 1, 0
-                if a >= 0:
-                    p = active[k, a]
-                    size, child = sizes[k, p], -1
-                    row = rows + p * width
-                    while punctual and size > 0 and tree[series[row + size - 1]].latest < bound:
-                        size -= 1
-                elif p < 0:
-                    continue
-                if size == 0:
-                    continue
-                for l in range(0 if a >= 0 else 1, labels):
-                    q = step[p, c, l]
-                    if q < 0:
-                        continue
-                    begin, number = q * width, sizes_[q]
-                    if number == 0:
-                        active_[count] = q
-                        count += 1
-                    if l > 0:
-                        if not marks[i] or (a >= 0 and tree[series[row]].latest < bound):
-                            count -= number == 0
-                            continue
-                        if child < 0:
-                            child, nodes = _merge(series, row, size, nodes, tree)
-                        tree[nodes].event, tree[nodes].label = position, l
-                        tree[nodes].left, tree[nodes].right = child, -1
-                        tree[nodes].latest = position if child == 0 else tree[child].latest
-                        tree[nodes].floor = bound
-                        nodes += 1
-                        if number == 0:
-                            series_[begin] = nodes - 1
-                            sizes_[q] = 1
-                        else:
-                            series_[single] = nodes - 1
-                            sizes_[q], nodes = _add(series_, begin, number, series_, single, 1, nodes, tree)
-                    elif number == 0:
-                        for x in range(size):
-                            series_[begin + x] = series[row + x]
-                        sizes_[q] = size
-                    else:
-                        sizes_[q], nodes = _add(series_, begin, number, series, row, size, nodes, tree)
-            for a in range(count):
-                q = active_[a]
-                active[k, a] = q
-                size = sizes_[q]
-                sizes[k, q] = size
-                sizes_[q] = 0
-                for x in range(size):
-                    series[rows + q * width + x] = series_[q * width + x]
-                    if final[q]:
-                        roots[found, 0] = position
-                        roots[found, 1] = series_[q * width + x]
-                        found += 1
-            actives[k] = count
-            seen[k] = position
-        if unmarked >= 0:
-            unmarked = step[unmarked, c, 0]
-            if unmarked >= 0 and final[unmarked] and not windowed:
-                roots[found, 0] = position
-                roots[found, 1] = 0
-                found += 1
-        if consume and found > before:
-            unmarked, restart = 0, position + 1
-    return classes.size, nodes, found, unmarked, restart
+def _put(flat, row, k, s, first, keys, made, m, nodes, tree):  # type: ignore[no-untyped-def]
+    """Add made[m] to the series of a key in a slot; returns the number of nodes, and of keys that are new there."""
+    new = 0
+    if flat[row + NEXT] == OUT:
+        flat[row + NEXT], flat[row + SIZE] = first[s], 0
+        first[s] = k
+        keys[s] += 1
+        new = 1
+    if flat[row + SIZE] == 0:
+        flat[row + NODES], flat[row + SIZE] = made[m], 1
+    else:
+        flat[row + SIZE], nodes = _add(flat, row + NODES, flat[row + SIZE], made, m, 1, nodes, tree)
+    return nodes, new
 
 
 @compiled
-def compact(  # type: ignore[no-untyped-def]
-    tree, nodes, series, sizes, active, actives, seen, restart, bound
-):
-    """Let go of all complex events that begin before bound, and close the gaps; returns the number of nodes left.
+def _empty(rows, s, first, keys):  # type: ignore[no-untyped-def]
+    """Take all keys out of a slot."""
+    k = first[s]
+    while k != END:
+        next_ = rows[k, s, NEXT]
+        rows[k, s, NEXT] = OUT
+        k = next_
+    first[s], keys[s] = END, 0
+
+
+@compiled
+def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-def]
+    """Add what a slot holds to another one, key by key; returns the number of nodes, and of keys that are new there."""
+    flat, width, new = rows.reshape(-1), rows.shape[2], 0
+    k = first[s]
+    while k != END:
+        row, other = (k * rows.shape[1] + into) * width, (k * rows.shape[1] + s) * width
+        if flat[row + NEXT] == OUT:
+            flat[row + NEXT], flat[row + SIZE] = first[into], 0
+            first[into] = k
+            keys[into] += 1
+            new += 1
+        size = flat[other + SIZE]
+        if flat[row + SIZE] == 0:
+            for x in range(SIZE, NODES + size):
+                flat[row + x] = flat[other + x]
+        elif size > 0:
+            flat[row + SIZE], nodes = _add(flat, row + NODES, flat[row + SIZE], flat, other + NODES, size, nodes, tree)
+        k = flat[other + NEXT]
+    return nodes, new
+
+
+@compiled
+def update_scoped(  # type: ignore[no-untyped-def]
+    classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
+    punctual, windowed, consume, counters, tree, rows, slot, first, keys, roots,
+):  # fmt: skip
+    """Read events from index start on; stop where the nodes or the roots might not hold what an event adds.
+
+    classes, numbers int32, admitted bool, low int64 [n]: of each event its class, the number of its key or -1, whether
+    a match can have it, and how far back it reaches; base is the position of the first. skip to busy are those of
+    Moves. roots: int64 [R, 2], a row (position, node) for each set of complex events completed. With consume a position
+    with one forgets all partial matches. counters: the number of nodes; the state of the run that has marked nothing,
+    or -1; in how many slots a key is, over all keys; and how many nodes or roots were missing where it stopped.
+    Returns the index reached and the number of roots.
+    """
+    states, width = slot.size, rows.shape[2] - NODES
+    flat, row_width = rows.reshape(-1), rows.shape[2]
+    nodes, unmarked, members = counters[NODES_MADE], counters[UNMARKED], counters[MEMBERS]
+    made, into = np.empty(marks.shape[0], np.int32), np.empty(marks.shape[0], np.int32)
+    live, slot_ = np.empty(states, np.int32), np.empty(states, np.int32)
+    free = np.empty(states, np.int32)
+    alive, mask, spare, found = 0, np.uint64(0), 0, 0
+    used = np.zeros(states, np.bool_)
+    for q in range(states):
+        if slot[q] >= 0:
+            used[slot[q]] = True
+            live[alive] = q
+            alive += 1
+            mask |= np.uint64(1) << np.uint64(min(q, LAST_BIT))
+    for s in range(states):
+        if not used[s]:
+            free[spare] = s
+            spare += 1
+    origin = np.uint64(0) if unmarked < 0 else np.uint64(1) << np.uint64(min(unmarked, LAST_BIT))
+    index = start
+    while index < classes.size:
+        c, k = classes[index], numbers[index]
+        if (mask | origin) & busy[c] == 0:
+            index += 1
+            continue
+        moves = (mask | origin) & moving[c] != 0
+        # what this event may need: as a mark one node and the merging of two series, and so for each key that is moved
+        need, ends = marks.shape[0] * (2 * width + 4), marks.shape[0] * width + finals.size + 1
+        if moves:
+            for a in range(alive):
+                if skip[c, live[a]] != live[a]:
+                    need += keys[slot[live[a]]] * (width + 4)
+        if not punctual:
+            ends += members * width
+        if nodes + need > tree.size or found + ends > roots.shape[0]:
+            counters[NODES_SHORT], counters[ROOTS_SHORT] = need, ends
+            break
+        position, before, count = base + index, found, 0
+        if k >= 0 and admitted[index]:
+            bound, source, child = low[index], -1, -1
+            for t in range(begin[c], begin[c + 1]):
+                p = marks[t, 0]
+                if p != source:
+                    source, child = p, -1
+                    if slot[p] >= 0:
+                        row = (k * states + slot[p]) * row_width
+                        if flat[row + NEXT] != OUT:
+                            size = flat[row + SIZE]
+                            while punctual and size > 0 and tree[flat[row + NODES + size - 1]].latest < bound:
+                                size -= 1
+                            flat[row + SIZE] = size
+                            if size > 0 and tree[flat[row + NODES]].latest >= bound:
+                                child, nodes = _merge(flat, row + NODES, size, nodes, tree)
+                for way in range(2):
+                    node = child if way == 0 else 0
+                    if node < 0 or (way == 1 and p != unmarked):
+                        continue
+                    tree[nodes].event, tree[nodes].label = position, marks[t, 1]
+                    tree[nodes].left, tree[nodes].right = node, -1
+                    tree[nodes].latest = position if node == 0 else tree[node].latest
+                    tree[nodes].floor = bound
+                    made[count], into[count] = nodes, marks[t, 2]
+                    nodes += 1
+                    count += 1
+        if moves:
+            for a in range(alive):
+                slot_[live[a]] = slot[live[a]]
+                slot[live[a]] = -1
+            arrived = 0
+            for a in range(alive):
+                p = live[a]
+                s, q = slot_[p], skip[c, p]
+                if q >= 0 and slot[q] < 0:
+                    slot[q] = s
+                    live[arrived] = q  # never beyond a
+                    arrived += not ended[q]
+                    continue
+                if q >= 0:
+                    if keys[s] > keys[slot[q]]:
+                        s, slot[q] = slot[q], s
+                    nodes, new = _pour(rows, s, slot[q], first, keys, nodes, tree)
+                    members += new
+                members -= keys[s]
+                _empty(rows, s, first, keys)
+                free[spare] = s
+                spare += 1
+            alive = arrived
+            if unmarked >= 0:
+                unmarked = skip[c, unmarked]
+        for m in range(count):
+            q = into[m]
+            if slot[q] < 0:
+                spare -= 1
+                slot[q] = free[spare]
+                live[alive] = q
+                alive += not ended[q]
+            row = (k * states + slot[q]) * row_width
+            nodes, new = _put(flat, row, k, slot[q], first, keys, made, m, nodes, tree)
+            members += new
+        for f in range(finals.size):
+            if slot[finals[f]] >= 0:
+                s = slot[finals[f]]
+                key = first[s]
+                while key != END:
+                    for x in range(rows[key, s, SIZE]):
+                        roots[found, 0], roots[found, 1] = position, rows[key, s, NODES + x]
+                        found += 1
+                    key = rows[key, s, NEXT]
+                if ended[finals[f]]:
+                    members -= keys[s]
+                    _empty(rows, s, first, keys)
+                    slot[finals[f]] = -1
+                    free[spare] = s
+                    spare += 1
+            if finals[f] == unmarked and not windowed:
+                roots[found, 0], roots[found, 1] = position, 0
+                found += 1
+        if consume and found > before:
+            for a in range(alive):
+                s = slot[live[a]]
+                _empty(rows, s, first, keys)
+                slot[live[a]] = -1
+                free[spare] = s
+                spare += 1
+            alive, members, unmarked = 0, 0, 0
+        if moves or count or found > before:
+            mask = np.uint64(0)
+            for a in range(alive):
+                mask |= np.uint64(1) << np.uint64(min(live[a], LAST_BIT))
+            origin = np.uint64(0) if unmarked < 0 else np.uint64(1) << np.uint64(min(unmarked, LAST_BIT))
+        index += 1
+    counters[NODES_MADE], counters[UNMARKED], counters[MEMBERS] = nodes, unmarked, members
+    return index, found
+
+
+@compiled
+def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # type: ignore[no-untyped-def]
+    """Let go of all complex events that begin before bound, and close the gaps.
 
     Children come before their parents, so that one way down finds what is alive and one way up moves it. A union whose
-    right is gone is its left.
+    right is gone is its left. used: bool [K], set to whether anything is left of a key.
     """
+    nodes, members = counters[NODES_MADE], 0
     alive = np.zeros(nodes, np.bool_)
-    for k in range(actives.size):
-        count = 0
-        for a in range(actives[k] if seen[k] >= restart else 0):
-            q = active[k, a]
-            size = sizes[k, q]
-            while size > 0 and tree[series[k, q, size - 1]].latest < bound:
+    used[:] = False
+    for q in range(slot.size):
+        s = slot[q]
+        if s < 0:
+            continue
+        k = first[s]
+        first[s], keys[s] = END, 0
+        while k != END:
+            next_, size = rows[k, s, NEXT], rows[k, s, SIZE]
+            while size > 0 and tree[rows[k, s, NODES + size - 1]].latest < bound:
                 size -= 1
+            rows[k, s, NEXT], rows[k, s, SIZE] = OUT, size
             if size > 0:
-                sizes[k, q] = size
-                active[k, count] = q
-                count += 1
+                rows[k, s, NEXT] = first[s]
+                first[s] = k
+                keys[s] += 1
+                members += 1
+                used[k] = True
             for x in range(size):
-                alive[series[k, q, x]] = True
-        actives[k] = count
+                alive[rows[k, s, NODES + x]] = True
+            k = next_
     for n in range(nodes - 1, 0, -1):
         if alive[n]:
             alive[tree[n].left] = True
@@ -256,57 +331,97 @@ def compact(  # type: ignore[no-untyped-def]
             tree[kept].left = moved[tree[n].left]
             tree[kept].right = moved[tree[n].right] if tree[n].label == 0 else -1
             kept += 1
-    for k in range(actives.size):
-        for a in range(actives[k]):
-            q = active[k, a]
-            for x in range(sizes[k, q]):
-                series[k, q, x] = moved[series[k, q, x]]
-    return kept
+    for q in range(slot.size):
+        if slot[q] >= 0:
+            k = first[slot[q]]
+            while k != END:
+                for x in range(NODES, NODES + rows[k, slot[q], SIZE]):
+                    rows[k, slot[q], x] = moved[rows[k, slot[q], x]]
+                k = rows[k, slot[q], NEXT]
+    counters[NODES_MADE], counters[MEMBERS] = kept, members
 
 
 @compiled
 def enumerate_scoped(  # type: ignore[no-untyped-def]
-    roots, r, tree, path, pending, depths, walk, at, lengths, out
+    roots, r, tree, path, marks, pending, walk, at, offsets, events, labels
 ):
-    """Write the complex events of the roots from r on, each as its nodes from the first position to the latest.
+    """Write the complex events of the roots from r on, each as its positions in ascending order.
 
-    walk: int64 [3], the length of the path, the height of the stack pending with its depths, and the bound of the
-    complex event that is under way. at, lengths: int64 [M], the position and the length of each event written; out:
-    int32 [.], their nodes. Returns the root reached, how many events and how many nodes were written; it is over when
-    the root is the last and the stack is empty, and goes on with the next call otherwise.
+    walk: int64 [2], the height of the stack pending, int32 [., 2], of rows (node, depth), and the bound of the complex
+    event that is under way. The rest is as in list_kernels.enumerate_lists.
     """
-    events, written = 0, 0
-    length, height, bound = walk[0], walk[1], walk[2]
-    while events < at.size:
+    found, written, height, bound = 0, 0, walk[0], walk[1]
+    labelled, full = labels.size > 0, False
+    while found < at.size and not full:
         if height == 0:
             r += 1
             if r >= roots.shape[0]:
                 break
-            pending[0], depths[0], height = roots[r, 1], 0, 1
-        node, depth = pending[height - 1], depths[height - 1]
-        if written + depth > out.size or height + 2 > pending.size or depth + 2 > path.size:
-            break
+            pending[0, 0], pending[0, 1], height = roots[r, 1], 0, 1
         height -= 1
-        length = depth
-        if node == 0:
-            for x in range(length):
-                out[written + x] = path[length - 1 - x]
-            at[events] = roots[r, 0]
-            lengths[events] = length
-            written += length
-            events += 1
-        elif tree[node].label > 0:
-            if length == 0:
-                bound = tree[node].floor
-            path[length] = node
-            length += 1
-            pending[height], depths[height] = tree[node].left, length
-            height += 1
-        else:
-            if length == 0 or tree[tree[node].right].latest >= bound:
-                pending[height], depths[height] = tree[node].right, depth
+        node, depth = pending[height, 0], pending[height, 1]
+        while True:
+            if written + depth + 1 > events.size or height + 2 > pending.shape[0] or depth + 2 > path.size:
+                pending[height, 0], pending[height, 1] = node, depth
                 height += 1
-            pending[height], depths[height] = tree[node].left, depth
-            height += 1
-    walk[0], walk[1], walk[2] = length, height, bound
-    return r, events, written
+                full = True
+                break
+            if node > 0 and tree[node].label == 0:
+                right = tree[node].right
+                if depth == 0 or tree[right].latest >= bound:
+                    pending[height, 0], pending[height, 1] = right, depth
+                    height += 1
+                node = tree[node].left
+                continue
+            if node > 0:
+                if depth == 0:
+                    bound = tree[node].floor
+                if tree[node].left > 0:
+                    path[depth], marks[depth] = tree[node].event, tree[node].label
+                    depth += 1
+                    node = tree[node].left
+                    continue
+                events[written] = tree[node].event
+                if labelled:
+                    labels[written] = tree[node].label
+                written += 1
+            for x in range(depth - 1, -1, -1):
+                events[written] = path[x]
+                if labelled:
+                    labels[written] = marks[x]
+                written += 1
+            at[found] = roots[r, 0]
+            found += 1
+            offsets[found] = written
+            break
+    walk[0], walk[1] = height, bound
+    return r, found
+
+
+@compiled
+def in_slots(rows, slot, first, keys, nodes):  # type: ignore[no-untyped-def]
+    """Over all slots how many keys each has, or -1 if they are not what the loops above make of them."""
+    members, outside = 0, 0
+    taken = np.zeros(slot.size, np.bool_)
+    for q in range(slot.size):
+        if slot[q] >= 0:
+            if taken[slot[q]]:
+                return -1
+            taken[slot[q]] = True
+    for s in range(slot.size):
+        k, count = first[s], 0
+        while k != END and count <= rows.shape[0]:
+            if k < 0 or k >= rows.shape[0] or rows[k, s, SIZE] < 0 or rows[k, s, SIZE] > rows.shape[2] - NODES:
+                return -1
+            for x in range(NODES, NODES + rows[k, s, SIZE]):
+                if rows[k, s, x] < 0 or rows[k, s, x] >= nodes:
+                    return -1
+            k = rows[k, s, NEXT]
+            count += 1
+        if count != keys[s] or (count > 0 and not taken[s]):
+            return -1
+        members += count
+    for k in range(rows.shape[0]):
+        for s in range(rows.shape[1]):
+            outside += rows[k, s, NEXT] == OUT
+    return members if members + outside == rows.shape[0] * rows.shape[1] else -1

@@ -16,11 +16,11 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.evaluator import NODE, STATES, Evaluator
+from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.scene import require
 from cerify.semantics.errors import InputError
 
-FORMAT, VERSION = "cerify evaluator", 1
-COUNTERS = ("position", "unmarked", "restart", "nodes")
+FORMAT, VERSION = "cerify evaluator", 2
 
 
 def save(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
@@ -30,12 +30,13 @@ def save(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
         "format": FORMAT,
         "version": VERSION,
         "query": _fingerprint(evaluator),
+        "position": evaluator.position,
         "types": [str(type_) for type_ in evaluator.types],
         "growth": evaluator.growth,
-        "keys": [list(map(list, key)) for key in evaluator.keys.numbers],
+        "keys": [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in evaluator.keys.numbers.items()],
         "clocks": [clock.kind for clock in evaluator.clocks],
-    } | {name: getattr(evaluator, name) for name in COUNTERS}
-    arrays = {"tree": evaluator.tree[: evaluator.nodes]} | evaluator.series
+    }
+    arrays: dict[str, Any] = dict(evaluator.kept.arrays)
     for i, clock in enumerate(evaluator.clocks):
         arrays |= {f"positions{i}": clock.positions, f"values{i}": clock.values}
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
@@ -69,44 +70,26 @@ def restore(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
 def _take(evaluator: Evaluator, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     fresh = Evaluator(evaluator.phi, output=evaluator.output, consume=evaluator.consume, budget=evaluator.budget)
     fresh.grow(list(map(int, header["types"])), header["growth"])
-    _require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
-    position, unmarked, restart, nodes = (int(header[name]) for name in COUNTERS)
-    states = fresh.tables.final.size
-    _require(0 <= restart <= position + 1 and -1 <= unmarked < states, "a counter is out of range")
-    for name, kind in ({"tree": NODE} | STATES).items():
-        _require(arrays[name].dtype == kind, f"{name} is of another type")
-    a = arrays["tree"]
-    _require(nodes >= 1 and a.shape == (nodes,), "the nodes differ in number")
-    below, inner = np.arange(1, nodes), slice(1, None)
-    children = a["left"][inner], np.where(a["label"][inner] == 0, a["right"][inner], 0)
-    _require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
-    _require(((a["label"] >= 0) & (a["label"] < len(fresh.tables.labels))).all(), "a label is out of range")
-    _require((a["event"] < position).all() and (a["floor"] <= position).all(), "a node lies in the future")
-    s = {name: arrays[name] for name in STATES}
-    keys = s["actives"].size
-    shapes = (keys, states, states + 2), (keys, states), (keys, states), (keys,), (keys,)
-    _require(
-        all(s[name].shape == shape for name, shape in zip(STATES, shapes, strict=True)), "a table has no such shape"
-    )
-    for name, end in (("series", nodes), ("sizes", states + 3), ("active", states), ("actives", states + 1)):
-        _require(((s[name] >= 0) & (s[name] < end)).all(), f"{name} is out of range")
-    _require((s["seen"] < position).all(), "a key was seen in the future")
-    fresh.keys.numbers = {tuple((str(k), v) for k, v in key): i for i, key in enumerate(header["keys"])}
-    _require(len(fresh.keys.numbers) == len(header["keys"]) <= max(keys, 1), "the keys differ in number")
+    require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
+    fresh.position = int(header["position"])
+    fresh.kept.widen(fresh.tables.final.size, 1)
+    fresh.kept.take(arrays, fresh.position)
+    labels = arrays["tree"]["label"]
+    require(((labels >= 0) & (labels < len(fresh.tables.labels))).all(), "a label is out of range")
+    if fresh.scope.attributes:
+        fresh.keys.size = len(arrays["rows"])
+        for kinds, keys, numbers in header["keys"]:
+            keys = [tuple(key) if isinstance(key, list) else key for key in keys]
+            fresh.keys.numbers[tuple(kinds)] = dict(zip(keys, map(int, numbers), strict=True))
+        taken = [k for numbers in fresh.keys.numbers.values() for k in numbers.values()]
+        require(len(taken) == len(set(taken)), "two keys have the same number")
+        fresh.keys.free = sorted(set(range(fresh.keys.size)).difference(taken), reverse=True)
+        require(len(taken) + len(fresh.keys.free) == fresh.keys.size, "the number of a key is out of range")
     for i, (clock, kind) in enumerate(zip(fresh.clocks, header["clocks"], strict=True)):
         positions, values = arrays[f"positions{i}"].astype(np.int64), arrays[f"values{i}"]
-        _require(
-            positions.shape == values.shape and values.ndim == 1 and values.dtype.kind in "if", "a clock is broken"
-        )
+        require(positions.shape == values.shape and values.ndim == 1 and values.dtype.kind in "if", "a clock is broken")
         fresh.clocks[i] = replace(clock, positions=positions, values=values, kind=str(kind))
     evaluator.__dict__.update(fresh.__dict__)
-    evaluator.position, evaluator.unmarked, evaluator.restart, evaluator.nodes = position, unmarked, restart, nodes
-    evaluator.tree, evaluator.series = a, s
-
-
-def _require(condition: bool | np.bool_, otherwise: str) -> None:
-    if not condition:
-        raise ValueError(otherwise)
 
 
 def _fingerprint(evaluator: Evaluator) -> str:

@@ -1,6 +1,6 @@
 """A determinized automaton as flat tables, as far as the classes of a stream reach, for the compiled kernels.
 
-Events of the same type (tods21, Definition 5.6) are of the same class; classes are numbered in order of first use.
+Events of the same type (tods21, Definition 5.6) are of the same class; the order of the classes is the caller's.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from cerify.automata.explore import explore
 from cerify.semantics.budget import Budget
 
 NOWHERE = -1
+BITS = 64  # of a mask of states; those from 63 on share the last bit
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,33 @@ class Tables:
     """A complete description of an I/O-deterministic automaton over some classes of events.
 
     step: int32 [states, classes, labels], the state reached or -1. Label 0 does not mark, label l marks with labels[l].
-    final: bool [states]. State 0 is initial.
+    final: bool [states]; ended: bool [states], whether no event at all leads on from a final one. State 0 is initial.
     """
 
     step: NDArray[np.int32]
     final: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
     labels: tuple[Marks, ...]
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The same tables by classes, as the loops that read events need them.
+
+    skip: int32 [classes, states], where a state goes without a mark. marks: int32 [., 3], the steps with one, as rows
+    (state, label, next state); those of class c are from begin[c] to begin[c + 1]. finals: the final states; ended:
+    bool [states], those in which nothing is left to do once they have been reported.
+    moving, busy: uint64 [classes], masks of the other states: those that a skip does not leave where they are; and
+    those of which an event of the class makes anything at all, final ones among them.
+    """
+
+    skip: NDArray[np.int32]
+    begin: NDArray[np.int32]
+    marks: NDArray[np.int32]
+    finals: NDArray[np.int32]
+    ended: NDArray[np.bool_]
+    moving: NDArray[np.uint64]
+    busy: NDArray[np.uint64]
 
 
 def tabulate(
@@ -52,4 +74,23 @@ def tabulate(
     for state, edges in found.items():
         for (c, marks), target in edges:
             step[state, c, labels[marks]] = target
-    return Tables(step, np.array([automaton.final[q] for q in range(states)]), tuple(labels))
+    final = np.array([automaton.final[q] for q in range(states)])
+    every = (1 << len(automaton.A.predicates)) - 1  # no event is in all predicates, but each transition takes this type
+    ended = np.array([q in found and automaton.final[q] and not automaton.step(q, every) for q in range(states)])
+    return Tables(step, final, ended, tuple(labels))
+
+
+def moves(tables: Tables) -> Moves:
+    """The tables by classes."""
+    states, classes, _ = tables.step.shape
+    bit = np.uint64(1) << np.minimum(np.arange(states), BITS - 1).astype(np.uint64)
+    bit[tables.ended] = 0
+    skip = np.ascontiguousarray(tables.step[:, :, 0].T)
+    c, p, l = np.nonzero(tables.step[:, :, 1:].transpose(1, 0, 2) != NOWHERE)
+    marks = np.stack([p, l + 1, tables.step[p, c, l + 1]], axis=1).astype(np.int32)
+    begin = np.searchsorted(c, np.arange(classes + 1)).astype(np.int32)
+    moving = np.bitwise_or.reduce(np.where(skip != np.arange(states), bit, np.uint64(0)), axis=1)
+    marking = (tables.step[:, :, 1:] != NOWHERE).any(axis=2).T | tables.final
+    busy = moving | np.bitwise_or.reduce(np.where(marking, bit, np.uint64(0)), axis=1)
+    finals = np.flatnonzero(tables.final).astype(np.int32)
+    return Moves(skip, begin, marks, finals, tables.ended, moving, busy)

@@ -1,0 +1,137 @@
+"""The arrays behind an evaluator of a formula without windows and partitions: Algorithm 2 of tods21, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate import list_kernels
+from cerify.automata.evaluate.list_kernels import CAP
+from cerify.automata.evaluate.scene import Chunk, Scene, Walk, enlarged, require
+from cerify.automata.evaluate.tables import Moves
+from cerify.semantics.errors import BudgetExceeded
+
+AT_FIRST = 8_192  # nodes
+ROOTS = 16_384  # lists completed between two enumerations
+LARGEST = 2**31 - 1  # nodes
+NODE = np.dtype([("event", "<i8"), ("first", "<i4"), ("last", "<i4"), ("next", "<i4"), ("label", "<i4")])
+
+
+class Lists:
+    """A list of nodes for each state; see list_kernels."""
+
+    def __init__(self) -> None:
+        self.tree = np.zeros(AT_FIRST, NODE)
+        self.tree["next"][0] = -1
+        self.nodes = 1
+        self._worth = 0  # so many nodes are looked through for what can be let go; more, after little was found
+        self.ends, self.runs = np.zeros((1, 2), np.int32), np.ones(1, np.int64)
+        self._exact: tuple[int, list[int]] = (0, [1])  # the runs of each state where they were last counted
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that is kept between batches."""
+        return {"tree": self.tree[: self.nodes], "ends": self.ends, "runs": self.runs}
+
+    def widen(self, states: int, keys: int) -> None:
+        """Room for so many states."""
+        more = states - self.runs.size
+        self.ends = np.concatenate([self.ends, np.full((more, 2), -1, np.int32)])
+        self.runs = np.concatenate([self.runs, np.zeros(more, np.int64)])
+
+    def take(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
+        """Go on from the arrays of a state before this position. Raises ValueError if they cannot be of one."""
+        tree, ends, runs = (arrays[name] for name in ("tree", "ends", "runs"))
+        require(tree.dtype == NODE and ends.dtype == np.int32 and runs.dtype == np.int64, "an array is of another type")
+        require(tree.ndim == 1 and tree.size >= 1, "there are no nodes")
+        require(ends.shape == self.ends.shape and runs.shape == self.runs.shape, "a table has no such shape")
+        require(((runs >= 0) & (runs <= CAP)).all(), "a number is out of range")
+        require(((ends >= -1) & (ends < tree.size)).all(), "a list is out of range")
+        require(((ends[:, 0] < 0) | (ends[:, 1] >= 0)).all(), "a list has no end")
+        below = np.arange(tree.size)
+        for name in ("first", "last"):
+            require(((tree[name] >= 0) & (tree[name] < np.maximum(below, 1))).all(), "a node is not above its children")
+        require(((tree["next"] >= -1) & (tree["next"] < tree.size)).all(), "a list leads out of the nodes")
+        require((tree["event"] < position).all(), "a node lies in the future")
+        require(bool(list_kernels.in_lists(tree, ends)), "a list does not reach its end")
+        self.tree, self.nodes, self.ends, self.runs = tree, tree.size, ends, runs
+        self._exact = -1, []
+
+    def let_go(self, bound: int) -> NDArray[np.bool_]:
+        """Forget what cannot matter any more; all there is belongs to one key."""
+        self.nodes = list_kernels.compact_lists(self.tree, self.nodes, self.ends)
+        return np.ones(1, np.bool_)
+
+    def advance(self, scene: Scene, moves: Moves) -> Iterator[NDArray[np.int64]]:
+        """Read all events; hand out the lists completed on the way, which have to be used at once."""
+        roots = np.empty((ROOTS + moves.finals.size, 4), np.int64)
+        index = 0
+        while index < scene.classes.size:
+            if self.nodes + len(moves.marks) > self.tree.size:
+                self._make_room(len(moves.marks))
+            index, self.nodes, found = list_kernels.update_lists(
+                scene.classes, scene.base, index, moves.skip, moves.begin, moves.marks, moves.finals, moves.ended,
+                moves.moving, moves.busy, self.tree, self.nodes, self.ends, self.runs, roots,
+            )  # fmt: skip
+            if found:
+                yield roots[:found]
+
+    def _make_room(self, more: int) -> None:
+        size = self.tree.size
+        if size >= self._worth:
+            self.let_go(0)
+            self._worth = 16 * size if 2 * self.nodes > size else size
+        while size < 2 * self.nodes + more:
+            size *= 4
+        size = min(size, LARGEST)
+        if size < self.nodes + more:
+            raise BudgetExceeded("the partial matches take more than 2^31 nodes; a window bounds what is kept")
+        if size > self.tree.size:
+            self.tree = enlarged(self.tree, self.nodes, size)
+
+    def chunks(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[Chunk]:
+        """The complex events of lists that advance has handed out."""
+        found: Iterator[Chunk] = Walk(3, labelled).chunks(list_kernels.enumerate_lists, roots, self.tree)
+        return found
+
+    def numbers(self, scene: Scene, moves: Moves) -> Iterator[tuple[int, int]]:
+        """Read all events; each position with matches, and how many. Raises BudgetExceeded.
+
+        What passes the machine's words is counted again in Python's integers, from where all were last known.
+        """
+        before = self.runs.tolist()
+        base, known = self._exact
+        found = [roots[:, [0, 3]].copy() for roots in self.advance(scene, moves)]
+        if all((numbers[:, 1] < CAP).all() for numbers in found) and (self.runs < CAP).all():
+            yield from _summed(np.concatenate([np.empty((0, 2), np.int64), *found]))
+            return
+        if max(before) < CAP:
+            base, known = scene.base, before
+        if base != scene.base:
+            raise BudgetExceeded("more than 2^61 partial matches before this batch; count from the first batch on")
+        runs = dict(enumerate(known))
+        for position, c in enumerate(scene.classes.tolist(), scene.base):
+            runs_: dict[int, int] = {}
+            marks = moves.marks[moves.begin[c] : moves.begin[c + 1]].tolist()
+            for p, q in [*enumerate(moves.skip[c].tolist()), *((p, q) for p, _, q in marks)]:
+                if q >= 0 and runs.get(p):
+                    runs_[q] = runs_.get(q, 0) + runs[p]
+            runs = runs_
+            number = sum(runs.get(q, 0) for q in moves.finals.tolist())
+            if number:
+                yield position, number
+        self._exact = scene.base + scene.classes.size, [runs.get(q, 0) for q in range(self.runs.size)]
+
+
+def _summed(rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Rows (position, number) in the order of positions, with what stands at the same position added up."""
+    number, at = 0, -1
+    for position, more in rows.tolist():
+        if position != at and number:
+            yield at, number
+        number, at = (number if position == at else 0) + more, position
+    if number:
+        yield at, number

@@ -1,0 +1,86 @@
+"""What goes into the compiled loops and what comes out of them, piece by piece."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK = 65_536  # complex events enumerated at a time
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Events in a row as the loops see them.
+
+    base: the position of the first. classes, keys: the number of each event's class, and of its key or -1. admitted:
+    whether a match can have it. low: how far back it reaches. Without windows and partitions only classes counts.
+    """
+
+    base: int
+    classes: NDArray[np.int32]
+    keys: NDArray[np.int32]
+    admitted: NDArray[np.bool_]
+    low: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Complex events: the position at which each is found, and as in an Arrow list array offsets and positions.
+
+    labels: how each of these is marked, an index into Tables.labels; empty if nobody asked.
+    """
+
+    at: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    events: NDArray[np.int64]
+    labels: NDArray[np.int32]
+
+    def first(self, number: int) -> Chunk:
+        """The first so many complex events."""
+        end = self.offsets[number]
+        return Chunk(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
+
+
+class Walk:
+    """An enumeration on its way: the buffers of a compiled loop, made larger where a complex event needs it."""
+
+    def __init__(self, columns: int, labelled: bool) -> None:
+        self.path, self.marks = np.empty(1024, np.int64), np.empty(1024, np.int32)
+        self.pending = np.empty((1024, columns), np.int32)
+        self.state = np.zeros(2, np.int64)
+        self._labelled, self._room = labelled, 4 * CHUNK
+
+    def chunks(self, kernel: Any, roots: NDArray[np.int64], tree: NDArray[np.void]) -> Any:
+        """The complex events of the roots, by a loop such as enumerate_lists or enumerate_scoped."""
+        r = -1
+        while r < roots.shape[0]:
+            at, offsets = np.empty(CHUNK, np.int64), np.empty(CHUNK + 1, np.int64)
+            offsets[0] = 0
+            events = np.empty(self._room, np.int64)
+            labels = np.empty(self._room if self._labelled else 0, np.int32)
+            r, found = kernel(
+                roots, r, tree, self.path, self.marks, self.pending, self.state, at, offsets, events, labels
+            )
+            if found:
+                yield Chunk(at, offsets, events, labels).first(found)
+            elif r < roots.shape[0]:  # something does not fit: the path, the stack, or one complex event
+                self.path, self.marks, self.pending = (
+                    np.concatenate([x, np.empty_like(x)]) for x in (self.path, self.marks, self.pending)
+                )
+                self._room *= 2
+
+
+def enlarged(tree: NDArray[np.void], nodes: int, size: int) -> NDArray[np.void]:
+    """An array of so many nodes that begins with the first ones of a tree."""
+    larger = np.empty(size, tree.dtype)
+    larger.view(np.uint8)[: nodes * tree.itemsize] = tree[:nodes].view(np.uint8)  # field by field numpy is slow
+    return larger
+
+
+def require(condition: bool | np.bool_, otherwise: str) -> None:
+    """Raises ValueError unless the condition holds."""
+    if not condition:
+        raise ValueError(otherwise)

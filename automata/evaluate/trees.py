@@ -1,0 +1,160 @@
+"""The arrays behind an evaluator under windows and partitions: the sets of ces_window, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate import scoped_kernels
+from cerify.automata.evaluate.counting import numbers
+from cerify.automata.evaluate.scene import Chunk, Scene, Walk, enlarged, require
+from cerify.automata.evaluate.scoped_kernels import (
+    COUNTERS,
+    END,
+    MEMBERS,
+    NODES,
+    NODES_MADE,
+    NODES_SHORT,
+    OUT,
+    ROOTS_SHORT,
+    UNMARKED,
+)
+from cerify.automata.evaluate.tables import Moves
+from cerify.semantics.errors import BudgetExceeded
+
+AT_FIRST = 8_192  # nodes
+ROOTS = 16_384  # sets of complex events between two enumerations
+LARGEST = 2**30  # nodes, and entries of the table of series
+NODE = np.dtype(
+    [("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4"), ("right", "<i4"), ("label", "<i2")],
+    align=True,
+)
+
+
+class Trees:
+    """A series of nodes for each state and key; see scoped_kernels.
+
+    punctual: whether what begins too early for an event is of no use to later ones. windowed: whether a match that
+    binds nothing is none. consume: whether a match ends everything before it.
+    """
+
+    def __init__(self, punctual: bool, windowed: bool, consume: bool) -> None:
+        self._how = punctual, windowed, consume
+        self._punctual = punctual
+        self.tree = np.zeros(AT_FIRST, NODE)
+        self.tree["latest"][0] = np.iinfo(np.int64).max
+        self.counters = np.zeros(COUNTERS, np.int64)
+        self.counters[NODES_MADE] = 1
+        self.rows = np.empty((0, 0, NODES), np.int32)
+        self.slot, self.first, self.keys = (np.empty(0, np.int32) for _ in range(3))
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return int(self.counters[NODES_MADE])
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that is kept between batches."""
+        return {
+            "tree": self.tree[: self.nodes], "counters": self.counters, "rows": self.rows, "slot": self.slot,
+            "first": self.first, "keys": self.keys,
+        }  # fmt: skip
+
+    def widen(self, states: int, keys: int) -> None:
+        """Room for so many states and keys. Raises BudgetExceeded."""
+        had_keys, had_states, had_width = self.rows.shape
+        if keys > had_keys or states > had_states:
+            keys = max(had_keys, keys)
+            shape = keys, states, NODES + states + 2
+            if np.prod(shape, dtype=object) > LARGEST:
+                raise BudgetExceeded(
+                    f"{keys} keys in {states} states are more than the compiled evaluator keeps; "
+                    "a shorter window lets keys go sooner"
+                )
+            rows = np.zeros(shape, np.int32)
+            rows[:, :, 0] = OUT
+            rows[:had_keys, :had_states, :had_width] = self.rows
+            self.rows = rows
+            more = states - had_states
+            self.slot = np.concatenate([self.slot, np.full(more, -1, np.int32)])
+            self.first = np.concatenate([self.first, np.full(more, END, np.int32)])
+            self.keys = np.concatenate([self.keys, np.zeros(more, np.int32)])
+
+    def take(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
+        """Go on from the arrays of a state before this position. Raises ValueError if they cannot be of one."""
+        tree, counters, rows = (arrays[name] for name in ("tree", "counters", "rows"))
+        slot, first, keys = (arrays[name] for name in ("slot", "first", "keys"))
+        require(tree.dtype == NODE and counters.dtype == np.int64, "an array is of another type")
+        require(all(a.dtype == np.int32 for a in (rows, slot, first, keys)), "an array is of another type")
+        states = self.slot.size
+        require(rows.ndim == 3 and rows.shape[1:] == self.rows.shape[1:], "a table has no such shape")
+        require(all(a.shape == (states,) for a in (slot, first, keys)), "a table has no such shape")
+        require(counters.shape == (COUNTERS,) and counters[NODES_MADE] == tree.size >= 1, "the nodes differ in number")
+        require(-1 <= counters[UNMARKED] < states, "a state is out of range")
+        below, inner = np.arange(1, tree.size), slice(1, None)
+        children = tree["left"][inner], np.where(tree["label"][inner] == 0, tree["right"][inner], 0)
+        require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
+        require((tree["event"] < position).all() and (tree["floor"] <= position).all(), "a node lies in the future")
+        require(((slot >= -1) & (slot < states)).all(), "a slot is out of range")
+        members = scoped_kernels.in_slots(rows, slot, first, keys, tree.size)
+        require(members == counters[MEMBERS], "the keys of a slot are not right")
+        self.tree, self.counters, self.rows = tree, counters, np.ascontiguousarray(rows)
+        self.slot, self.first, self.keys = slot, first, keys
+
+    def let_go(self, bound: int) -> NDArray[np.bool_]:
+        """Forget what begins before the bound and cannot matter any more; says of which keys something is left."""
+        used = np.zeros(len(self.rows), np.bool_)
+        scoped_kernels.compact_scoped(
+            self.tree, self.rows, self.slot, self.first, self.keys, used, self.counters, bound if self._punctual else 0
+        )
+        return used
+
+    def advance(self, scene: Scene, moves: Moves) -> Iterator[NDArray[np.int64]]:
+        """Read all events; hand out the sets of complex events completed on the way, which have to be used at once."""
+        roots = np.empty((ROOTS, 2), np.int64)
+        index = 0
+        while True:
+            index, found = scoped_kernels.update_scoped(
+                scene.classes, scene.keys, scene.admitted, scene.low, scene.base, index, moves.skip, moves.begin,
+                moves.marks, moves.finals, moves.ended, moves.moving, moves.busy, *self._how, self.counters,
+                self.tree, self.rows, self.slot, self.first, self.keys, roots,
+            )  # fmt: skip
+            if found:
+                yield roots[:found]
+            if index == scene.classes.size:
+                return
+            room, ends = self.counters[[NODES_SHORT, ROOTS_SHORT]].tolist()
+            if self.nodes + room > self.tree.size:
+                self._make_room(room, int(scene.low[index]))
+            if ends > len(roots):
+                roots = np.empty((2 * ends, 2), np.int64)
+
+    def _make_room(self, more: int, bound: int) -> None:
+        self.let_go(bound)
+        size = self.tree.size
+        while size < 2 * self.nodes + more:
+            size *= 2
+        if size > LARGEST:
+            raise BudgetExceeded("the window holds more than 2^29 nodes; a shorter one bounds what is kept")
+        if size > self.tree.size:
+            self.tree = enlarged(self.tree, self.nodes, size)
+
+    def chunks(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[Chunk]:
+        """The complex events of sets that advance has handed out."""
+        found: Iterator[Chunk] = Walk(2, labelled).chunks(scoped_kernels.enumerate_scoped, roots, self.tree)
+        return found
+
+    def numbers(self, scene: Scene, moves: Moves) -> Iterator[tuple[int, int]]:
+        """Read all events; each position with matches, and how many."""
+        for roots in self.advance(scene, moves):
+            at, number = -1, 0
+            for position, more in zip(roots[:, 0].tolist(), numbers(roots, self.tree), strict=True):
+                if position != at and number:
+                    yield at, number
+                at, number = position, (number if position == at else 0) + more
+            if number:
+                yield at, number

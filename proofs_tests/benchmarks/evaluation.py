@@ -1,0 +1,272 @@
+"""The figures of evaluation: the update phase and what stands around it, from columns to lists of matches."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numba import njit
+
+from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.scene import Scene, enlarged
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.events import Stream
+from proofs_tests.benchmarks.figure import RUNS, Figure, rate
+from proofs_tests.benchmarks.loop import loop_in_c
+from proofs_tests.benchmarks.workloads import QUERIES, uniform
+
+Work = Callable[[], object]
+FAST = {f"Q{i}" for i in range(1, 7)}
+
+
+@njit
+def limit(classes, table):  # type: ignore[no-untyped-def]
+    """Read the column of classes and look each up, and nothing else."""
+    state = 0
+    for i in range(classes.size):
+        state = table[state, classes[i]]
+    return state
+
+
+class Reading:
+    """An evaluator, a stream as its loops see it, and the loops over it from the beginning, again and again."""
+
+    def __init__(self, query: str, S: Stream, room: bool = False) -> None:
+        """With room there are arrays for all nodes from the beginning."""
+        self.evaluator = Evaluator(parse(query))
+        self.scenes: list[Scene] = []
+        for scene in self.evaluator.scenes(S):
+            self.scenes.append(scene)
+            for _ in self.evaluator.kept.advance(scene, self.evaluator.moves):
+                pass
+        self.classes = np.concatenate([scene.classes for scene in self.scenes])
+        fresh = deepcopy(Evaluator(parse(query)).kept)
+        fresh.widen(self.evaluator.tables.final.size, max(1, self.evaluator.keys.size))
+        if room:
+            fresh.tree = enlarged(fresh.tree, fresh.nodes, self.evaluator.kept.nodes + 2 * len(self.classes))
+        self._fresh = [deepcopy(fresh) for _ in range(RUNS + 2)]
+
+    def read(self) -> int:
+        """The update phase; sets of matches are not enumerated. To be called RUNS times, and twice more."""
+        kept = self._fresh.pop()
+        return sum(len(roots) for scene in self.scenes for roots in kept.advance(scene, self.evaluator.moves))
+
+    def limit(self) -> object:
+        """A look-up per event."""
+        return limit(self.classes, np.zeros((1, self.evaluator.tables.step.shape[1]), np.int32))
+
+
+def update(quick: bool) -> Iterator[Figure]:
+    """The compiled update phase, classes given, against the limit, and against the same loop in C."""
+    S = uniform(500_000 if quick else 2_000_000)
+    for name, query in QUERIES.items():
+        reading = Reading(query, S)
+        target = "≥ 3e7 and ≤ 3 × limit" if name in FAST else None
+        yield rate(
+            f"update.{name}", len(S), "events/s", reading.read, "limit", reading.limit, target,
+            (lambda value, ratio: value >= 3e7 and ratio >= 1 / 3) if target else None,
+        )  # fmt: skip
+        in_c = loop_in_c(reading.classes, reading.evaluator)
+        if in_c is not None:
+            yield rate(
+                f"update.{name}.c", len(S), "events/s", Reading(query, S, room=True).read, "the same loop in C", in_c,
+                "≤ 1.3 × C", lambda value, ratio: ratio >= 1 / 1.3,
+            )  # fmt: skip
+
+
+def columns(quick: bool) -> Iterator[Figure]:
+    """From Arrow columns to sets of matches, classification included, against the limit."""
+    S = uniform(500_000 if quick else 2_000_000)
+    for name, query in QUERIES.items():
+        reading = Reading(query, S)
+        yield rate(
+            f"columns.{name}", len(S), "events/s", from_columns(query, S), "limit", reading.limit, "≥ 1.5e7",
+            lambda value, ratio: value >= 1.5e7,
+        )  # fmt: skip
+    query = f"{QUERIES['Q1']} WITHIN 1000 EVENTS"
+    reading = Reading(query, S)
+    yield rate("columns.Q1.1000", len(S), "events/s", from_columns(query, S), "limit", reading.limit)
+
+
+def from_columns(query: str, S: Stream) -> Work:
+    """The update phase over a table, from a formula that is compiled already."""
+    evaluators = [Evaluator(parse(query)) for _ in range(RUNS + 1)]
+    return lambda: sum(len(roots) for roots in evaluators.pop().advance(S))
+
+
+def window(quick: bool) -> Iterator[Figure]:
+    """Q1 in windows of several sizes, classes given, against the update phase without a window."""
+    S = uniform(200_000 if quick else 1_000_000)
+    for events in (100, 1000, 10_000):
+        reading, plain = Reading(f"{QUERIES['Q1']} WITHIN {events} EVENTS", S), Reading(QUERIES["Q1"], S)
+        yield rate(
+            f"window.Q1.{events}", len(S), "events/s", reading.read, "the update without a window", plain.read,
+            "≥ 1.2e7", lambda value, ratio: value >= 1.2e7,
+        )  # fmt: skip
+
+
+def partition(quick: bool) -> Iterator[Figure]:
+    """Q1 by keys of several numbers, classes and keys given; from columns; and where other keys' events move runs."""
+    table = uniform(200_000 if quick else 1_000_000).table
+    for keys, least in ((10, 8e6), (1000, 8e6), (100_000, 4e6)):
+        column = pa.array(np.random.default_rng(1).integers(0, keys, table.num_rows))
+        S = Stream.from_table(table.append_column("k", column))
+        for name, query in (("Q1", QUERIES["Q1"]), ("NXT", f"NXT({QUERIES['Q1']})"), ("UNLESS", "(A ; B) UNLESS C")):
+            reading, plain = Reading(f"({query}) PARTITION BY [k]", S), Reading(query, S)
+            yield rate(
+                f"partition.{name}.{keys}", len(S), "events/s", reading.read, "the update without a partition",
+                plain.read, f"≥ {least:.0e}", lambda value, ratio, least=least: value >= least,  # type: ignore[misc]
+            )  # fmt: skip
+        query = f"{QUERIES['Q1']} PARTITION BY [k]"
+        reading = Reading(query, S)
+        yield rate(
+            f"partition.Q1.{keys}.columns", len(S), "events/s", from_columns(query, S), "classes and keys given",
+            reading.read,
+        )  # fmt: skip
+
+
+def strategy(quick: bool) -> Iterator[Figure]:
+    """The update phase of Q1 under each selection strategy, classes given, against that of Q1."""
+    S = uniform(200_000 if quick else 1_000_000)
+    for name in ("NXT", "LAST", "MAX", "STRICT"):
+        reading, plain = Reading(f"{name}({QUERIES['Q1']})", S), Reading(QUERIES["Q1"], S)
+        asked = name in ("NXT", "LAST")
+        yield rate(
+            f"strategy.{name}", len(S), "events/s", reading.read, "plain", plain.read,
+            "≥ half of plain" if asked else None, (lambda value, ratio: ratio >= 0.5) if asked else None,
+        )  # fmt: skip
+
+
+def listing(quick: bool) -> Iterator[Figure]:
+    """Enumeration of matches of length 3 into the arrays of an Arrow list, against copying these."""
+    S = uniform(1000 if quick else 2000)
+    for name, query in (("enumerate", QUERIES["Q1"]), ("enumerate.window", f"{QUERIES['Q1']} WITHIN 10000 EVENTS")):
+        evaluator = Evaluator(parse(query))
+        roots = np.concatenate([some.copy() for some in evaluator.advance(S)])
+        chunks = list(evaluator.chunks(roots))
+        number = sum(chunk.at.size for chunk in chunks)
+
+        def ours(evaluator: Evaluator = evaluator, roots: object = roots) -> None:
+            for _ in evaluator.chunks(roots):  # type: ignore[arg-type]
+                pass
+
+        def copied(chunks: object = chunks) -> None:
+            for chunk in chunks:  # type: ignore[attr-defined]
+                _ = chunk.at.copy(), chunk.offsets.copy(), chunk.events.copy()
+
+        yield rate(
+            name, number, "matches/s", ours, "copying the arrays", copied, "≥ 1e8 and ≤ 2 × copying",
+            lambda value, ratio: value >= 1e8 and ratio >= 0.5,
+        )  # fmt: skip
+
+
+def counting(quick: bool) -> Iterator[Figure]:
+    """All matches counted, exactly, from columns; and where only the last of many events completes any."""
+    S = uniform(200_000 if quick else 1_000_000)
+    evaluators = {}
+    for name in ("Q1", "Q2"):
+        evaluators[name] = [Evaluator(parse(QUERIES[name])) for _ in range(RUNS + 1)]
+        yield rate(
+            f"count.{name}", len(S), "events/s", lambda name=name: evaluators[name].pop().count_in(S),  # type: ignore[misc]
+            "without counting", from_columns(QUERIES[name], S),
+        )  # fmt: skip
+    for events in (2000, 20_000) if quick else (2000, 100_000):
+        stress = Stream.from_table(pa.table({"type": ["A"] * (events - 1) + ["B"]}))
+        reading = Reading(QUERIES["Q4"], stress)
+        counters = [Evaluator(parse(QUERIES["Q4"])) for _ in range(RUNS + 1)]
+
+        def all_of_them(counters: list[Evaluator] = counters, stress: Stream = stress, events: int = events) -> None:
+            assert counters.pop().count_in(stress) == 2 ** (events - 1) - 1
+
+        yield rate(f"count.stress.{events}", events, "events/s", all_of_them, "the update", reading.read)
+
+
+def parquet(quick: bool) -> Iterator[Figure]:
+    """A Parquet file to its matches under WITHIN 100, and to their number per position, against reading the file."""
+    S = uniform(200_000 if quick else 1_000_000)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stream.parquet"
+        pq.write_table(S.table, path)
+        for name, query, target in (
+            ("parquet", f"{QUERIES['Q1']} WITHIN 100 EVENTS", "≤ 2 × reading"),
+            ("parquet.Q8", f"{QUERIES['Q8']} WITHIN 100 EVENTS", None),
+        ):
+            evaluators = [Evaluator(parse(query)) for _ in range(RUNS + 1)]
+
+            def matched(evaluators: list[Evaluator] = evaluators) -> int:
+                evaluator = evaluators.pop()
+                table = Stream.from_table(pq.read_table(path))
+                return sum(chunk.at.size for roots in evaluator.advance(table) for chunk in evaluator.chunks(roots))
+
+            yield rate(
+                name, len(S), "events/s", matched, "reading the file", lambda: pq.read_table(path), target,
+                (lambda value, ratio: ratio >= 0.5) if target else None,
+            )  # fmt: skip
+
+
+def memory(quick: bool) -> Iterator[Figure]:
+    """Bytes of nodes per marked event without a window; and with one, those after a stream against a tenth of it."""
+    S = uniform(50_000 if quick else 200_000)
+    for name in ("Q1", "Q4", "Q6"):
+        evaluator, ends = Evaluator(parse(QUERIES[name])), 0
+        for roots in evaluator.advance(S):
+            ends += len(roots)
+        kept = evaluator.kept
+        marked = np.unique(kept.tree["event"][1 : kept.nodes]).size
+        value = kept.nodes * kept.tree.itemsize / marked
+        yield Figure(
+            f"memory.{name}", value, "bytes/event", "nodes per marked event", kept.nodes / marked, 1, (value, value),
+            "≤ 24" if name == "Q1" else None, value <= 24.01 if name == "Q1" else None,
+        )  # fmt: skip
+    evaluator = Evaluator(parse(f"{QUERIES['Q1']} WITHIN 10000 EVENTS"))
+    sizes = []
+    for _ in range(10):
+        for _ in evaluator.advance(S):
+            pass
+        sizes.append(sum(array.nbytes for array in evaluator.kept.arrays.values()))
+        sizes[-1] += evaluator.kept.tree.nbytes - evaluator.kept.nodes * evaluator.kept.tree.itemsize
+    yield Figure(
+        "memory.Q1.10000", sizes[-1], "bytes", "after a tenth of the stream", sizes[-1] / sizes[0], 1,
+        (min(sizes), max(sizes)), "ratio 1", sizes[-1] == sizes[0],
+    )  # fmt: skip
+
+
+COLD = """
+import pyarrow as pa
+from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.semantics.cel.parse import parse
+assert Evaluator(parse("A ; B ; C WITHIN 100 EVENTS")).push(pa.table({"type": ["A", "B", "C"]}))
+"""
+
+
+def cold(quick: bool) -> Iterator[Figure]:
+    """A new process to its first match, the compiled loops cached, against starting Python; wall time."""
+    yield started("cold", COLD, "≤ 1.5 s", 1.5)
+
+
+def import_(quick: bool) -> Iterator[Figure]:
+    """Starting Python and importing cerify, against starting Python; wall time."""
+    yield started("import", "import cerify", "≤ 0.3 s", 0.3)
+
+
+def started(name: str, code: str, target: str, most: float) -> Figure:
+    """How long a new process takes for the code, less what starting Python takes."""
+
+    def seconds(code: str) -> float:
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return time.perf_counter() - begin
+
+    pairs = [(seconds(code), seconds("pass")) for _ in range(RUNS + 1)][1:]
+    extra = sorted(mine - base for mine, base in pairs)
+    value, ratio = median(extra), median(mine / base for mine, base in pairs)
+    return Figure(name, value, "s", "starting Python", ratio, RUNS, (extra[0], extra[-1]), target, value <= most)

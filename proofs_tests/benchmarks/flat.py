@@ -1,0 +1,115 @@
+"""Flatness: update time per event and enumeration delay along streams of 10^3 to 10^7 events, and memory in a window.
+
+`python -m proofs_tests.benchmarks flat [--quick] [--write FOLDER]`. Nodes and bytes are counted; they do not drift as
+seconds do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.semantics.cel.parse import parse
+from proofs_tests.benchmarks.figure import Figure
+from proofs_tests.benchmarks.workloads import QUERIES, uniform
+
+BATCH = 100_000
+LISTED = 200_000  # matches enumerated at a time
+WINDOWS = ("", " WITHIN 100 EVENTS", " WITHIN 10000 EVENTS")
+LENGTHS = tuple(10**k for k in range(3, 8))
+
+
+def measured(query: str, lengths: tuple[int, ...]) -> list[dict[str, Any]]:
+    """For each length: nanoseconds per event over its second half, the bytes of all arrays, and the delay.
+
+    The delay is the time per match over the first matches that the last batch completes.
+    """
+    evaluator, S = Evaluator(parse(query)), uniform(BATCH)
+    found: list[dict[str, Any]] = []
+    for length in lengths:
+        seconds, events, waited = 0.0, 0, 0.0
+        size = min(BATCH, length // 4)
+        while evaluator.position < length:
+            here = evaluator.position
+            last = length - here <= size
+            for scene in evaluator.scenes(S.part(here % BATCH, min(size, length - here))):
+                begin = time.process_time()
+                for some in evaluator.kept.advance(scene, evaluator.moves):
+                    waited = delay(evaluator, some) if last else waited
+                if here >= length // 2 and not last:
+                    seconds += time.process_time() - begin
+                    events += scene.classes.size
+        kept = evaluator.kept.tree.nbytes + sum(a.nbytes for name, a in evaluator.kept.arrays.items() if name != "tree")
+        found.append({"events": length, "nanoseconds": 1e9 * seconds / events, "bytes": kept, "delay": waited})
+    return found
+
+
+def delay(evaluator: Evaluator, roots: NDArray[np.int64]) -> float:
+    """Nanoseconds per match over the first matches of some sets, the least of five times."""
+    times = []
+    for _ in range(6):
+        begin, number = time.process_time(), 0
+        for chunk in evaluator.chunks(roots):
+            number += chunk.at.size
+            if number >= LISTED:
+                break
+        times.append(1e9 * (time.process_time() - begin) / number)
+    return min(times[1:])
+
+
+def flat(quick: bool, folder: Path | None = None) -> Iterator[Figure]:
+    """The last value of each against that at 10^4 events, or at 10^5 in the wide window; with a folder, plots."""
+    for window in WINDOWS:  # so that what is compiled is loaded
+        measured(QUERIES["Q1"] + window, LENGTHS[:2])
+    rows = {window: measured(QUERIES["Q1"] + window, LENGTHS[: 3 if quick else 5]) for window in WINDOWS}
+    if folder is not None:
+        plot(rows, folder)
+    for window, points in rows.items():
+        name = f"flat.Q1.{window.split()[1] if window else 'plain'}"
+        for what, unit, most in (("nanoseconds", "ns/event", 2.0), ("delay", "ns/match", 2.0), ("bytes", "bytes", 1.5)):
+            if what == "bytes" and not window:
+                continue
+            values = [point[what] for point in points]
+            ratio = values[-1] / values[1 if "10000" not in window else min(2, len(values) - 1)]
+            yield Figure(
+                f"{name}.{what}", values[-1], unit, "at 10^4 events" if "10000" not in window else "at 10^5 events",
+                ratio, 1, (min(values), max(values)), f"ratio ≤ {most}", ratio <= most,
+            )  # fmt: skip
+
+
+def plot(rows: dict[str, list[dict[str, Any]]], folder: Path) -> None:
+    """Three plots, as SVG."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "cerify"
+    from matplotlib import pyplot
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for what, title, label in (
+        ("nanoseconds", "Update time per event", "nanoseconds"),
+        ("delay", "Time between two matches, enumerated", "nanoseconds"),
+        ("bytes", "What is kept", "bytes"),
+    ):
+        figure, axes = pyplot.subplots(figsize=(6, 3.2))
+        for (window, points), marker in zip(rows.items(), "os^", strict=True):
+            x, y = [point["events"] for point in points], [point[what] for point in points]
+            axes.plot(x, y, marker=marker, label=window.strip() or "no window")
+        axes.set_xscale("log")
+        axes.set_title(f"{title}: {QUERIES['Q1']}")
+        axes.set_xlabel("events in the stream so far")
+        axes.set_ylabel(label)
+        if what == "bytes":
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.legend()
+        figure.tight_layout()
+        figure.savefig(folder / f"flat-{what}.svg", metadata={"Date": None})
+        pyplot.close(figure)
