@@ -56,6 +56,18 @@ def test_the_page_is_current() -> None:
     assert (ROOT / "docs" / "claims.md").read_text(encoding="utf-8") == page()
 
 
+def test_the_errata_name_every_claim_that_fails_as_printed() -> None:
+    errata = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
+    failing = [id_ for id_ in LEDGER if quick(id_)["counterexample"] is not None]
+    assert len(failing) > 40
+    assert [id_ for id_ in failing if f"`{id_}`" not in errata] == []
+
+
+def test_nine_in_ten_claims_are_more_than_sampled() -> None:
+    weak = [id_ for id_ in LEDGER if quick(id_)["evidence"] in (None, "random")]
+    assert len(weak) <= len(LEDGER) / 10, weak
+
+
 def test_the_totals_of_the_readme_are_current() -> None:
     page()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
