@@ -27,7 +27,7 @@ def test_the_proofs_use_each_lemma_and_no_other() -> None:
 
 
 def test_the_entries_that_the_proofs_name_are_in_the_ledger() -> None:
-    named = set(re.findall(r"`((?:tods21|cep17|vldb92)\.[^`]+)`", TEXT))
+    named = set(re.findall(r"`((?:tods21|cep17|vldb92|sase07)\.[^`]+)`", TEXT))
     assert named
     assert [id_ for id_ in named if not any(known == id_ or known.startswith(f"{id_}:") for known in LEDGER)] == []
 
