@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from textwrap import shorten
 from typing import assert_never
 
 from cerify.automata.algebra.finite import Algebra
@@ -23,11 +22,10 @@ from cerify.semantics.gehani.bindings import NOTHING_BOUND
 from cerify.semantics.gehani.ground import grounded
 from cerify.semantics.gehani.history import in_order
 from cerify.semantics.gehani.scope import chosen, free_variables
-from cerify.semantics.gehani.show import show
+from cerify.semantics.gehani.show import brief
 from cerify.semantics.predicates import Both, OfType, Predicate
 
 NOWHERE: Names = frozenset()
-SHOWN = 200  # characters of an expression in an error
 
 
 def compile_expression(E: ev.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> DFA:
@@ -109,7 +107,7 @@ class _Compiler:
         except BudgetExceeded as error:
             if error is self._said:
                 raise
-            self._said = BudgetExceeded(f"{shorten(show(E), SHOWN)}: {error.message}", E.span)
+            self._said = BudgetExceeded(f"{brief(E)}: {error.message}", E.span)
             raise self._said from None
 
     def _construction(self, E: ev.Expression) -> DFA:

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from random import Random
+from collections.abc import Callable, Iterator
+from itertools import product
 
-from cerify.automata.dfa.collect import collected, found_in
-from cerify.automata.dfa.valued import Valued
-from cerify.equivalence.generate.expressions import VALUED, VALUED_PROFILES, case
+from cerify.automata.dfa.spawned import Spawned, Symbolic, symbolic
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.compatible import compatible
 from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.history import places_of
+from cerify.semantics.gehani.opened import opened
 from cerify.semantics.gehani.parse import parse
 from cerify.semantics.gehani.show import show
+from cerify.semantics.predicates import Attribute, Comparison
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.printed.vldb92_app3 import spawned
+from proofs_tests.claims.vldb92_search import LETTERS, expressions
 
 SEEN = "the values are those that an event has had; the machine without a value says nothing of others"
+TWICE = parse("prior(a(I), b(I)) and prior(a(J), b(J))")
+PLACES = dict.fromkeys(LETTERS, ("n",))
+UNEQUAL = ev.Constraint(Comparison("!=", Attribute("I"), Attribute("J")))
+BINARY: tuple[Callable[[ev.Expression, ev.Expression], ev.Expression], ...] = (
+    ev.And,
+    lambda E, F: ev.Relative((E, F)),
+    lambda E, F: ev.Prior((E, F)),
+)
+
+
+def _histories(length: int) -> list[Stream]:
+    """All histories of so many events a and b with the value 1 or 2; that the first has 1 is a matter of names."""
+    events = [Event(T, {"n": n}) for n in (1, 2) for T in LETTERS]
+    return [Stream(h) for h in product(events, repeat=length) if h[0].get("n") == 1]
+
+
+def _expressions(nodes: int, variables: str, *leaves: ev.Expression) -> list[ev.Expression]:
+    """All to a size with a choice of values: of a(X) and b(X) for these X, other leaves, and some operators."""
+    argued = (ev.Primitive(T, (X,)) for X in variables for T in LETTERS)
+    found = expressions(nodes, (ev.Not, ev.RelativePlus), BINARY, (*argued, *leaves))
+    return [E for E in found if opened(E).variables]
+
+
+def _cases(Es: list[ev.Expression], length: int) -> Iterator[tuple[ev.Expression, Symbolic, Stream]]:
+    for E in Es:
+        plan = symbolic(E, PLACES)
+        yield from ((E, plan, S) for S in _histories(length))
+
+
+def _bound(Es: list[ev.Expression], nodes: int, length: int) -> str:
+    return f"{len(Es)} expressions, all to {nodes} nodes, on all histories of {length} events with two values"
 
 
 @claim(
@@ -29,39 +59,35 @@ SEEN = "the values are those that an event has had; the machine without a value 
     reading="a tuple has the variables in several places, or in the head of the definition; the method is left open",
 )
 def _(effort: Effort) -> Finding:
-    rng, cases, rows = Random(61), 0, 0
-    for profile in VALUED_PROFILES.values():
-        for _ in range(40 if effort == "quick" else 1500):
-            E, S = case(rng, profile, 9, 8)
-            cases += 1
-            expected, got = compatible(E, S).rows, [tuple(row.values()) for row in collected(E, S).to_pylist()]
-            rows += len(got)
-            if got != sorted((e, *values) for e, values in expected) or {row[0] for row in got} != takes_place(E, S):
-                return Finding("refuted", "random", f"{show(E)} over {S.events}")
-    return Finding(
-        "holds", "random", f"{cases} cases with {rows} tuples: expressions to 9 nodes, histories to 8 events"
-    )
+    nodes, length = (3, 3) if effort == "quick" else (4, 4)
+    Es = [TWICE, *_expressions(nodes, "IJ", UNEQUAL)]
+    for E, plan, S in _cases(Es, length):
+        machines, got = Spawned(plan), set()
+        for e, event in enumerate(S):
+            if machines.push(event):
+                got |= {(e, values) for values in machines.tuples()}
+        if got != compatible(E, S).rows or {e for e, _ in got} != takes_place(E, S):
+            return Finding("refuted", "exhaustive", f"{show(E)} over {S.events}")
+    return Finding("holds", "exhaustive", _bound(Es, nodes, length))
 
 
-def _agree(cases: int, letters: tuple[str, ...], run: Callable[[ev.Expression, Stream], frozenset[int]]) -> Finding:
-    """Against one expression for each value, on random expressions with these variables and without prefix."""
-    operators = tuple(pair for pair in VALUED.operators if pair[0] != "prefix")
-    profile, rng, asked, found = replace(VALUED, variables=letters, operators=operators), Random(62), 0, 0
-    while asked < cases:
-        E, S = case(rng, profile, 9, 8)
-        if not (one_each := Valued(E, places_of(S))).variables:
-            continue
-        asked += 1
-        expected = takes_place(E, S)
-        found += bool(expected)
-        if run(E, S) != expected or one_each.events(S) != expected:
-            return Finding("refuted", "random", f"{show(E)} over {S.events}")
-    return Finding("holds", "random", f"{asked} cases, {found} of which take place; without prefix")
+def _agree(Es: list[ev.Expression], length: int, run: Callable[[Symbolic, Stream], frozenset[int]]) -> Finding | None:
+    """Where they do not agree with the meaning."""
+    for E, plan, S in _cases(Es, length):
+        if run(plan, S) != takes_place(E, S):
+            return Finding("refuted", "exhaustive", f"{show(E)} over {S.events}")
+    return None
 
 
 @claim("vldb92.attr-spawn", "Machines spawned for the values of one attribute", "construction", SEEN)
 def _(effort: Effort) -> Finding:
-    return _agree(60 if effort == "quick" else 3000, ("I",), spawned)
+    nodes, length = (4, 3) if effort == "quick" else (5, 4)
+    Es = _expressions(nodes, "I")
+    return _agree(Es, length, spawned) or Finding("holds", "exhaustive", _bound(Es, nodes, length))
+
+
+def _spawned(plan: Symbolic, S: Stream) -> frozenset[int]:
+    return frozenset(Spawned(plan).read(S).tolist())
 
 
 @claim(
@@ -71,11 +97,13 @@ def _(effort: Effort) -> Finding:
     f"{SEEN}; the machine that an event spawns goes on with that event, and spawns no other by it",
 )
 def _(effort: Effort) -> Finding:
-    E = parse("prior(a(I), b(I)) and prior(a(J), b(J))")
+    E = TWICE
     S = Stream([Event("a", {"n": 1}), Event("b", {"n": 1})])
-    expected, got = sorted(takes_place(E, S)), sorted(spawned(E, S))
-    again = _agree(60 if effort == "quick" else 3000, ("I", "J"), lambda E, S: frozenset(found_in(E, S)))
-    status: Status = "holds-corrected" if again.status == "holds" and expected != got else "refuted"
+    expected, got = sorted(takes_place(E, S)), sorted(spawned(symbolic(E, PLACES), S))
+    nodes, length = (3, 3) if effort == "quick" else (4, 4)
+    Es = [E, *_expressions(nodes, "IJ", UNEQUAL)]
+    wrong = _agree(Es, length, _spawned)
+    status: Status = "holds-corrected" if wrong is None and expected != got else "refuted"
     shown = {
         "query": show(E),
         "events": [{"type": event.type, **event.attributes} for event in S],
@@ -83,4 +111,5 @@ def _(effort: Effort) -> Finding:
         "got": got,
     }
     correction = "an event that has a new value for several variables spawns a machine for each choice among them"
-    return Finding(status, "random", f"corrected: {again.bound}", shown, correction)
+    bound = wrong.bound if wrong else _bound(Es, nodes, length)
+    return Finding(status, "exhaustive", f"corrected: {bound}", shown, correction)

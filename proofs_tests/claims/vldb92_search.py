@@ -18,6 +18,7 @@ LETTERS = ("a", "b")
 Where = Callable[[tuple[str, ...]], frozenset[int]]
 Case = tuple[ev.Expression, tuple[str, ...]]
 
+LEAVES: tuple[ev.Expression, ...] = (ev.Null(), *map(ev.Primitive, LETTERS))
 UNARY: tuple[Callable[[ev.Expression], ev.Expression], ...] = (ev.Not, ev.RelativePlus)
 BINARY: tuple[Callable[[ev.Expression, ev.Expression], ev.Expression], ...] = (
     ev.And,
@@ -26,11 +27,14 @@ BINARY: tuple[Callable[[ev.Expression, ev.Expression], ev.Expression], ...] = (
 
 
 def expressions(
-    nodes: int, unary: Iterable[Callable[..., ev.Expression]] = UNARY, binary: Iterable[Callable[..., Any]] = BINARY
+    nodes: int,
+    unary: Iterable[Callable[..., ev.Expression]] = UNARY,
+    binary: Iterable[Callable[..., Any]] = BINARY,
+    leaves: Iterable[ev.Expression] = LEAVES,
 ) -> list[ev.Expression]:
-    """All expressions to a size over the letters, NULL and some operators, smallest first."""
+    """All expressions to a size over some leaves and operators, smallest first."""
     unary, binary = tuple(unary), tuple(binary)
-    by_size: dict[int, list[ev.Expression]] = {1: [ev.Null(), *map(ev.Primitive, LETTERS)]}
+    by_size: dict[int, list[ev.Expression]] = {1: list(leaves)}
     for size in range(2, nodes + 1):
         by_size[size] = [make(E) for make in unary for E in by_size[size - 1]]
         for left in range(1, size - 1):

@@ -34,6 +34,7 @@ from cerify.semantics.gehani.ground import grounded
 from cerify.semantics.gehani.history import places_of, require_start_first
 from cerify.semantics.gehani.residual import Letter, Machine
 from cerify.semantics.gehani.scope import chosen, free_variables, names_in, places
+from cerify.semantics.gehani.show import brief
 from cerify.semantics.predicates import compare, holds, satisfied
 
 History: TypeAlias = tuple[int, ...]
@@ -163,7 +164,8 @@ def until(events: Events, last: Events) -> Events:
 class Interpreter:
     """The meaning of an expression's parts over one stream; remembers what it has computed, and keeps to a budget.
 
-    Counted are the events of the histories that expressions are applied to.
+    Counted are the events of the histories that expressions are applied to. Where they are too many, the error names
+    the innermost expression that took more than half of them in one go.
     """
 
     def __init__(self, E: ev.Expression, S: Stream, budget: Budget = Budget()) -> None:
@@ -175,6 +177,7 @@ class Interpreter:
         self.whole = E.body if isinstance(E, ev.Let) else E
         self.definitions = {d.name: d for d in E.definitions} if isinstance(E, ev.Let) else {}
         self._counted = 0
+        self._spent: BudgetExceeded | None = None
         self._meanings: dict[tuple[int, History, Bindings], Events] = {}
         self._names: dict[int, frozenset[str]] = {}
         self._machines: dict[tuple[int, Bindings], Machine] = {}
@@ -186,10 +189,15 @@ class Interpreter:
             return NOWHERE  # 1: E[null] = null
         key = (id(E), h, self._about(E, b))
         if (events := self._meanings.get(key)) is None:
-            self._count(len(h))
+            before = self._counted
             self._kept[id(E)] = E
             try:
+                self._count(len(h))
                 events = clause(E, h, key[2], self)
+            except BudgetExceeded as error:
+                if error is not self._spent or 2 * (self._counted - before) <= self.budget.valuations:
+                    raise
+                raise BudgetExceeded(f"{brief(E)}: {error.message}", E.span) from None
             except RecursionError:
                 raise BudgetExceeded("the expression is nested too deeply", E.span) from None
             self._meanings[key] = events
@@ -266,7 +274,9 @@ class Interpreter:
     def _count(self, more: int) -> None:
         self._counted += more
         if self._counted > self.budget.valuations:
-            raise BudgetExceeded(
+            self._spent = BudgetExceeded(
                 f"expressions were applied to more than {self.budget.valuations} events in all; the interpreter "
-                "follows the definition and makes each history anew, so give it a shorter stream or a larger budget"
+                "follows the definition and makes each history anew, so give it a shorter stream or a larger budget",
+                self.whole.span,
             )
+            raise self._spent

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import assert_never
 
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.predicate_text import show_predicate, show_value
+
+SHOWN = 200  # characters of an expression in an error
 
 # How tightly an operator binds; an expression that binds less tightly than its place asks for goes in parentheses.
 OR, AND, PIPE, SLASH, SERIES, EQUATED, COUNTED, PRIMARY = range(8)
@@ -86,3 +89,8 @@ def _event(name: str, arguments: tuple[ev.Argument, ...]) -> str:
 
 def _parenthesized(text: str, needed: bool) -> str:
     return f"({text})" if needed else text
+
+
+def brief(E: ev.Expression) -> str:
+    """The text of an expression for an error, cut where it is long."""
+    return shorten(show(E), SHOWN)

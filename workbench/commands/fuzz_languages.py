@@ -184,7 +184,7 @@ FUZZED: Mapping[str, Fuzzed] = {
         _show,
     ),
     "event-expression": Fuzzed(
-        generate_gehani.PROFILES,
+        {**generate_gehani.PROFILES, **generate_gehani.VALUED_PROFILES},
         ExpressionPlan,
         partial(evaluate_expression_tree, EVENT_EXPRESSION.evaluators["denotational"], ORACLE_BUDGET),
         {

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from cerify.automata.dfa.model import DFA, Names
-from cerify.automata.dfa.spawned import MARK, symbolic
+from cerify.automata.dfa.spawned import MARK, Symbolic
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.bindings import value
-from cerify.semantics.gehani.history import places_of
 from cerify.semantics.predicates import satisfied
 
 NOBODY: Names = frozenset()
 
 
-def spawned(E: ev.Expression, S: Stream) -> frozenset[int]:
+def spawned(plan: Symbolic, S: Stream) -> frozenset[int]:
     """The events at which a machine accepts whose variables all have values."""
-    plan = symbolic(E, places_of(S))
     found: set[int] = set()
     machines = {(None,) * len(plan.variables): (0,) * len(plan.automata)}
     for e, event in enumerate(S):

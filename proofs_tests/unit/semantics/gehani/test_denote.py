@@ -238,6 +238,29 @@ def test_what_blows_up_stops_with_a_typed_error(query: str, length: int) -> None
         takes_place(parse(query), S, Budget(valuations=50_000))
 
 
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ("a or relative(relative+(any), !relative(any, b))", "relative(relative+(any), !relative(any, b))"),
+        ("b and exists x (exists y (relative(a = x, b = y)))", "exists y (relative(a = x, b = y))"),
+        ("p := relative(any, any, b); a or p", "relative(any, any, b)"),
+    ],
+)
+def test_the_error_names_the_innermost_part_that_took_most_of_the_budget(query: str, part: str) -> None:
+    with pytest.raises(BudgetExceeded) as error:
+        takes_place(parse(query), history("a b " * 10), Budget(valuations=300))
+    assert error.value.message.startswith(f"{part}: ")
+    assert error.value.span is not None
+    assert query[error.value.span.start : error.value.span.end] == part
+
+
+def test_without_such_a_part_the_error_is_about_the_whole() -> None:
+    S = Stream([Event("a", {"n": n}) for n in range(20)])
+    with pytest.raises(BudgetExceeded) as error:
+        takes_place(parse("prior(a(I), a(I))"), S, Budget(valuations=300))
+    assert (error.value.span.start, error.value.span.end) == (0, 17) if error.value.span else False
+
+
 def test_a_prefix_that_tells_too_many_histories_apart_stops() -> None:
     with pytest.raises(BudgetExceeded, match="prefix has to tell"):
         takes_place(parse("prefix(<500> a)"), history("a"), Budget(states=100))
