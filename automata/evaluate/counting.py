@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.kernels import compiled
+from cerify.automata.evaluate.jit import compiled
 
 
-def numbers(roots: NDArray[np.int64], tree: NDArray[np.void]) -> Iterator[int]:
-    """The exact number of complex events of each root. What passes 64 bits is counted again in Python's integers."""
-    counts, stamp = np.zeros(tree.size, np.int64), np.full(tree.size, -1, np.int64)
-    pending = np.zeros(1024, np.int32)
-    for root in roots[:, 1].tolist():
-        number = -2
-        while number == -2:
-            number = _number(root, tree, counts, stamp, pending)
-            if number == -2:
-                pending = np.zeros(2 * pending.size, np.int32)
-        yield number if number >= 0 else _exact(root, tree)
+def numbers(roots: NDArray[np.int64], tree: NDArray[np.void]) -> NDArray[Any]:
+    """The exact number of complex events of each root. What passes 61 bits is counted again in Python's integers."""
+    found, counts = np.empty(len(roots), np.int64), np.zeros(tree.size, np.int64)
+    stamp, pending, done = np.full(tree.size, -1, np.int64), np.zeros(1024, np.int32), 0
+    while True:
+        done = _numbers(roots, done, tree, counts, stamp, pending, found)
+        if done == len(roots):
+            break
+        pending = np.zeros(2 * pending.size, np.int32)
+    large = np.flatnonzero(found < 0)
+    if not large.size:
+        return found
+    exact = found.astype(object)
+    exact[large] = [_exact(root, tree) for root in roots[large, 1].tolist()]
+    return exact
 
 
 def _exact(root: int, tree: NDArray[np.void]) -> int:
@@ -105,3 +109,13 @@ def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
         if total >= 1 << 61:
             return -1
     return total
+
+
+@compiled
+def _numbers(roots, done, tree, counts, stamp, pending, found):  # type: ignore[no-untyped-def]
+    """The number of each root from the one of this index on; returns the index at which pending is too small."""
+    for i in range(done, roots.shape[0]):
+        found[i] = _number(roots[i, 1], tree, counts, stamp, pending)
+        if found[i] == -2:
+            return i
+    return roots.shape[0]

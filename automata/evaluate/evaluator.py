@@ -18,11 +18,14 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.cea.model import UNMARKED
 from cerify.automata.evaluate.classify import classified
-from cerify.automata.evaluate.scene import Chunk, Scene
+from cerify.automata.evaluate.crossing import crossing
+from cerify.automata.evaluate.partitions import partitioned
+from cerify.automata.evaluate.scene import Chunk, Scene, total
 from cerify.automata.evaluate.scope import punctual, split
 from cerify.automata.evaluate.scope_columns import Clock, Keys
 from cerify.automata.evaluate.tables import Tables, moves, tabulate
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Match, Stream, bindings_of
@@ -55,7 +58,7 @@ class Evaluator:
         except ImportError as error:
             raise Unsupported(f"an evaluator of batches needs numba: pip install 'cerify[fast]' ({error})") from None
         self.phi, self.output, self.consume, self.budget = phi, output, consume, budget
-        self.scope = split(phi)
+        self.scope = split(_carried(phi))
         A = compile_cel(self.scope.core, budget)
         self.automaton = Determinized(A if output == "valuations" else single_variable(A), budget)
         self.types: dict[int, int] = {}
@@ -111,12 +114,20 @@ class Evaluator:
 
     def count_in(self, S: Stream) -> int:
         """As count, for a piece of the stream as a Stream."""
-        return sum(number for _, number in self.numbers(S))
+        scenes = self.scenes(S)
+        return sum(total(numbers) for scene in scenes for _, numbers in self.kept.numbers(scene, self.moves))
 
     def numbers(self, S: Stream) -> Iterator[tuple[int, int]]:
         """As count_in; each position with matches, and how many. To be taken to its end."""
+        number, at = 0, -1
         for scene in self.scenes(S):
-            yield from self.kept.numbers(scene, self.moves)
+            for positions, numbers in self.kept.numbers(scene, self.moves):
+                for position, more in zip(positions.tolist(), numbers.tolist(), strict=True):
+                    if position != at and number:
+                        yield at, number
+                    number, at = (number if position == at else 0) + more, position
+        if number:
+            yield at, number
 
     def _limited(self, S: Stream, limit: int | None) -> Iterator[Chunk]:
         """The complex events of a batch, a chunk at a time, as far as the limit; the batch is read to its end."""
@@ -205,6 +216,20 @@ class Evaluator:
             self.types |= {type_: len(self.types) + i for i, type_ in enumerate(new)}
             self.growth.append(end)
         self.moves = moves(self.tables)
+
+
+def _carried(phi: Formula) -> Formula:
+    """The formula, with filters as partitions where that is the same. Raises Unsupported for other correlated ones."""
+    with depth_limited(phi.span):
+        psi = partitioned(phi)
+    for node in cel.subformulas(psi):
+        if isinstance(node, cel.Filter) and crossing(node.condition):
+            raise Unsupported(
+                "an evaluator of batches carries a filter across events only if all events of a match agree on an "
+                "attribute by it, as by PARTITION BY; collect the stream and use cerify.match, which carries all",
+                node.span,
+            )
+    return psi
 
 
 def _table(batch: pa.RecordBatch | pa.Table) -> pa.Table:

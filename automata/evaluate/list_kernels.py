@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cerify.automata.evaluate.kernels import compiled
+from cerify.automata.evaluate.jit import compiled
 
 CAP = 1 << 61
 LAST_BIT = 63

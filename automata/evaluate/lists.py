@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate import list_kernels
 from cerify.automata.evaluate.list_kernels import CAP
-from cerify.automata.evaluate.scene import Chunk, Scene, Walk, enlarged, require
+from cerify.automata.evaluate.scene import Chunk, Numbers, Scene, Walk, enlarged, require
 from cerify.automata.evaluate.tables import Moves
 from cerify.semantics.errors import BudgetExceeded
 
@@ -97,22 +97,24 @@ class Lists:
         found: Iterator[Chunk] = Walk(3, labelled).chunks(list_kernels.enumerate_lists, roots, self.tree)
         return found
 
-    def numbers(self, scene: Scene, moves: Moves) -> Iterator[tuple[int, int]]:
-        """Read all events; each position with matches, and how many. Raises BudgetExceeded.
+    def numbers(self, scene: Scene, moves: Moves) -> Iterator[Numbers]:
+        """Read all events; for the lists completed, in their order, the positions and how many matches each has.
 
         What passes the machine's words is counted again in Python's integers, from where all were last known.
+        Raises BudgetExceeded.
         """
         before = self.runs.tolist()
         base, known = self._exact
         found = [roots[:, [0, 3]].copy() for roots in self.advance(scene, moves)]
-        if all((numbers[:, 1] < CAP).all() for numbers in found) and (self.runs < CAP).all():
-            yield from _summed(np.concatenate([np.empty((0, 2), np.int64), *found]))
+        if all((rows[:, 1] < CAP).all() for rows in found) and (self.runs < CAP).all():
+            yield from ((rows[:, 0], rows[:, 1]) for rows in found)
             return
         if max(before) < CAP:
             base, known = scene.base, before
         if base != scene.base:
             raise BudgetExceeded("more than 2^61 partial matches before this batch; count from the first batch on")
         runs = dict(enumerate(known))
+        positions, numbers = [], []
         for position, c in enumerate(scene.classes.tolist(), scene.base):
             runs_: dict[int, int] = {}
             marks = moves.marks[moves.begin[c] : moves.begin[c + 1]].tolist()
@@ -122,16 +124,7 @@ class Lists:
             runs = runs_
             number = sum(runs.get(q, 0) for q in moves.finals.tolist())
             if number:
-                yield position, number
+                positions.append(position)
+                numbers.append(number)
         self._exact = scene.base + scene.classes.size, [runs.get(q, 0) for q in range(self.runs.size)]
-
-
-def _summed(rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Rows (position, number) in the order of positions, with what stands at the same position added up."""
-    number, at = 0, -1
-    for position, more in rows.tolist():
-        if position != at and number:
-            yield at, number
-        number, at = (number if position == at else 0) + more, position
-    if number:
-        yield at, number
+        yield np.array(positions, np.int64), np.array(numbers, object)

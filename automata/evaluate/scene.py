@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 CHUNK = 65_536  # complex events enumerated at a time
+
+Numbers: TypeAlias = tuple[NDArray[np.int64], NDArray[Any]]
+"""Positions, ascending, and a number for each; of Python's integers where a word does not hold it."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,13 @@ class Walk:
                     np.concatenate([x, np.empty_like(x)]) for x in (self.path, self.marks, self.pending)
                 )
                 self._room *= 2
+
+
+def total(numbers: NDArray[Any]) -> int:
+    """The sum of numbers that are not negative, whatever its size."""
+    if numbers.dtype == object:
+        return sum(numbers.tolist())
+    return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())
 
 
 def enlarged(tree: NDArray[np.void], nodes: int, size: int) -> NDArray[np.void]:

@@ -7,6 +7,7 @@ of the events still in the window tell.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import repeat
 from math import floor
 from typing import Any
 
@@ -149,7 +150,8 @@ class Keys:
     def new(self, batch: Batch) -> int:
         """How many of the keys have no number yet."""
         kinds, keys = batch
-        return len(set(keys).difference(self.numbers.get(kinds, ()), (None,)))
+        known = self.numbers.get(kinds, {})
+        return len({key for key in keys if key not in known and key is not None})
 
     def grow(self, size: int) -> None:
         """Have so many numbers."""
@@ -166,11 +168,13 @@ class Keys:
         """The number of each key, -1 for None; there are to be enough of them."""
         kinds, keys = batch
         numbers = self.numbers.setdefault(kinds, {})
-        found = [numbers.get(key, -1) for key in keys]
-        for x, key in enumerate(keys):
-            if found[x] < 0 and key is not None:  # or equal to one before it, as 0.0 and -0.0 are
-                found[x] = numbers[key] if key in numbers else numbers.setdefault(key, self.free.pop())
-        return np.array(found, np.int32)
+        found = np.fromiter(map(numbers.get, keys, repeat(-1)), np.int32, len(keys))
+        for x in np.flatnonzero(found < 0).tolist():
+            if (key := keys[x]) is not None:
+                if key not in numbers:  # else it is equal to one before it, as 0.0 and -0.0 are
+                    numbers[key] = self.free.pop()
+                found[x] = numbers[key]
+        return found
 
 
 def _encoded(table: pa.Table, name: str) -> tuple[Longs, list[Any], str]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate import scoped_kernels
+from cerify.automata.evaluate import scoped_kernels, scoped_walks
 from cerify.automata.evaluate.counting import numbers
-from cerify.automata.evaluate.scene import Chunk, Scene, Walk, enlarged, require
+from cerify.automata.evaluate.scene import Chunk, Numbers, Scene, Walk, enlarged, require
 from cerify.automata.evaluate.scoped_kernels import (
     COUNTERS,
     END,
@@ -100,7 +100,7 @@ class Trees:
         require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
         require((tree["event"] < position).all() and (tree["floor"] <= position).all(), "a node lies in the future")
         require(((slot >= -1) & (slot < states)).all(), "a slot is out of range")
-        members = scoped_kernels.in_slots(rows, slot, first, keys, tree.size)
+        members = scoped_walks.in_slots(rows, slot, first, keys, tree.size)
         require(members == counters[MEMBERS], "the keys of a slot are not right")
         self.tree, self.counters, self.rows = tree, counters, np.ascontiguousarray(rows)
         self.slot, self.first, self.keys = slot, first, keys
@@ -108,7 +108,7 @@ class Trees:
     def let_go(self, bound: int) -> NDArray[np.bool_]:
         """Forget what begins before the bound and cannot matter any more; says of which keys something is left."""
         used = np.zeros(len(self.rows), np.bool_)
-        scoped_kernels.compact_scoped(
+        scoped_walks.compact_scoped(
             self.tree, self.rows, self.slot, self.first, self.keys, used, self.counters, bound if self._punctual else 0
         )
         return used
@@ -145,16 +145,9 @@ class Trees:
 
     def chunks(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[Chunk]:
         """The complex events of sets that advance has handed out."""
-        found: Iterator[Chunk] = Walk(2, labelled).chunks(scoped_kernels.enumerate_scoped, roots, self.tree)
+        found: Iterator[Chunk] = Walk(2, labelled).chunks(scoped_walks.enumerate_scoped, roots, self.tree)
         return found
 
-    def numbers(self, scene: Scene, moves: Moves) -> Iterator[tuple[int, int]]:
-        """Read all events; each position with matches, and how many."""
-        for roots in self.advance(scene, moves):
-            at, number = -1, 0
-            for position, more in zip(roots[:, 0].tolist(), numbers(roots, self.tree), strict=True):
-                if position != at and number:
-                    yield at, number
-                at, number = position, (number if position == at else 0) + more
-            if number:
-                yield at, number
+    def numbers(self, scene: Scene, moves: Moves) -> Iterator[Numbers]:
+        """Read all events; for the sets completed, in their order, the positions and how many matches each has."""
+        return ((roots[:, 0].copy(), numbers(roots, self.tree)) for roots in self.advance(scene, moves))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -26,6 +27,7 @@ from proofs_tests.benchmarks.deciding import equivalence
 from proofs_tests.benchmarks.expressions import expressions
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.flat import flat
+from proofs_tests.benchmarks.nfab import nfab
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
 
 
@@ -138,6 +140,7 @@ BENCHMARKS = {
     "interpreter": interpreter,
     "equivalence": equivalence,
     "expressions": expressions,
+    "sase": nfab,
 }
 
 
@@ -153,26 +156,27 @@ def main(names: tuple[str, ...], quick: bool, to: Path | None, folder: Path | No
         raise click.UsageError(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     groups = {name.split(".")[0] for name in names} or set(BENCHMARKS)
     table = Table("figure", "value", "unit", "spread", "ratio", "against", "target")
-    figures = []
-    for group, benchmark in BENCHMARKS.items():
-        run = partial(flat, folder=folder) if group == "flat" else benchmark
-        for figure in run(quick) if group in groups else ():
-            if not names or figure.name.startswith(names):
-                figures.append(figure)
-                low, high = figure.spread
-                target = "" if figure.target is None else f"{figure.target}: {'met' if figure.met else 'missed'}"
-                table.add_row(
-                    figure.name,
-                    f"{figure.value:,.3g}" if figure.value < 1000 else f"{figure.value:,.0f}",
-                    figure.unit,
-                    f"{low:,.3g}-{high:,.3g}",
-                    f"{figure.ratio:.3g}",
-                    figure.baseline,
-                    target,
-                )
+    lines = nullcontext() if to is None else to.open("w", encoding="utf-8")
+    with lines as written:
+        for group, benchmark in BENCHMARKS.items():
+            run = partial(flat, folder=folder) if group == "flat" else benchmark
+            for figure in run(quick) if group in groups else ():
+                if not names or figure.name.startswith(names):
+                    if written is not None:  # as they come, since a run takes long
+                        written.write(json.dumps(figure.as_json(), ensure_ascii=False) + "\n")
+                        written.flush()
+                    low, high = figure.spread
+                    target = "" if figure.target is None else f"{figure.target}: {'met' if figure.met else 'missed'}"
+                    table.add_row(
+                        figure.name,
+                        f"{figure.value:,.3g}" if figure.value < 1000 else f"{figure.value:,.0f}",
+                        figure.unit,
+                        f"{low:,.3g}-{high:,.3g}",
+                        f"{figure.ratio:.3g}",
+                        figure.baseline,
+                        target,
+                    )
     Console().print(table)
-    if to is not None:
-        to.write_text("".join(json.dumps(f.as_json(), ensure_ascii=False) + "\n" for f in figures), encoding="utf-8")
 
 
 if __name__ == "__main__":

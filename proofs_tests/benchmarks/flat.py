@@ -1,13 +1,13 @@
 """Flatness: update time per event and enumeration delay along streams of 10^3 to 10^7 events, and memory in a window.
 
-`python -m proofs_tests.benchmarks flat [--quick] [--write FOLDER]`. Nodes and bytes are counted; they do not drift as
-seconds do.
+`python -m proofs_tests.benchmarks flat [--quick] [--write FOLDER]`. Nodes made and bytes are counted; they do not drift
+as seconds do.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,28 +26,46 @@ LENGTHS = tuple(10**k for k in range(3, 8))
 
 
 def measured(query: str, lengths: tuple[int, ...]) -> list[dict[str, Any]]:
-    """For each length: nanoseconds per event over its second half, the bytes of all arrays, and the delay.
+    """For each length: nanoseconds and nodes made per event over its second half, the bytes of all arrays, the delay.
 
     The delay is the time per match over the first matches that the last batch completes.
     """
     evaluator, S = Evaluator(parse(query)), uniform(BATCH)
+    made = nodes_made(evaluator)
     found: list[dict[str, Any]] = []
     for length in lengths:
-        seconds, events, waited = 0.0, 0, 0.0
+        seconds, events, nodes, waited = 0.0, 0, 0, 0.0
         size = min(BATCH, length // 4)
         while evaluator.position < length:
             here = evaluator.position
             last = length - here <= size
             for scene in evaluator.scenes(S.part(here % BATCH, min(size, length - here))):
-                begin = time.process_time()
+                before, begin = made(), time.process_time()
                 for some in evaluator.kept.advance(scene, evaluator.moves):
                     waited = delay(evaluator, some) if last else waited
                 if here >= length // 2 and not last:
                     seconds += time.process_time() - begin
                     events += scene.classes.size
+                    nodes += made() - before
         kept = evaluator.kept.tree.nbytes + sum(a.nbytes for name, a in evaluator.kept.arrays.items() if name != "tree")
-        found.append({"events": length, "nanoseconds": 1e9 * seconds / events, "bytes": kept, "delay": waited})
+        per_event = {"nanoseconds": 1e9 * seconds / events, "nodes": nodes / events}
+        found.append({"events": length, **per_event, "bytes": kept, "delay": waited})
     return found
+
+
+def nodes_made(evaluator: Evaluator) -> Callable[[], int]:
+    """How many nodes the evaluator has made from now on, those included that it has let go."""
+    kept, gone, begin = evaluator.kept, [0], evaluator.kept.nodes
+    let_go = kept.let_go
+
+    def counted(bound: int) -> NDArray[np.bool_]:
+        before = kept.nodes
+        used = let_go(bound)
+        gone[0] += before - kept.nodes
+        return used
+
+    kept.let_go = counted  # type: ignore[method-assign]
+    return lambda: kept.nodes + gone[0] - begin
 
 
 def delay(evaluator: Evaluator, roots: NDArray[np.int64]) -> float:
@@ -72,7 +90,10 @@ def flat(quick: bool, folder: Path | None = None) -> Iterator[Figure]:
         plot(rows, folder)
     for window, points in rows.items():
         name = f"flat.Q1.{window.split()[1] if window else 'plain'}"
-        for what, unit, most in (("nanoseconds", "ns/event", 2.0), ("delay", "ns/match", 2.0), ("bytes", "bytes", 1.5)):
+        for what, unit, most in (
+            ("nanoseconds", "ns/event", 2.0), ("nodes", "nodes/event", 1.1), ("delay", "ns/match", 2.0),
+            ("bytes", "bytes", 1.5),
+        ):  # fmt: skip
             if what == "bytes" and not window:
                 continue
             values = [point[what] for point in points]
@@ -84,7 +105,7 @@ def flat(quick: bool, folder: Path | None = None) -> Iterator[Figure]:
 
 
 def plot(rows: dict[str, list[dict[str, Any]]], folder: Path) -> None:
-    """Three plots, as SVG."""
+    """A plot of each, as SVG."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -94,6 +115,7 @@ def plot(rows: dict[str, list[dict[str, Any]]], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for what, title, label in (
         ("nanoseconds", "Update time per event", "nanoseconds"),
+        ("nodes", "Nodes made per event", "nodes"),
         ("delay", "Time between two matches, enumerated", "nanoseconds"),
         ("bytes", "What is kept", "bytes"),
     ):

@@ -2,12 +2,13 @@
 
 from random import Random
 
-import numpy as np
 import pytest
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import compiled, streaming
+from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.scene import CHUNK
 from cerify.automata.evaluate.tables import NOWHERE, tabulate
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.budget import Budget
@@ -51,29 +52,39 @@ def test_enumeration_goes_on_after_a_full_buffer() -> None:
     """More complex events at one position than a chunk holds, and none twice."""
     S = stream("A " * 18 + "B")
     found = compiled.matches(parse("A+ ; B"), S)
-    assert len(found) == 2**18 - 1 > 3 * compiled.CHUNK
+    assert len(found) == 2**18 - 1 > 3 * CHUNK
     assert len(set(found)) == len(found)
 
 
 def test_a_complex_event_longer_than_every_buffer() -> None:
-    n = 6 * compiled.CHUNK
+    n = 6 * CHUNK
     S = Stream([Event("A")] * n + [Event("B")])
     found = compiled.matches(parse("START(A:+ : B)"), S)
     assert found[0].events == tuple(range(n + 1))
 
 
 def test_the_order_of_enumeration_is_that_of_the_readable_one() -> None:
-    """Both follow Algorithm 1 on the same data structure."""
+    """Both follow Algorithm 1 on the same data structure, so that no complex event comes twice."""
     phi, S = parse("(A OR B)+ ; A"), stream("A B B A A B A")
     readable = [(m.at, m.events) for m in streaming.evaluate(compile_cel(phi), S)]
-    evaluated = compiled.run(*compiled.prepare(phi, S, "matches", Budget()))
+    table = Evaluator(phi).push_arrow(S.table)
     fast = [
-        (at, tuple(evaluated.event[path[::-1]].tolist()))
-        for at, lengths, nodes in compiled.complex_events(evaluated)
-        for path in np.split(nodes, np.cumsum(lengths)[:-1])
+        (at, tuple(events)) for at, events in zip(table["at"].to_pylist(), table["events"].to_pylist(), strict=True)
     ]
     assert sorted(fast) == sorted(readable)
-    assert len(fast) == len(readable)
+
+
+def test_filters_that_make_all_events_agree_are_evaluated_as_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By compiled loops too, and batch after batch; any other filter across events is refused with what to do."""
+    S = Stream([Event("AB"[i % 3 == 2], {"k": i % 5}) for i in range(60)])
+    phi = parse("(A ; B) FILTER A.k = B.k")
+    evaluator = Evaluator(phi)
+    assert evaluator.scope.attributes == ("k",)
+    expected = streaming.matches(phi, S)
+    monkeypatch.setattr(compiled.answers, "found", None)  # so that nothing is left to Python
+    assert evaluator.read(S) == compiled.matches(phi, S) == expected != []
+    with pytest.raises(Unsupported, match=r"collect the stream and use cerify\.match"):
+        Evaluator(parse("(A ; B) FILTER A.k < B.k"))
 
 
 def test_tables_hold_every_step_of_the_automaton() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from cerify.automata.evaluate import streaming
 from cerify.automata.evaluate.evaluator import Consumption, Evaluator
+from cerify.automata.evaluate.scene import total
 from cerify.automata.evaluate.state import restore, save
 from cerify.equivalence.generate.cel import PROFILES
 from cerify.semantics.budget import Budget
@@ -322,6 +323,18 @@ def test_counting_goes_on_past_every_machine_word() -> None:
     assert len(evaluator.read(stream("B"), limit=2)) == 2
     with pytest.raises(BudgetExceeded, match="from the first batch"):
         evaluator.count_in(S)
+
+
+def test_counting_in_a_window_goes_on_past_every_machine_word() -> None:
+    """Twice as many as there are nonempty sets of A's; the first count outgrows the loop's stack as well."""
+    evaluator = Evaluator(parse("A+ ; B WITHIN 2500 EVENTS"))
+    assert evaluator.count_in(stream("A " * 2000 + "B B")) == 2 * (2**2000 - 1)
+
+
+def test_numbers_add_up_past_a_machine_word() -> None:
+    assert total(np.array([2**62 + 1, 2**62, 2**62 - 1, 2**31])) == 3 * 2**62 + 2**31
+    assert total(np.array([2**70, 1], object)) == 2**70 + 1
+    assert total(np.zeros(0, np.int64)) == 0
 
 
 def test_a_state_that_ends_what_is_known_may_lead_on_with_what_is_not() -> None:
