@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
+from itertools import islice
 from typing import TypeVar
 
 from cerify.semantics.errors import BudgetExceeded
@@ -32,7 +33,7 @@ def explore(
     edges = 0
     while pending:
         node = pending.popleft()
-        found[node] = list(successors(node))
+        found[node] = list(islice(successors(node), limit - edges + 1))
         edges += len(found[node])
         for _, target in found[node]:
             if target not in seen:

@@ -16,7 +16,9 @@ class Budget:
     valuations: valuations made by a denotational interpreter, over all sub-formulas and intervals.
     states: states, or transitions where these are the larger number, of one automaton.
     matches: complex events handed out by one evaluation.
-    seconds: how long a denotational interpreter may take, by the clock on the wall; None for as long as it needs.
+    seconds: by the clock on the wall, None for as long as it needs: how long a denotational interpreter may take; each
+        automaton that is built, so that a formula may take as long for every operator; each search for the types of
+        events; and what determinizing along a stream adds up to, reading it left out.
     """
 
     valuations: int = 2_000_000

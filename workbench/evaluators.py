@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from cerify.semantics.budget import Budget
@@ -23,12 +24,12 @@ from cerify.semantics.gehani import denote as ev_denote
 from cerify.semantics.gehani import parse as ev_parse
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani import wellformed as ev_wellformed
-from cerify.semantics.sase import denote as sase_denote
 from cerify.semantics.sase import parse as sase_parse
 from cerify.semantics.sase import program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase import wellformed as sase_wellformed
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
+from cerify.semantics.sase.reading import DECIDED, Reading
 
 Output = Literal["matches", "valuations"]
 Evaluator = Callable[[Formula, Stream, Output, Budget], list[Match]]
@@ -72,6 +73,26 @@ def core_cel(phi: core.Formula, S: Stream, output: Output = "matches", budget: B
     return core_denote.matches_of(phi, S, budget)
 
 
+def core_automaton(phi: core.Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+    """As core_cel, by an automaton; filters across events by way of CEL, if a formula of CEL is found."""
+    from cerify.automata.evaluate.core import matches
+
+    _require_matches(output)
+    if core_wellformed.is_unary(phi):
+        return matches(phi, S, budget)
+    return translated(automaton, phi, S, output, budget)
+
+
+def core_kernel(phi: core.Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+    """As core_automaton, in compiled loops. Raises Unsupported also where numba is not installed."""
+    from cerify.automata.evaluate.core import compiled_matches
+
+    _require_matches(output)
+    if core_wellformed.is_unary(phi):
+        return compiled_matches(phi, S, budget)
+    return translated(kernel, phi, S, output, budget)
+
+
 def translated(
     evaluate: Evaluator, phi: core.Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()
 ) -> list[Match]:
@@ -106,28 +127,27 @@ def event_kernel(E: ev.Expression, S: Stream, output: Output = "matches", budget
     return [Match(e, (e,)) for e in sorted(Valued(E, places_of(S), budget).events(S, CompiledEvaluator))]
 
 
-def sase_definition(
+SASE_FINDERS: Mapping[str, str] = {"denotational": "semantics.sase.denote", "automaton": "automata.nfab.run"}
+"""Of each evaluator of SASE+ the module whose `bindings` finds what a query block binds."""
+
+
+def sase_finder(evaluator: str) -> program.Finder:
+    """What finds bindings by the evaluator of that name."""
+    find: program.Finder = import_module(f"cerify.{SASE_FINDERS[evaluator]}").bindings
+    return find
+
+
+def sase_matches(
+    evaluator: str,
     q: sase.Tree,
     S: Stream,
     output: Output = "matches",
     budget: Budget = Budget(),
     aggregates: Operations = NO_OPERATIONS,
+    reading: Reading = DECIDED,
 ) -> list[Match]:
-    """All matches of a query of SASE+, sorted, with bindings and results, by the declarative definition."""
-    return program.matches_of(q, S, sase_denote.bindings, budget=budget, operations=aggregates)
-
-
-def sase_runs(
-    q: sase.Tree,
-    S: Stream,
-    output: Output = "matches",
-    budget: Budget = Budget(),
-    aggregates: Operations = NO_OPERATIONS,
-) -> list[Match]:
-    """As sase_definition, by all runs of the automaton."""
-    from cerify.automata.nfab import run
-
-    return program.matches_of(q, S, run.bindings, budget=budget, operations=aggregates)
+    """All matches of a query of SASE+, sorted, with bindings and results. Raises Unsupported, BudgetExceeded."""
+    return program.matches_of(q, S, sase_finder(evaluator), reading, budget, aggregates)
 
 
 def _require_matches(output: Output) -> None:
@@ -156,7 +176,7 @@ CEL = Language(parse, require_typed, EVALUATORS)
 CORE_CEL = Language(
     core_parse.parse,
     core_wellformed.require_typed,
-    {"denotational": core_cel, "automaton": partial(translated, automaton), "kernel": partial(translated, kernel)},
+    {"denotational": core_cel, "automaton": core_automaton, "kernel": core_kernel},
 )
 EVENT_EXPRESSION = Language(
     ev_parse.parse,
@@ -164,7 +184,9 @@ EVENT_EXPRESSION = Language(
     {"denotational": event_expression, "automaton": event_automaton, "kernel": event_kernel},
 )
 SASE = Language(
-    sase_parse.parse, sase_wellformed.require_typed, {"denotational": sase_definition, "automaton": sase_runs}
+    sase_parse.parse,
+    sase_wellformed.require_typed,
+    {evaluator: partial(sase_matches, evaluator) for evaluator in SASE_FINDERS},
 )
 LANGUAGES: Mapping[str, Language[Any]] = {
     "cel": CEL,
@@ -184,11 +206,13 @@ def match(
     budget: Budget = Budget(),
     predicates: Predicates = NO_PREDICATES,
     aggregates: Operations = NO_OPERATIONS,
+    reading: Reading = DECIDED,
 ) -> list[Match]:
     """All matches of a query over a stream, sorted by position; language is that of a query given as text.
 
     predicates are those of the user's own that a CEL query may name; a query with one is evaluated by the interpreter,
-    since no automaton carries it. aggregates are those that a query of SASE+ may name besides the language's own.
+    since no automaton carries it. aggregates are those that a query of SASE+ may name besides the language's own, and
+    reading answers what its papers leave open.
 
     With output="valuations" a match of CEL also says what each variable holds, and two matches may differ in that
     alone; a match of SASE+ always says so, and has the result that RETURN makes of it. If the stream has a schema the
@@ -213,7 +237,7 @@ def match(
         if evaluator not in spoken.evaluators:
             raise Unsupported(f"{evaluator} does not carry this language; use {' or '.join(spoken.evaluators)}")
         if spoken is SASE:
-            return (sase_definition if evaluator == "denotational" else sase_runs)(phi, S, output, budget, aggregates)
+            return sase_matches(evaluator, phi, S, output, budget, aggregates, reading)
         return spoken.evaluators[evaluator](phi, S, output, budget)
 
 

@@ -8,6 +8,7 @@ attributes, are left to a solver (solver.py), and where that gives up the type i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
@@ -53,7 +54,7 @@ def minterms(
 
     Without the solver a choice of the tests that are not simple is kept unless it is plain that no event makes it.
     """
-    search = _Search(budget.states, solver)
+    search = _Search(budget, solver)
     found: dict[Truth, Event | None] = {}
     named = list(dict.fromkeys(test for P in predicates for test in tests_of(P) if isinstance(test, OfType)))
     for R in _event_types(named, schema):
@@ -84,9 +85,10 @@ def _event(R: str, values: Values, schema: Schema | None) -> Event:
 class _Search:
     """The types that some residuals can have, for events of one type; remembers what it has found."""
 
-    def __init__(self, limit: int, solver: bool) -> None:
-        self.limit = limit
+    def __init__(self, budget: Budget, solver: bool) -> None:
+        self.budget = budget
         self.solver = solver
+        self._until = None if budget.seconds is None else time.monotonic() + budget.seconds
         self._known: dict[tuple[Residuals, tuple[tuple[str, ValueType], ...]], dict[Truth, Values | None]] = {}
 
     def types(self, residuals: Residuals, allowed: Allowed) -> dict[Truth, Values | None]:
@@ -106,8 +108,11 @@ class _Search:
             for truth, values in split:
                 if found.get(truth) is None:
                     found[truth] = values
-                if len(found) > self.limit:
-                    raise BudgetExceeded(f"the {len(residuals)} predicates have more than {self.limit} types")
+                if len(found) > self.budget.states:
+                    raise BudgetExceeded(f"the {len(residuals)} predicates have more than {self.budget.states} types")
+                if self._until is not None and time.monotonic() > self._until:
+                    seconds = f"{self.budget.seconds} seconds"
+                    raise BudgetExceeded(f"the types of {len(residuals)} predicates take more than {seconds} to find")
             self._known[key] = found
         return self._known[key]
 
@@ -137,7 +142,7 @@ class _Search:
                 for choice in (False, True):
                     rest = tuple(_assume(P, {test: choice}) for P in residuals)
                     pending.append((rest, {**known, test: choice}))
-                if len(pending) > self.limit:
+                if len(pending) > self.budget.states:
                     raise BudgetExceeded(f"{len(tests)} tests of several attributes have too many choices")
             elif (solution := solve(known, allowed, self.solver)).possible:
                 yield tuple(P is True for P in residuals), solution.values

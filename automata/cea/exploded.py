@@ -6,23 +6,32 @@ from collections.abc import Sequence
 
 from cerify.automata.cea.model import CEA
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import BudgetExceeded
 
 SELECTS = "it compares all runs that are under way: put it around a smaller part, or use fewer of +, OR and : in it"
-ADVICE: dict[type[cel.Formula], tuple[str, str]] = {
+ADVICE: dict[type[cel.Formula | core.Formula], tuple[str, str]] = {
     cel.And: ("AND", "its operands multiply: ask for less in one of them"),
     cel.All: ("ALL", "its operands multiply: put fewer under one ALL, and ; between those whose order is known"),
     cel.Unless: ("UNLESS", "all ways to what must not happen are followed at once: make the right operand shorter"),
     cel.Next: ("NXT", SELECTS),
     cel.Last: ("LAST", SELECTS),
     cel.Max: ("MAX", SELECTS),
+    core.Next: ("NXT", SELECTS),
+    core.Last: ("LAST", SELECTS),
+    core.Max: ("MAX", SELECTS),
+    core.Seq: (";", "both sides read the whole stream, and multiply: put the strategy around the whole sequence"),
+    core.Plus: (
+        "+",
+        "rounds that are over may still be undecided: put the strategy around the iteration, or the filter",
+    ),
     cel.Within: ("WITHIN", "it counts events here: put the window around the whole formula, where it need not"),
 }
 OTHERWISE = ("the formula", "write it with fewer alternatives")
 ALLOW = "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
 
 
-def exploded(phi: cel.Formula, operands: Sequence[CEA], error: BudgetExceeded) -> BudgetExceeded:
+def exploded(phi: cel.Formula | core.Formula, operands: Sequence[CEA], error: BudgetExceeded) -> BudgetExceeded:
     """The error of phi's construction, with its place, the sizes of the operands' automata, and what to try."""
     name, advice = ADVICE.get(type(phi), OTHERWISE)
     sizes = " and ".join(f"{A.states} states and {len(A.transitions)} transitions" for A in operands)

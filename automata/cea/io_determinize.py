@@ -6,6 +6,7 @@ of marks. The static construction goes through all types, the lazy one only thro
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 
 from cerify.automata.algebra.finite import Algebra
@@ -16,6 +17,11 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import Predicate
 
 MARKED: Marks = frozenset({"•"})
+
+ADVICE = (
+    "which +, OR and : inside each other make, and what ; and ALL join to them: use fewer of these, begin with START, "
+    "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
+)
 
 Subset = frozenset[int]
 Steps = tuple[tuple[Marks, int], ...]
@@ -65,26 +71,33 @@ class Determinized:
         self._subsets = [A.initial]
         self.final = [bool(A.initial & A.final)]
         self._steps: list[dict[int, Steps]] = [{}]
+        self._spent = 0.0  # seconds on steps that no event had asked for before
 
     def step(self, state: int, type_: int) -> Steps:
         """The pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
         known = self._steps[state].get(type_)
         if known is None:
+            begun = time.monotonic()
             targets = _step(self.A, self._subsets[state], type_)
             known = tuple((marks, self._numbered(subset)) for marks, subset in targets)
             self._steps[state][type_] = known
+            self._spent += time.monotonic() - begun
+            if self._budget.seconds is not None and self._spent > self._budget.seconds:
+                raise BudgetExceeded(f"it takes more than {self._budget.seconds} seconds to build {self.described()}")
         return known
+
+    def described(self) -> str:
+        """What it is made of, and what to try where that is too much."""
+        return (
+            f"the I/O-deterministic automaton, which is made out of one of {self.A.states} states and "
+            f"{len(self.A.transitions)} transitions: too many different sets of runs are under way, {ADVICE}"
+        )
 
     def _numbered(self, subset: Subset) -> int:
         number = self._number.setdefault(subset, len(self._subsets))
         if number == len(self._subsets):
             if number >= self._budget.states:
-                raise BudgetExceeded(
-                    f"the stream reaches more than {number} states of the I/O-deterministic automaton, which is made "
-                    f"out of one of {self.A.states} states and {len(self.A.transitions)} transitions: too many "
-                    "different sets of runs are under way; use fewer of +, OR and : inside each other, begin with "
-                    "START, or allow more: Budget(states=...)"
-                )
+                raise BudgetExceeded(f"the stream reaches more than {number} states of {self.described()}")
             self._subsets.append(subset)
             self.final.append(bool(subset & self.A.final))
             self._steps.append({})

@@ -43,38 +43,41 @@ def strict(A: CEA) -> CEA:
 
 def next_(A: CEA, algebra: Algebra) -> CEA:
     """NXT: no other support marks the first event in which the two differ."""
-
-    def step(judge: Judge, marked: bool, delta: Delta) -> Judge:
-        ties, winners, _ = judge
-        won = delta(winners, True) | delta(winners, False)
-        return delta(ties, marked), won if marked else won | delta(ties, True), NO_STATES
-
-    return _judged(A, step, algebra)
+    return _judged(A, after_next, algebra)
 
 
 def last(A: CEA, algebra: Algebra) -> CEA:
     """LAST: no other support marks the last event in which the two differ."""
-
-    def step(judge: Judge, marked: bool, delta: Delta) -> Judge:
-        ties, winners, losers = judge
-        if marked:
-            lost = delta(losers, True) | delta(losers | ties | winners, False)
-            return delta(ties, True), delta(winners, True), lost
-        return delta(ties, False), delta(winners | ties | losers, True) | delta(winners, False), delta(losers, False)
-
-    return _judged(A, step, algebra)
+    return _judged(A, after_last, algebra)
 
 
 def max_(A: CEA, algebra: Algebra) -> CEA:
     """MAX: no other support is a strict superset."""
+    return _judged(A, after_max, algebra)
 
-    def step(judge: Judge, marked: bool, delta: Delta) -> Judge:
-        ties, winners, _ = judge
-        if marked:
-            return delta(ties, True), delta(winners, True), NO_STATES
-        return delta(ties, False), delta(winners | ties, True) | delta(winners, False), NO_STATES
 
-    return _judged(A, step, algebra)
+def after_next(judge: Judge, marked: bool, delta: Delta) -> Judge:
+    """The judge of NXT after one more event."""
+    ties, winners, _ = judge
+    won = delta(winners, True) | delta(winners, False)
+    return delta(ties, marked), won if marked else won | delta(ties, True), NO_STATES
+
+
+def after_last(judge: Judge, marked: bool, delta: Delta) -> Judge:
+    """The judge of LAST after one more event."""
+    ties, winners, losers = judge
+    if marked:
+        lost = delta(losers, True) | delta(losers | ties | winners, False)
+        return delta(ties, True), delta(winners, True), lost
+    return delta(ties, False), delta(winners | ties | losers, True) | delta(winners, False), delta(losers, False)
+
+
+def after_max(judge: Judge, marked: bool, delta: Delta) -> Judge:
+    """The judge of MAX after one more event."""
+    ties, winners, _ = judge
+    if marked:
+        return delta(ties, True), delta(winners, True), NO_STATES
+    return delta(ties, False), delta(winners | ties, True) | delta(winners, False), NO_STATES
 
 
 def _judged(A: CEA, step: Verdict, algebra: Algebra) -> CEA:

@@ -64,7 +64,7 @@ def tabulate(
     def successors(state: int) -> list[tuple[tuple[int, Marks], int]]:
         return [((c, marks), q) for c, type_ in enumerate(types) for marks, q in automaton.step(state, type_)]
 
-    found = explore([0], successors, budget.states, "the table of the automaton")
+    found = explore([0], successors, budget.states, f"the table of {automaton.described()}; it", budget.seconds)
     labels = {marks: l for l, marks in enumerate(known)}
     for edges in found.values():
         for (_, marks), _ in edges:

@@ -49,6 +49,13 @@ TABLE_ROWS = 100
 )
 @click.option("--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says.")
 @click.option("--valuations", is_flag=True, help="Tell which variable has which positions, or values.")
+@click.option(
+    "--reading",
+    "readings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another answer to what the papers of SASE+ leave open, as window=closed; may be given again.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one match per line, as JSON.")
 def command(
     query: str,
@@ -61,6 +68,7 @@ def command(
     limit: int | None,
     format_: Format | None,
     valuations: bool,
+    readings: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Print the matches of QUERY over the events in FILE.
@@ -71,13 +79,15 @@ def command(
     """
     if language == "core-cel" and valuations:
         raise click.UsageError("the answer of a core-CEL query is its complex events; its valuations are not listed")
+    if language != "sase" and readings:
+        raise click.UsageError("--reading is for SASE+ alone")
     match language:
         case "core-cel":
             prepared = _core_cel(query, evaluator)
         case "event-expression":
             prepared = _event_expression(query, evaluator, valuations)
         case "sase":
-            prepared = _sase(query, evaluator)
+            prepared = _sase(query, evaluator, readings)
         case _:
             prepared = _cel(query, evaluator, valuations)
     schema = None if schema_text is None else read_schema(schema_text)
@@ -117,7 +127,7 @@ def _core_cel(query: str, evaluator: str | None) -> _Prepared:
 
     phi = parse_core_cel(query)
     by_definition = evaluator != "automaton"
-    found = partial(denote.matches_of, phi) if by_definition else partial(_translated, phi)
+    found = partial(denote.matches_of, phi) if by_definition else partial(_by_automaton, phi)
     return _Prepared(partial(wellformed.require_typed, phi), lambda S: iter(found(S)))
 
 
@@ -139,12 +149,13 @@ def _event_expression(query: str, evaluator: str | None, valuations: bool) -> _P
     return _Prepared(partial(wellformed.require_typed, E), found)
 
 
-def _sase(query: str, evaluator: str | None) -> _Prepared:
-    from cerify.evaluators import SASE
+def _sase(query: str, evaluator: str | None, readings: tuple[str, ...]) -> _Prepared:
+    from cerify.evaluators import SASE, sase_matches
+    from cerify.semantics.sase.reading import read_reading
 
-    q = SASE.parse(query)
-    evaluate = SASE.evaluators[evaluator or "automaton"]
-    return _Prepared(partial(SASE.require_typed, q), lambda S: iter(evaluate(q, S, "valuations", Budget())))
+    reading, q = read_reading(readings), SASE.parse(query)
+    found = partial(sase_matches, evaluator or "automaton", q, reading=reading)
+    return _Prepared(partial(SASE.require_typed, q), lambda S: iter(found(S)))
 
 
 def _rows(relation: Relation) -> Iterator[Match]:
@@ -153,10 +164,15 @@ def _rows(relation: Relation) -> Iterator[Match]:
         yield _Valued(e, (e,), values=tuple(zip(relation.variables, values, strict=True)))
 
 
-def _translated(phi: core.Formula, S: Stream) -> Iterator[Match]:
-    """The matches of a core-CEL formula, as those of a CEL formula by its automaton."""
+def _by_automaton(phi: core.Formula, S: Stream) -> Iterator[Match]:
+    """The matches of a core-CEL formula by an automaton, if filters compare events by that of a CEL formula."""
+    from cerify.automata.evaluate import core as evaluate_core
     from cerify.equivalence.rewrite.translate.to_cel import to_cel
+    from cerify.semantics.core_cel.wellformed import is_unary
 
+    if is_unary(phi):
+        yield from evaluate_core.found(phi, S)
+        return
     with _pointing_to_denotational():
         psi = to_cel(phi)
     yield from _matches(psi, S, "automaton", valuations=False)

@@ -46,6 +46,7 @@ FORMULAS = [
     "NXT(A+ ; B)",
     "NXT((A IN X OR A)+ ; B)",
     "LAST((A ; B):+ OR A+)",
+    "LAST((B ; C) OR (A ; A ; C))",
     "LAST(A IN X ; (A OR B)) ; B",
     "MAX(A ; (A OR B)+)",
     "MAX(((A IN X OR (A OR A FILTER A.x > 0)) ; A) OR A)",
@@ -183,3 +184,10 @@ def test_a_window_of_events_is_counted(query: str) -> None:
 def test_a_window_too_long_to_count_stops() -> None:
     with pytest.raises(BudgetExceeded, match="window of 1000000 events"):
         compile_cel(parse("A ; ((B ; C) WITHIN 1000000 EVENTS)"))
+
+
+def test_what_had_won_under_last_may_win_again_after_it_has_lost() -> None:
+    """Over A B A C: {1} wins over {0} at the B and loses to {0, 2} at the next A, but {1, 3} may still come."""
+    phi, S = parse("LAST((B ; C) OR (A ; A ; C))"), stream("A B A C")
+    assert valuations(compile_cel(phi), S, 3) == denote.valuations(phi, S, 3)
+    assert {frozenset(n for _, n in mu) for mu in valuations(compile_cel(phi), S, 3)} == {frozenset({0, 2, 3})}

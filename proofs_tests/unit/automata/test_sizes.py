@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -41,3 +42,25 @@ def test_operands_of_all_multiply_and_no_more() -> None:
 def test_a_window_inside_costs_a_state_for_each_event() -> None:
     for n in (4, 8, 16):
         assert compile_cel(parse(f"A ; ((B ; C) WITHIN {n} EVENTS)")).states == n + 2
+
+
+def strategies(strategy: str, last: int) -> list[int]:
+    """A family in which any of k events that have been seen may still decide who wins."""
+    family = ["(A ; C)"]
+    sizes = []
+    for i in range(last):
+        family.append(f"(A ; A{i} ; B{i} ; C)")
+        sizes.append(size(f"{strategy}({' OR '.join(family)})"))
+    return sizes
+
+
+@pytest.mark.parametrize(("strategy", "last"), [("NXT", 4), ("LAST", 3), ("MAX", 6)])
+def test_strategies_are_exponential(strategy: str, last: int) -> None:
+    """Theorem 7.2's bound is of the right kind: each more of the k makes for close to twice the size, or more."""
+    sizes = strategies(strategy, last)
+    assert all(larger > 1.8 * smaller for smaller, larger in pairwise(sizes)), sizes
+
+
+def test_strict_is_linear() -> None:
+    sizes = strategies("STRICT", 12)
+    assert {larger - smaller for smaller, larger in pairwise(sizes)} == {7}

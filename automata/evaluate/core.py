@@ -1,0 +1,79 @@
+"""The matches of unary core-CEL, by an automaton of its own (automata/cea/compile_core.py).
+
+A formula that looks ahead has an automaton that says at the end of the stream what has matched all along it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_stream
+from cerify.automata.cea.io_determinize import Determinized
+from cerify.automata.cea.model import CEA
+from cerify.automata.evaluate import answers
+from cerify.automata.evaluate.classify import classified, classify
+from cerify.automata.evaluate.scene import Scene
+from cerify.automata.evaluate.streaming import Evaluation
+from cerify.automata.evaluate.tables import moves, tabulate
+from cerify.semantics.budget import Budget
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Match, Stream
+
+if TYPE_CHECKING:
+    from cerify.automata.evaluate.lists import Lists
+
+
+def matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
+    """All matches, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
+    return answers.at_most(budget.matches, found(phi, S, budget))
+
+
+def found(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> Iterator[Match]:
+    """The matches, lazily and in the order of positions, if phi does not look ahead."""
+    A, waits = automaton(phi, budget)
+    return read(Determinized(A, budget), S, waits)
+
+
+def compiled_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
+    """As matches, in compiled loops. Raises Unsupported also where numba is not installed."""
+    try:
+        from cerify.automata.evaluate.lists import Lists
+    except ImportError as error:
+        raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
+    A, waits = automaton(phi, budget)
+    return answers.at_most(budget.matches, _looped(Lists(), Determinized(A, budget), S, waits, budget))
+
+
+def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
+    """The automaton, and whether it says all that matches at the end of the stream."""
+    waits = bool(looks_ahead(phi))
+    return (whole_stream if waits else compile_core)(phi, budget), waits
+
+
+def read(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
+    """The matches in the order in which an automaton says them. Raises BudgetExceeded."""
+    evaluation = Evaluation(D)
+    for n, type_ in enumerate(classify(D.A.predicates, S), 1):
+        evaluation.push(type_)
+        if not waits or n == len(S):
+            yield from (_match(evaluation.D.complex_event(path)) for path in evaluation.completed())
+
+
+def _looped(lists: Lists, D: Determinized, S: Stream, waits: bool, budget: Budget) -> Iterator[Match]:
+    classes, types = classified(D.A.predicates, S)
+    tables, none = tabulate(D, types, budget), np.zeros(0, np.int32)
+    lists.widen(tables.final.size, 1)
+    for roots in lists.advance(Scene(0, classes, none, none.astype(np.bool_), none.astype(np.int64)), moves(tables)):
+        for chunk in lists.chunks(roots[roots[:, 0] == len(S) - 1] if waits else roots, False):
+            events, ends = chunk.events.tolist(), chunk.offsets.tolist()
+            yield from (_match(tuple(events[start:end])) for start, end in pairwise(ends))
+
+
+def _match(C: tuple[int, ...]) -> Match:
+    """A complex event, reported at its last position."""
+    return Match(C[-1], C)
