@@ -53,6 +53,10 @@ class Regular:
         """The memories after one more letter."""
         return frozenset(following for memory in memories for following in self._moved(memory, letter))
 
+    def ends(self, memories: Iterable[Memory], letter: int) -> bool:
+        """Whether a match of a run that has come to one of the memories may end with this letter as its last event."""
+        return self.accepts(following for memory in memories for following in self._moved(memory, letter, taken=True))
+
     def accepts(self, memories: Iterable[Memory]) -> bool:
         """Whether a word that leads to one of the memories is in L(A)."""
         return any(state == self.A.final for memory in memories for state, _ in self._left(memory))
@@ -69,8 +73,8 @@ class Regular:
                     pending.extend(self._moved(memory, letter))
         return frozenset(seen)
 
-    def _moved(self, memory: Memory, letter: int) -> Iterator[Memory]:
-        """Where the moves lead that read the letter, with the proceed moves before it."""
+    def _moved(self, memory: Memory, letter: int, taken: bool = False) -> Iterator[Memory]:
+        """Where the moves lead that read the letter, or that take it, with the proceed moves before it."""
         word, now = self._configuration(memory)
         word.append(letter)
         runs = Runs(self.A, Stream(self.letters[x] for x in word))
@@ -79,7 +83,7 @@ class Regular:
             for step, following in runs.moves(pending.pop()):
                 if step.move == "proceed":
                     pending.append(following)
-                else:
+                elif step.move != "ignore" or not taken:
                     yield self._memory(following, word)
 
     def _left(self, memory: Memory) -> Iterator[Memory]:

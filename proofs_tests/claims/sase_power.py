@@ -7,6 +7,8 @@ from itertools import combinations, permutations, product
 from random import Random
 from typing import TypeAlias
 
+import networkx as nx
+
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import Run, Runs
 from cerify.automata.nfab.regular import Regular
@@ -176,11 +178,10 @@ def one_edge_each(n: int) -> Iterator[Graph]:
 
 
 def reaches(graph: Graph, n: int) -> bool:
-    """Whether there is a path from 1 to n: all vertices reached, until there are no more."""
-    reached = {1}
-    while more := {j for i, j in graph if i in reached} - reached:
-        reached |= more
-    return n in reached
+    """Whether there is a path from 1 to n, as networkx finds it."""
+    directed = nx.DiGraph(graph)
+    directed.add_nodes_from((1, n))
+    return bool(nx.has_path(directed, 1, n))
 
 
 ORDER = "the edges come in the order of their tails: else a path may be there whose edges come too late"

@@ -1,0 +1,187 @@
+"""SASE+ in CEL: a formula whose complex events are the positions of the query's matches.
+
+A variable of the query names the same events in the formula, unless an event type is called so. Skip till any match is
+CEL's sequencing, strict contiguity the contiguous one. Skip till next match is no strategy of section 7: it is
+B UNLESS (B ; B) after A, the first B of what is left. That names what is passed over, so it has to be known without
+looking at the match: conditions on single events. RETURN is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+from cerify.equivalence.rewrite.translate.names import Names
+from cerify.equivalence.rewrite.translate.sase_shape import Shape, shape_of
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import TIME
+from cerify.semantics.predicates import (
+    Arithmetic,
+    Attribute,
+    Comparison,
+    Constant,
+    Predicate,
+    mapped_predicate,
+    mentions,
+)
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.conditions import rank
+from cerify.semantics.sase.reading import DECIDED, Reading
+
+
+def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED) -> cel.Formula:
+    """A CEL formula with the matches of q as its complex events, at every position. Times are ordered; those of an
+    open window are numbers. Raises Unsupported where CEL has no such formula or this translation finds none."""
+    match q:
+        case sase.Query():
+            return _Translation(shape_of(q, reading)).whole()
+        case sase.Union(parts):
+            return reduce(cel.Or, (_Translation(shape_of(part, reading)).whole() for part in parts))
+        case sase.Program(queries):
+            if len(queries) == 1:
+                return sase_to_cel(queries[0], reading)
+            raise Unsupported("queries that read each other's results: CEL reads the stream alone", queries[0].span)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The names in CEL of an array: all of its events, the first, all but the first, the last."""
+
+    all: str
+    first: str
+    rest: str
+    last: str
+
+
+class _Translation:
+    """Builds the formula of one query."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        names = Names(frozenset(k.type for k in shape.pattern))
+        taken = [names.unused(k.variable) for k in shape.pattern]
+        self.names = {
+            k.variable: _Parts(v, names.fresh(v), names.fresh(v), names.fresh(v)) if k.kleene else _Parts(v, v, v, v)
+            for k, v in zip(shape.pattern, taken, strict=True)
+        }
+        self.asked = {self.name(a) for p in shape.correlated for a in mentions(p.condition)}
+        if shape.window is not None:
+            self.asked.add(self.names[shape.pattern[0].variable].first)
+        later = [p.condition for p in shape.correlated if p.edge == "later"]
+        self.asked |= {self.names[a.variable or ""].rest for c in later for a in mentions(c)}
+
+    def whole(self) -> cel.Formula:
+        """The components, one after the other, and around them what compares them."""
+        shape = self.shape
+        phi = self.component(0)
+        for n in range(1, len(shape.pattern)):
+            phi = self.sequenced(shape.gap(n), phi, self.component(n))
+        for p in shape.correlated:
+            phi = cel.Filter(phi, cel.Correlated(self.on_variables(p.condition, p.edge == "later"), span=p.span))
+        if not shape.pattern[0].kleene and len(shape.pattern) == 1:
+            return phi  # nothing to compare its event with
+        single = self.component(0, alone=True) if len(shape.pattern) == 1 else None
+        for attribute in shape.tests:
+            phi = cel.PartitionBy(phi, attribute)
+        if (window := shape.window) is not None and shape.closed:
+            phi = cel.Within(phi, cel.TimeWindow(window.seconds, "second"))
+        elif window is not None:
+            phi = reduce(cel.Filter, map(cel.Correlated, self.soon_after(window)), phi)
+        compared = bool(shape.tests) or window is not None
+        return cel.Or(single, phi) if single is not None and compared else phi
+
+    def component(self, n: int, alone: bool = False) -> cel.Formula:
+        """The events of one component; alone is of an array of one event."""
+        shape, k = self.shape, self.shape.pattern[n]
+        names, how = self.names[k.variable], shape.how(n)
+        first, ends = [*shape.at(n, "first"), *shape.at(n, "each")], shape.at(n, "end")
+        if not k.kleene:
+            return cel.In(self.limited_first(n, self.event(k.type, first)), names.all)
+        if not alone and how != "skip_till_next_match" and not self.is_split(n):
+            return cel.In(self.iterated(how, self.event(k.type, first)), names.all)
+        one = self.limited_first(n, self.event(k.type, [*first, *ends]))
+        one = self.named(self.named(one, names.first), names.last)
+        if alone:
+            return cel.In(one, names.all)
+        each = shape.at(n, "each")
+        following, final = self.event(k.type, each), self.event(k.type, [*each, *ends])
+        more, last = self.limited(how, following, following), self.limited(how, following, final)
+        rest = self.iterated(how, more)
+        if ends or names.last in self.asked:
+            last = self.named(last, names.last)
+            rest = cel.Or(last, self.sequenced(how, rest, last))
+        begun = self.named(self.limited_first(n, self.event(k.type, first)), names.first)
+        several = self.sequenced(how, begun, self.named(rest, names.rest))
+        return cel.In(cel.Or(one, several), names.all)
+
+    def is_split(self, n: int) -> bool:
+        """Whether the first or the last event of an array has to be told from the others."""
+        names = self.names[self.shape.pattern[n].variable]
+        conditions = [*self.shape.at(n, "first"), *self.shape.at(n, "end")]
+        return bool(conditions) or not self.asked.isdisjoint((names.first, names.rest, names.last))
+
+    # --- strategies ---------------------------------------------------------------------------------------------------
+
+    def sequenced(self, how: sase.Strategy, left: cel.Formula, right: cel.Formula) -> cel.Formula:
+        return (cel.ContiguousSeq if how == "strict_contiguity" else cel.Seq)(left, right)
+
+    def iterated(self, how: sase.Strategy, phi: cel.Formula) -> cel.Formula:
+        return (cel.ContiguousPlus if how == "strict_contiguity" else cel.Plus)(phi)
+
+    def limited(self, how: sase.Strategy, skipped: cel.Formula, phi: cel.Formula) -> cel.Formula:
+        """The event, the first after the one before it of those that the strategy does not skip."""
+        return cel.Unless(phi, cel.Seq(skipped, phi)) if how == "skip_till_next_match" else phi
+
+    def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:
+        """The same of the first event of a component: what is skipped depends on the component before."""
+        if n == 0 or self.shape.gap(n) != "skip_till_next_match":
+            return phi
+        shape, k, before = self.shape, self.shape.pattern[n], self.shape.pattern[n - 1]
+        wanted = [*shape.at(n, "first"), *shape.at(n, "each")]
+        if not before.kleene:
+            return self.limited("skip_till_next_match", self.event(k.type, wanted), phi)
+        going_on = shape.at(n - 1, "each")
+        too_early: cel.Formula = cel.Seq(self.event(before.type, going_on), phi)
+        if shape.at(n - 1, "end"):
+            # the array may stop before the next event that it could select, and from there its successor waits
+            too_early = cel.Seq(cel.Seq(self.event(before.type, going_on), self.event(k.type, wanted)), phi)
+            if before.type == k.type:
+                too_early = cel.Or(too_early, cel.Seq(self.event(k.type, [*going_on, *wanted]), phi))
+        return cel.Unless(phi, too_early)
+
+    # --- conditions ---------------------------------------------------------------------------------------------------
+
+    def event(self, R: str, conditions: Iterable[Predicate]) -> cel.Formula:
+        """An event that satisfies conditions on itself."""
+        phi: cel.Formula = cel.Event(R)
+        for p in conditions:
+            phi = cel.Filter(phi, cel.Every(R, mapped_predicate(p, lambda a: Attribute(a.name))))
+        return phi
+
+    def named(self, phi: cel.Formula, name: str) -> cel.Formula:
+        return cel.In(phi, name) if name in self.asked else phi
+
+    def name(self, a: Attribute) -> str:
+        """The variable of CEL for a reference."""
+        names = self.names[a.variable or ""]
+        return {0: names.first, 2: names.all, 3: names.last}[rank(a)]
+
+    def on_variables(self, p: Predicate, later: bool) -> Predicate:
+        """The condition about variables of CEL; a[i] beside a[1] is one of the rest."""
+
+        def moved(a: Attribute) -> Attribute:
+            name = self.names[a.variable or ""].rest if later and rank(a) == 2 else self.name(a)
+            return Attribute(a.name, name)
+
+        return mapped_predicate(p, moved)
+
+    def soon_after(self, window: sase.Window) -> Iterable[Predicate]:
+        """Each variable's events come within the window of the first event of the match."""
+        first = self.names[self.shape.pattern[0].variable].first
+        for k in self.shape.pattern:
+            name = self.names[k.variable].all
+            if name != first:
+                elapsed = Arithmetic("-", Attribute(TIME, name), Attribute(TIME, first))
+                yield Comparison("<", elapsed, Constant(window.seconds))

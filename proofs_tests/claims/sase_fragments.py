@@ -1,0 +1,99 @@
+"""Claims of sase07 about other languages as fragments of SASE+: sections 4 and 6."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cerify.semantics.events import Stream
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.denote import bindings
+from cerify.semantics.sase.fragment import beyond_cayuga, beyond_sql_ts, strategies
+from proofs_tests.claims.ledger import Effort, Finding, claim, open_claim
+from proofs_tests.claims.sase_search import passed
+from proofs_tests.unit.semantics.sase import small
+from proofs_tests.unit.semantics.sase.streams import query
+
+NO_DEFINITION = "the text defines neither the language nor a translation; that the fragment is a proper one is checked"
+open_claim("sase07.sqlts", "SASE+ with strict or partition contiguity has the power of SQL-TS", "remark", NO_DEFINITION)
+open_claim("sase07.cayuga", "SASE+ with skip till next match has the power of Cayuga", "remark", NO_DEFINITION)
+
+Fragment = Callable[[sase.Query], bool]
+
+
+def _in(beyond: Callable[[sase.Tree], list[str]]) -> Fragment:
+    return lambda q: not beyond(q)
+
+
+def _next(q: sase.Query) -> bool:
+    return strategies(q) == {"skip_till_next_match"} and not beyond_cayuga(q)
+
+
+def _ends(q: sase.Query, S: Stream) -> frozenset[tuple[int, ...]]:
+    """The events of each match; the names of the variables do not count."""
+    return frozenset(tuple(p for _, positions in M for p in positions) for M in bindings(q, S))
+
+
+def _saying_the_same(witness: str, candidates: Sequence[sase.Query], streams: Sequence[Stream]) -> list[sase.Query]:
+    """The candidates that have the matches of a query, on all of the streams."""
+    q = query(witness)
+    expected = [_ends(q, S) for S in streams]
+    # streams with a match first: they tell most queries apart
+    order = sorted(range(len(streams)), key=lambda n: -len(expected[n]))
+    return [c for c in candidates if all(_ends(c, streams[n]) == expected[n] for n in order)]
+
+
+def _candidates(fragment: Fragment, effort: Effort) -> list[sase.Query]:
+    """All queries of the fragment to two components, each strategy for all, with equivalence tests and without."""
+    every = 3 if effort == "quick" else 1
+    texts = [text for n in (1, 2) for text in small.texts(n, False, False, ("",))][::every]
+    tested = [text.replace("{ ", "{ [y] and ", 1).replace("and  }", "}") for text in texts if "[y]" not in text]
+    return [q for text in (*texts, *tested) if fragment(q := query(text))]
+
+
+def _proper(id_: str, title: str, fragment: Fragment, witnesses: Sequence[str]) -> None:
+    @claim(id_, title, "remark", "of simple queries to two components with at most one condition, beside the tests")
+    def check(effort: Effort) -> Finding:
+        candidates, streams = _candidates(fragment, effort), list(small.streams(4))
+        outside = not any(fragment(query(text)) for text in witnesses)
+        found = [q for text in witnesses for q in _saying_the_same(text, candidates, streams)]
+        inside = _saying_the_same(_INSIDE, [*candidates, query(_INSIDE)], streams)
+        bound = f"{len(witnesses)} queries outside, {len(candidates)} inside, all streams of 4 events of 4 kinds"
+        return passed(outside and not found and bool(inside), bound)
+
+
+_INSIDE = "SEQ(A a) WHERE strict_contiguity(a) { }"
+_NEGATION = "SEQ(A a, ~B b, A c) WHERE skip_till_any_match(a, b, c) { }"
+_ANY = "SEQ(A a, B b) WHERE skip_till_any_match(a, b) { }"
+_NEXT = "SEQ(A a, B b) WHERE skip_till_next_match(a, b) { }"
+
+_proper(
+    "sase07.sqlts:proper",
+    "The fragment of SQL-TS lacks skip till next and any match, and negation",
+    _in(beyond_sql_ts),
+    (_NEXT, _ANY, _NEGATION),
+)
+_proper(
+    "sase07.cayuga:proper",
+    "The fragment of Cayuga lacks skip till any match, and negation",
+    _in(beyond_cayuga),
+    (_ANY, _NEGATION),
+)
+
+
+@claim(
+    "sase07.cayuga:sections",
+    "Sections 4 and 6 name one fragment: skip till next match",
+    "remark",
+    "of simple queries to two components with at most one condition, beside the tests",
+)
+def _(effort: Effort) -> Finding:
+    text = "SEQ(A a, A b) WHERE partition_contiguity(a, b) { [y] }"
+    candidates, streams = _candidates(_next, effort), list(small.streams(4))
+    same = _saying_the_same(text, candidates, streams)
+    return Finding(
+        "refuted" if same or beyond_cayuga(query(text)) else "holds-corrected",
+        "exhaustive",
+        f"{len(candidates)} queries by skip till next match, all streams of 4 events of 4 kinds: none has its matches",
+        {"query": text, "expected": "section 6 has it in Cayuga", "got": "section 4 has not"},
+        "partition contiguity or skip till next match, as in section 6",
+    )

@@ -1,0 +1,61 @@
+"""Claims of sase07 about the space that a query needs: what is kept of a run, counted."""
+
+from __future__ import annotations
+
+from math import log2
+
+from cerify.automata.nfab.compile import compile_query
+from cerify.automata.nfab.moves import Configuration, Runs
+from cerify.semantics.events import Stream
+from cerify.semantics.sase import syntax as sase
+from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.measure import exponent
+from proofs_tests.claims.sase_power import edges, ordered_graphs, path_query, reaches
+
+
+def kept(q: sase.Query, S: Stream) -> tuple[bool, int]:
+    """Whether q has a match, and the most configurations after an event, of which each keeps, beside the state, the
+    first and the last position of a variable: without aggregates no condition looks at more."""
+    runs = Runs(compile_query(q), S)
+    now: set[Configuration] = set()
+    most, accepted = 0, False
+    for p in range(len(S) + 1):
+        pending, following = [*now, Configuration(runs.A.initial, p)], set[Configuration]()
+        while pending:
+            for step, then in runs.moves(pending.pop()):
+                accepted = accepted or then.state == runs.A.final
+                if step.move == "proceed":
+                    pending.append(then)
+                else:
+                    ends = tuple((v, (ps[0], ps[-1]) if len(ps) > 1 else ps) for v, ps in then.buffer)
+                    following.add(Configuration(then.state, then.at, ends))
+        now = following
+        most = max(most, len(now))
+    return accepted, most
+
+
+@claim(
+    "sase07.thm4.6",
+    "All of SASE+: within NSPACE[log n], with complete problems",
+    "theorem",
+    "no program decides a complexity class; counted is what a run has to keep, of oREACH, which is a complete problem "
+    "(Lemma 4.4); a query with an aggregate keeps its value too",
+)
+def _(effort: Effort) -> Finding:
+    most = 4 if effort == "quick" else 5
+    graphs = [(n, graph) for n in range(2, most + 1) for graph in ordered_graphs(n)]
+    wrong = sum(kept(path_query("skip_till_any_match", n), edges(graph))[0] != reaches(graph, n) for n, graph in graphs)
+    lengths = (2, 20, 200) if effort == "quick" else (4, 40, 400)
+    sizes = []
+    for n in lengths:
+        path = tuple((i, i + 1) for i in range(1, n + 1))
+        accepted, size = kept(path_query("skip_till_any_match", n + 1), edges(path))
+        wrong += not accepted
+        sizes.append(size)
+    slope = exponent(lengths, sizes)
+    bits = [f"{1 + 2 * log2(n + 1):.0f}" for n in lengths]
+    bound = (
+        f"{len(graphs)} graphs on up to {most} vertices; paths of {', '.join(map(str, lengths))} edges: at most "
+        f"{', '.join(map(str, sizes))} configurations, exponent {slope:.2f}, of about {', '.join(bits)} bits each"
+    )
+    return Finding("holds" if not wrong and slope < 2.1 else "refuted", "measured", bound)
