@@ -127,7 +127,11 @@ def event_kernel(E: ev.Expression, S: Stream, output: Output = "matches", budget
     return [Match(e, (e,)) for e in sorted(Valued(E, places_of(S), budget).events(S, CompiledEvaluator))]
 
 
-SASE_FINDERS: Mapping[str, str] = {"denotational": "semantics.sase.denote", "automaton": "automata.nfab.run"}
+SASE_FINDERS: Mapping[str, str] = {
+    "denotational": "semantics.sase.denote",
+    "automaton": "automata.nfab.answers",
+    "kernel": "automata.nfab.compiled",
+}
 """Of each evaluator of SASE+ the module whose `bindings` finds what a query block binds."""
 
 

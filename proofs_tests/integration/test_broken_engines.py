@@ -8,12 +8,15 @@ import pytest
 
 from cerify.conformance.cases import Case, load
 from cerify.conformance.run import conform
+from cerify.equivalence.generate.sase import size as sase_size
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Event, subformulas
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
 from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.gehani.parse import parse as parse_expression
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.parse import parse as parse_sase
 
 BROKEN = Path(__file__).parent / "engines" / "broken.py"
 MOST_OPERATORS, MOST_EVENTS = 4, 5
@@ -54,9 +57,18 @@ EXPRESSION_FAULTS = [
     "ev-correlation: for all",
     "ev-attributes: values are variables",
 ]
+SASE_FAULTS = [
+    "strict: skip till next match",
+    "negation: conditions ignored",
+    "cut: ignored",
+    "non-overlap: ignored",
+    "return: series backwards",
+    "reading-window: closed",
+]
 SOME = 10
 CORE_OPERATORS, CORE_EVENTS = 3, 3
 EXPRESSIONS, EXPRESSION_EVENTS = 4, 2
+SASE_PARTS, SASE_EVENTS = 5, 3
 
 
 def of_feature(feature: str) -> list[Case]:
@@ -106,6 +118,20 @@ def test_a_planted_fault_in_event_expressions_is_caught_by_a_small_case(fault: s
         case = divergence.result.case
         assert ev.size(parse_expression(case.query)) <= EXPRESSIONS, case.query
         assert len(case.events) <= EXPRESSION_EVENTS, case.events
+        assert divergence.result.outcome == "failed"
+
+
+@pytest.mark.parametrize("fault", SASE_FAULTS)
+def test_a_planted_fault_in_sase_is_caught_by_a_small_case(fault: str) -> None:
+    cases = [*of_feature(f"sase-{fault.split(':')[0]}")[:SOME], *of_feature("sase-event")[:3]]
+    report = conform([sys.executable, str(BROKEN), fault, "sase"], cases)
+    assert report.divergences
+    for divergence in report.divergences:
+        case = divergence.result.case
+        q = parse_sase(case.query)
+        assert isinstance(q, sase.Query)
+        assert sase_size(q) <= SASE_PARTS, case.query
+        assert len(case.events) <= SASE_EVENTS, case.events
         assert divergence.result.outcome == "failed"
 
 

@@ -5,8 +5,11 @@ The reasons, and for each question a stream on which the answers differ, are in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Literal, get_args, get_type_hints
+
+from cerify.semantics.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +40,22 @@ class Reading:
 
 
 DECIDED = Reading()
+
+
+def choices() -> dict[str, tuple[str, ...]]:
+    """The questions, each with its answers; ours comes first."""
+    kinds = get_type_hints(Reading)
+    return {field.name: get_args(kinds[field.name]) for field in fields(Reading)}
+
+
+def read_reading(given: Iterable[str]) -> Reading:
+    """The reading of texts as window=closed; what none of them answers stays as decided. Raises InputError."""
+    known, chosen = choices(), {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if name not in known:
+            raise InputError(f"there is no question {name!r} of a reading; there are {', '.join(known)}")
+        if value not in known[name]:
+            raise InputError(f"the reading {name} is {' or '.join(known[name])}, not {value!r}")
+        chosen[name] = value
+    return Reading(**chosen)  # type: ignore[arg-type]

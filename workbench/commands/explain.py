@@ -27,14 +27,14 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.events import TYPE, ComplexEvent, Schema, Stream, Valuation
+from cerify.semantics.events import TYPE, ComplexEvent, Schema, Stream, Valuation, bindings_of
 from cerify.semantics.readers import Format, read, read_schema
 
 
 @click.command()
 @click.argument("query")
 @click.argument("file")
-@click.option("--language", type=click.Choice(["cel", "event-expression"]), default="cel", show_default=True)
+@click.option("--language", type=click.Choice(["cel", "event-expression", "sase"]), default="cel", show_default=True)
 @click.option(
     "--match", "match_text", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
 )
@@ -86,8 +86,8 @@ def command(
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
     With --valuation, why its variables bind what they bind. Without either, explain the matches of the stream in their
-    order. Of an event expression, explain the event --at N. FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is
-    standard input. Positions count from 0.
+    order. Of an event expression, explain the event --at N; of a query of SASE+ the runs that bind the positions. FILE
+    is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count from 0.
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
@@ -100,6 +100,8 @@ def command(
         if valuation_text is not None or output != "matches":
             raise click.UsageError("an event expression has no valuations")
         return _expression(query, stream, schema, match_text, at, derivations, limit, as_json_, html_file)
+    if language == "sase":
+        return _sase(query, stream, schema, match_text, valuation_text, at, derivations, limit, as_json_, html_file)
     phi = parse(query)
     with errors_in(query):
         if schema is not None:
@@ -163,6 +165,54 @@ def _expression(
         matches = [occurring.as_json(one, E) for one in listed[:limit]]
         _print_json({"query": query, "matches": matches, "more": len(listed) > limit})
         return 0 if listed else 1
+
+
+def _sase(
+    query: str,
+    stream: Callable[[], Stream],
+    schema: Schema | None,
+    match_text: str | None,
+    valuation_text: str | None,
+    at: int | None,
+    derivations: int,
+    limit: int,
+    as_json_: bool,
+    html_file: Path | None,
+) -> int:
+    """Explain a match of a query of SASE+, or each of its matches; positions are those of the stream that it reads."""
+    from cerify.evaluators import SASE
+    from cerify.explain import running
+    from cerify.explain.running_text import print_found, print_matches
+
+    q = SASE.parse(query)
+    with errors_in(query):
+        if schema is not None:
+            SASE.require_typed(q, schema)
+        known = running.Explainer(q, stream())
+        mu = None if valuation_text is None else bindings_of(valuation(valuation_text, known.S))
+        if match_text is not None or mu is not None:
+            events = positions(match_text or "", known.S) or frozenset(p for _, places in mu or () for p in places)
+            if at is not None and events and at != max(events):
+                raise InputError(f"a match of SASE+ is reported at its last event, {max(events)}, not at {at}")
+            found = known.explain(events, mu, derivations)
+            shown: list[Any] = [found]
+            if as_json_:
+                _print_json(running.as_json(found, q))
+            else:
+                print_found(found, _console())
+        else:
+            listed = [one for one in known.all() if at is None or one.match.at == at]
+            shown = listed[:limit]
+            if as_json_:
+                matches = [running.as_json(one, q) for one in shown]
+                _print_json({"query": query, "matches": matches, "more": len(listed) > limit})
+            else:
+                print_matches(shown, len(listed), known, _console())
+        if html_file is not None:
+            from cerify.explain.running_html import render
+
+            _save(html_file, render(known, shown))
+        return 0 if shown and isinstance(shown[0], running.Accepted) else 1
 
 
 def positions(text: str, S: Stream) -> ComplexEvent:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from cerify.equivalence.rewrite.translate import shape
 from cerify.equivalence.shrink import expression_shape
+from cerify.equivalence.shrink import sase as shrink_sase
 from cerify.equivalence.shrink.shrink import WAYS, Way, shrink
 from cerify.equivalence.shrink.smaller import fewer_events
 from cerify.semantics.cel import parse as cel_parse
@@ -18,6 +19,9 @@ from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
 from cerify.semantics.gehani import parse as ev_parse
 from cerify.semantics.gehani import show as ev_show
+from cerify.semantics.sase import parse as sase_parse
+from cerify.semantics.sase import show as sase_show
+from cerify.semantics.sase import syntax as sase
 
 Fails = Callable[[str, Stream], bool]
 """Whether the engine still fails on this query and this stream; a typed error counts as no."""
@@ -56,11 +60,22 @@ EXPRESSIONS = as_tree(
     expression_shape.WAYS,
 )
 
+
+def _sase(query: str, S: Stream, fails: Fails, tries: int) -> None:
+    """A query that is one block by its own ways; of others the stream alone."""
+    match q := sase_parse.parse(query):
+        case sase.Query():
+            shrink_sase.shrink(q, S, lambda q, S: fails(sase_show.show(q), S), tries)
+        case _:
+            stream_only(query, S, fails, tries)
+
+
 SHRINKERS: Mapping[str, Shrinker] = {
     "cel": as_tree(cel_parse.parse, cel_show.show),
     "core-cel": as_tree(
         lambda query: shape.as_cel_tree(core_parse.parse(query)), lambda phi: core_show.show(shape.of_cel_tree(phi))
     ),
     "event-expression": _expression,
+    "sase": _sase,
 }
 """The shrinker of each language; one that is not named has stream_only."""

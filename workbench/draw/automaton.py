@@ -1,4 +1,4 @@
-"""Automata as diagrams: complex event automata of CEL, and deterministic automata of event expressions."""
+"""Automata as diagrams: complex event automata of CEL, deterministic ones of event expressions, NFA^b of SASE+."""
 
 from __future__ import annotations
 
@@ -228,6 +228,18 @@ def _event_expression(query: str, schema: Schema | None, budget: Budget) -> Diag
     return diagram_of_dfa(compile_expression(E, schema, budget), _title(query))
 
 
+def _sase(query: str, schema: Schema | None, budget: Budget) -> Diagram:
+    from cerify.draw.nfab import diagram_of_query
+    from cerify.semantics.sase.parse import parse
+    from cerify.semantics.sase.wellformed import require_typed, require_wellformed
+
+    q = parse(query)
+    require_wellformed(q)
+    if schema is not None:
+        require_typed(q, schema)
+    return diagram_of_query(q, _title(query))
+
+
 def _title(query: str) -> str:
     return f"Automaton of {' '.join(query.split())}"
 
@@ -236,5 +248,6 @@ DIAGRAMS: Mapping[str, Callable[[str, Schema | None, Budget], Diagram]] = {
     "cel": _cel,
     "core-cel": _core_cel,
     "event-expression": _event_expression,
+    "sase": _sase,
 }
 """How the automaton of a query is drawn, by language."""

@@ -48,13 +48,22 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class Section:
+    """A part of the table below a drawing: a heading, and lines."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Diagram:
-    """A drawing before it is laid out. title names it; notes are sentences below it."""
+    """A drawing before it is laid out. title names it; below it are the sections of a table, and notes: sentences."""
 
     title: str
     states: tuple[State, ...]
     edges: tuple[Edge, ...]
     notes: tuple[str, ...] = ()
+    table: tuple[Section, ...] = ()
 
     def described(self) -> str:
         """The drawing in words, for those who do not see it."""
@@ -66,7 +75,8 @@ class Diagram:
             f"{f' ({edge.kind})' if len(kinds) > 1 else ''}: {' or '.join(edge.lines) or 'always'}."
             for edge in self.edges
         )
-        return " ".join(filter(None, (f"States: {states}.", edges, *self.notes)))
+        table = (f"{section.title}: {'; '.join(section.lines)}." for section in self.table)
+        return " ".join(filter(None, (f"States: {states}.", edges, *table, *self.notes)))
 
 
 def merged(title: str, states: tuple[State, ...], edges: list[Edge], notes: tuple[str, ...] = ()) -> Diagram:

@@ -89,7 +89,7 @@ def _size(text: _Text) -> Size:
 
 
 def _is_wordy(diagram: Diagram, numbered: dict[tuple[str, ...], int]) -> bool:
-    return bool(diagram.notes or numbered or len(_kinds(diagram)) > 1)
+    return bool(diagram.notes or diagram.table or numbered or len(_kinds(diagram)) > 1)
 
 
 def _kinds(diagram: Diagram) -> list[Kind]:
@@ -150,7 +150,7 @@ def _states(diagram: Diagram, placed: Layout) -> Iterator[str]:
 def _below(
     diagram: Diagram, numbered: dict[tuple[str, ...], int], top: float, width: float
 ) -> Iterator[tuple[float, str]]:
-    """What is told below the drawing, line by line, each with where it ends: strokes, long texts, notes."""
+    """What is told below the drawing, line by line, each with where it ends: strokes, long texts, table, notes."""
     y = top
     if len(kinds := _kinds(diagram)) > 1:
         for kind in kinds:
@@ -165,6 +165,13 @@ def _below(
             y += LINE
             mark = f'<text class="number" x="{MARGIN}" y="{y:g}">({number})</text>' if i == 0 else ""
             yield y, f'{mark}<text x="{MARGIN + 5 * CHARACTER:g}" y="{y:g}" xml:space="preserve">{escape(line)}</text>'
+    for section in diagram.table:
+        y += LINE * 1.5
+        yield y, f'<text class="heading" x="{MARGIN}" y="{y:g}">{escape(section.title)}</text>'
+        for part in (part for text in section.lines for part in _wrapped(text, characters - 2)):
+            y += LINE
+            x = MARGIN + (4 if part.startswith(" ") else 2) * CHARACTER
+            yield y, f'<text x="{x:g}" y="{y:g}">{escape(part.strip())}</text>'
     for note in diagram.notes:
         y += LINE / 2
         for line in wrap(note, characters):

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from cerify.commands.engine import serve
-from cerify.conformance import core_cel_mutants, expression_mutants
+from cerify.conformance import core_cel_mutants, expression_mutants, sase_mutants
 from cerify.conformance.mutants import MUTANTS
 from cerify.conformance.mutants.model import report
 from cerify.evaluators import Output
@@ -46,10 +46,17 @@ def event_expression(mutant: Any, E: Any, S: Stream, output: Output, budget: Bud
     return [Match(e, (e,)) for e in sorted(found)]
 
 
+def sase(mutant: Any, q: Any, S: Stream, output: Output, budget: Budget) -> list[Match]:
+    """The matches of a query of SASE+ by a mutant."""
+    found = mutant.answers(q, S)
+    return sase_mutants.answers(q, S) or [] if found is None else sorted(found)
+
+
 BROKEN: dict[str, tuple[tuple[Any, ...], Callable[..., list[Match]]]] = {
     "cel": (MUTANTS, cel),
     "core-cel": (core_cel_mutants.MUTANTS, core_cel),
     "event-expression": (expression_mutants.MUTANTS, event_expression),
+    "sase": ((*sase_mutants.MUTANTS, *sase_mutants.READINGS), sase),
 }
 
 

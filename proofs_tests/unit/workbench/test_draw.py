@@ -388,3 +388,46 @@ def test_there_is_a_drawing_for_each_language_or_a_word_about_it() -> None:
     schema = Schema({"A": {"n": "int"}})
     with pytest.raises(IllFormed):
         diagram_of("A FILTER A.m > 1", "cel", schema)
+
+
+# --- SASE+ ------------------------------------------------------------------------------------------------------------
+
+QUERY_3 = (
+    "PATTERN SEQ(STOCK+ a[], STOCK b) WHERE skip_till_next_match(a[]!, b) { [symbol] and a[1].volume > 1000 and "
+    "a[i].price > avg(a[..i-1].price) and b.volume < 80% * a[a.LEN].volume } WITHIN 1 hour RETURN a[1].symbol"
+)
+
+
+def test_the_automaton_of_query_3_is_that_of_figure_2() -> None:
+    diagram = diagram_of(QUERY_3, "sase")
+    assert edges_of(diagram) == {
+        ("a[1]", "a[i]", ("begin",), "begin"),
+        ("a[i]", "a[i]", ("take",), "take"),
+        ("a[i]", "a[i]", ("ignore",), "ignore"),
+        ("a[i]", "b", ("proceed",), "proceed"),
+        ("b", "b", ("ignore",), "ignore"),
+        ("b", "F", ("begin",), "begin"),
+    }
+    assert [section.title for section in diagram.table] == [
+        "relevant event definition",
+        "event selection strategy",
+        "termination criteria",
+    ]
+    assert "θ_a[i]_proceed = θ_b_begin ∨ θ_a[i]_auto-stop" in diagram.table[2].lines
+
+
+def test_the_table_of_formulas_is_below_the_drawing_and_in_its_words() -> None:
+    text = svg_of(QUERY_3, "sase")
+    shown = texts(drawn(text))
+    assert "termination criteria" in shown
+    assert "θ_a[i]_auto-stop = ¬θ_a[i]_take ∧ ¬θ_a[i]_ignore" in shown
+    assert "termination criteria: θ_a[i]_forced-stop" in diagram_of(QUERY_3, "sase").described()
+
+
+def test_a_negated_component_has_an_automaton_of_its_own() -> None:
+    diagram = diagram_of("PATTERN SEQ(A a, ~B+ b[], A c) WHERE count(b[]) > 1 RETURN a.x", "sase")
+    assert [state.name for state in diagram.states] == ["a", "c", "F", "b[1]", "b[i]", "F"]
+    assert [section.title for section in diagram.table if not section.lines] == [
+        "SEQ(A a, ~B+ b[], A c)",
+        "~B+ b[]",
+    ]

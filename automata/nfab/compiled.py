@@ -1,0 +1,286 @@
+"""The matches of a SASE+ query by compiled loops over Arrow columns; the readable twin is evaluate.Evaluator.
+
+Compiled is a query without negated components whose conditions between events programs.py can say, over a stream whose
+times, if there is a window, ascend. Every run is followed on its own; all else is refused as Unsupported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate.classify import classified
+from cerify.automata.nfab import answers
+from cerify.automata.nfab import opcodes as op
+from cerify.automata.nfab.memory import Memory
+from cerify.automata.nfab.numbered import Numbered, kinds_of
+from cerify.automata.nfab.plan import Place, Plan
+from cerify.automata.nfab.programs import STACK, Programs
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Stream
+from cerify.semantics.predicates import Both, OfType, about
+from cerify.semantics.sase import clauses
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
+from cerify.semantics.sase.conditions import Bindings
+from cerify.semantics.sase.reading import DECIDED, Reading
+
+PIECE = 131_072  # events of a batch that are read at a time
+STRATEGIES: dict[sase.Strategy, int] = {
+    "strict_contiguity": op.STRICT,
+    "partition_contiguity": op.PARTITION,
+    "skip_till_next_match": op.NEXT,
+    "skip_till_any_match": op.ANY,
+}
+KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
+STATES = 62  # bits of a number
+
+
+class CompiledEvaluator:
+    """The matches of one query block over a stream that comes in batches. Raises Unsupported and BudgetExceeded."""
+
+    def __init__(self, q: sase.Query, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
+        if clauses.negated(q):
+            raise Unsupported("the compiled evaluator does not carry negated components; use the readable one")
+        self.q, self.reading, self.budget = q, reading, budget
+        self.plan = Plan(q, reading, NO_OPERATIONS)
+        if len(self.plan.places) > STATES:
+            raise Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
+        self.variables = [k.variable for k in self.plan.pattern]
+        self.position = 0
+        self._passing = []
+        for place in self.plan.places:
+            passing: Any = OfType(place.type)
+            for p in place.own:
+                passing = Both(passing, about(p, None))
+            self._passing.append(passing)
+        self._numbered: Numbered | None = None  # once the columns of the first batch are known
+
+    def read(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
+        """Read the rows of a batch; the matches known by it, a list of positions for each variable."""
+        return pa.concat_tables([self._none(), *(self._table(*self._piece(S, True)) for S in _pieces(batch))])
+
+    def count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int:
+        """As read; how many matches there are. They are not listed."""
+        found = 0
+        for S in _pieces(batch):
+            self._piece(S, False)
+            found += int(self._memory.numbers[op.FOUND])
+        return found
+
+    def finish(self) -> pa.Table:
+        """The matches that are known by the end of the stream."""
+        found: list[list[tuple[int, int]]] = []
+        for last in self._stopped():
+            events, node = [], last
+            while node >= 0:
+                before, position, component, _, _ = self._memory.nodes[node].tolist()
+                events.append((component, position))
+                node = before
+            found.append(events[::-1])
+        flat = [event for events in found for event in events]
+        offsets = np.cumsum([0, *map(len, found)])
+        labels, events_ = (np.array([event[i] for event in flat], np.int64) for i in (0, 1))
+        return self._table(offsets, labels, events_)
+
+    def finish_count(self) -> int:
+        """As finish; how many matches there are."""
+        return len(self._stopped())
+
+    def _stopped(self) -> list[int]:
+        """The last nodes of the runs that the end of the stream stops."""
+        last = self.plan.places[-1]
+        if self._numbered is None or not last.stops_at_end:
+            return []
+        head, runs = self._memory.head, self._memory.runs
+        found = []
+        for run in head[:, 0].tolist():
+            while run >= 0:
+                run_after, state, node = runs[run].tolist()
+                if state == last.number:
+                    found.append(node)
+                run = run_after
+        return found
+
+    def _piece(self, S: Stream, listed: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Read some events; offsets, components and positions of their matches, if they are to be listed."""
+        try:
+            from cerify.automata.nfab.kernels import advance
+        except ImportError as error:
+            raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
+        if self._numbered is None:
+            self._prepare(S.table)
+        assert self._numbered is not None
+        classes, types = classified(self._passing, S)
+        bits = np.array(types or [0], np.int64)[classes]
+        keys, times = self._keys(S.table), self._numbered.times(S.table, self.q.within is not None)
+        data = self._numbered.columns(S.table)
+        window, closed = self.q.within, self.reading.window == "closed"
+        width = -1.0 if window is None else float(window.seconds)
+        memory, numbers = self._memory, self._memory.numbers
+        numbers[op.FOUND : op.NEEDED + 1] = 0
+        at = 0
+        while True:
+            at = advance(
+                at, bits, keys, times, self._numbered.scale, width, closed, data, self._plan, self._work,
+                self._initial, numbers, memory.head, memory.runs, memory.cells, memory.nodes, memory.queue_times,
+                memory.queue_keys, memory.pending, memory.offsets, memory.labels, memory.events, self.budget.states,
+                self.budget.matches, self.position, listed,
+            )  # fmt: skip
+            if not numbers[op.NEEDED]:
+                break
+            memory.make_room(int(keys[min(at, len(keys) - 1)]))
+        self.position += len(S)
+        match numbers[op.ERROR]:
+            case op.RUNS_EXCEEDED:
+                raise BudgetExceeded(
+                    f"more than {self.budget.states} runs at a time; set a window, or a stricter strategy"
+                )
+            case op.MATCHES_EXCEEDED:
+                raise BudgetExceeded(
+                    f"more than {self.budget.matches} matches; set a window or a stricter strategy, or count them"
+                )
+            case op.INEXACT:
+                raise Unsupported("a number beyond 2^53, which the compiled evaluator does not carry exactly")
+        found, end = int(numbers[op.FOUND]) if listed else 0, int(numbers[op.EVENTS])
+        return memory.offsets[: found + 1].copy(), memory.labels[:end].copy(), memory.events[:end].copy()
+
+    # --- preparing ---
+
+    def _prepare(self, table: pa.Table) -> None:
+        """Columns have the kinds that those of the first batch have."""
+        programs = Programs(kinds_of(table))
+        plan = self.plan
+        tests = [x for x in plan.cells.tests if x not in plan.routes]
+        tested = [(programs.test(x, self.variables), programs.column(x), x in plan.marked) for x in tests]
+        ranges = [
+            [
+                programs.conditions(place.related, place, "event"),
+                programs.conditions(place.marked if place.strategy == "partition_contiguity" else (), place, "event"),
+                programs.conditions(place.end, place, "end"),
+            ]
+            for place in plan.places
+        ]
+        self._numbered = Numbered(plan.routes, programs)
+        self._plan = self._layout(programs, ranges, tested)
+        self._work = np.array([0.0] * 2 * (STACK + 1) + programs.constants)
+        self._initial = np.zeros(2 * len(programs.cells) + 1)
+        for (how, _, _), cell in programs.cells.items():
+            self._initial[2 * cell + 2] = how in (op.NUMBER, op.COUNT, op.SUM)
+        self._memory = Memory(len(self._initial))
+
+    def _layout(
+        self, programs: Programs, ranges: list[list[tuple[int, int]]], tested: list[tuple[int, int, bool]]
+    ) -> NDArray[np.int32]:
+        """The states, and behind them what they refer to, by where it stands in the array (opcodes.py)."""
+        rest: list[int] = []
+        begin = op.WIDTH * len(self.plan.places)
+
+        def stands(rows: list[tuple[int, ...]]) -> tuple[int, int]:
+            start = begin + len(rest)
+            rest.extend(value for row in rows for value in row)
+            return start, begin + len(rest)
+
+        def code_of(span: tuple[int, int]) -> list[tuple[int, ...]]:
+            rows: list[tuple[int, ...]] = []
+            for operation, argument in programs.code[slice(*span)]:
+                match operation:
+                    case op.COLUMN:
+                        argument = 2 * argument
+                    case op.CELL:
+                        argument = 2 * argument + 1
+                    case op.CONSTANT:
+                        argument += 2 * (STACK + 1)
+                rows.append((operation, argument))
+            return rows
+
+        tests = stands([(2 * cell + 1, 2 * column, marked) for cell, column, marked in tested])
+        updates = {
+            v: stands([(how, 2 * cell + 1, 2 * column) for how, cell, column in programs.updates.get(v, [])])
+            for v in self.variables
+        }
+        states: list[int] = []
+        for place, spans in zip(self.plan.places, ranges, strict=True):
+            pairs = [updates[place.variable], *(stands(code_of(span)) for span in spans), tests]
+            states += [*self._flags(place), *(at for pair in pairs for at in pair)]
+        return np.array([*states, *rest], np.int32)
+
+    def _flags(self, place: Place) -> list[int]:
+        following = self.plan.places[place.number + 1 :][:1]
+        skipping = any(state.strategy == "skip_till_any_match" for state in following)
+        twice = place.kind == "more" and not place.is_last and (bool(place.end) or skipping)
+        return [
+            KINDS[place.kind],
+            STRATEGIES[place.strategy],
+            place.component,
+            place.is_last,
+            place.cut,
+            place.always,
+            place.careful,
+            bool(place.end),
+            place.stops_by_itself,
+            twice,
+            -1 if (after := self.plan.after_selecting(place)) is None else after.number,
+        ]
+
+    def _keys(self, table: pa.Table) -> NDArray[np.int32]:
+        """The number of each event's partition; partitions of which no run is left are forgotten now and then."""
+        assert self._numbered is not None
+        if (kept := self._numbered.forget(self._memory.head[:, 0] >= 0)) is not None:
+            self._memory.keep(kept)
+        keys = self._numbered.keys(table)
+        self._memory.widen(self._numbered.partitions)
+        return keys
+
+    # --- answers ---
+
+    def _none(self) -> pa.Table:
+        return self._table(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))
+
+    def _table(self, offsets: NDArray[Any], labels: NDArray[Any], events: NDArray[Any]) -> pa.Table:
+        columns = {}
+        for k, variable in enumerate(self.variables):
+            of = labels == k
+            starts = np.concatenate([[0], np.cumsum(of)])[offsets]
+            columns[variable] = pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), pa.array(events[of]))
+        return pa.table(columns)
+
+
+def bindings(
+    q: sase.Query,
+    S: Stream,
+    reading: Reading = DECIDED,
+    budget: Budget = Budget(),
+    operations: Operations = NO_OPERATIONS,
+) -> set[Bindings]:
+    """As answers.bindings, which also answers what is Unsupported here."""
+    try:
+        return compiled_bindings(q, S, reading, budget)
+    except Unsupported:
+        return answers.bindings(q, S, reading, budget, operations)
+
+
+def compiled_bindings(q: sase.Query, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> set[Bindings]:
+    """As answers.bindings. Raises Unsupported and BudgetExceeded."""
+    E = CompiledEvaluator(q, reading, budget)
+    found: set[Bindings] = set()
+    for table in (E.read(S), E.finish()):
+        lists = [table[variable].to_pylist() for variable in E.variables]
+        found |= {
+            tuple((v, tuple(positions)) for v, positions in zip(E.variables, row, strict=True))
+            for row in zip(*lists, strict=True)
+        }
+    if len(found) > budget.matches:
+        raise BudgetExceeded(f"more than {budget.matches} matches; set a window or a stricter strategy, or count them")
+    return found
+
+
+def _pieces(batch: Stream | pa.RecordBatch | pa.Table) -> list[Stream]:
+    if isinstance(batch, pa.RecordBatch):
+        batch = pa.Table.from_batches([batch])
+    S = batch if isinstance(batch, Stream) else Stream.from_table(batch)
+    return [S.part(start, min(PIECE, len(S) - start)) for start in range(0, len(S), PIECE)]

@@ -1,0 +1,181 @@
+"""The runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.Evaluator.
+
+Arrays, with n events, D columns that conditions read, P states, C cells:
+
+    bits    int64 [n]          bit s is set if the event passes the type and the clauses on it alone of state s
+    keys    int32 [n]          the partition of each event, 0 if it is on its own
+    times   float64 [n]        the times, where there is a window
+    data    float64 [n, 2 D]   the columns, each with a column that is 0 where there is no value
+    plan    int32 [.]          the query, and work float64 [.] a stack and constants: see opcodes.py
+    initial float64 [2 C + 1]  the cells of a new run
+    numbers int64 [10]         what is carried from batch to batch, see opcodes.py
+    head    int32 [keys, 2]    the first run of each partition, and how many it has
+    runs    int32 [R, 3]       the next run of the partition, the state, the last node; those not used are linked too
+    cells   float64 [R, 2 C + 1]  the time of the first event; the values a run remembers, each with 0 if there is none
+    nodes   int64 [N, 5]       the node before, position, component, how many there are, when a run last waited with it
+    queue_times float64, queue_keys int32   the runs that began, by their time, to be looked at when it is over
+    pending int64 [.]          the last nodes of matches to be written
+Nodes that no run needs are cleared away when there is no room; what is left keeps its order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cerify.automata.dfa.kernels import compiled
+from cerify.automata.nfab.move_kernels import add, look, matched, released, select
+from cerify.automata.nfab.opcodes import (
+    ALIVE,
+    ERROR,
+    EVENTS,
+    FOUND,
+    FREE,
+    ITSELF,
+    MATCHES_EXCEEDED,
+    NEEDED,
+    NODES,
+    OUTPUT,
+    PENDING,
+    QUEUE_FROM,
+    QUEUE_TO,
+    ROOM_FOR_NODES,
+    ROOM_FOR_PENDING,
+    ROOM_FOR_RUNS,
+    ROOM_IN_QUEUE,
+    RUNS_EXCEEDED,
+    WIDTH,
+)
+
+
+@compiled
+def clear(nodes, runs, head, pending, numbers):  # type: ignore[no-untyped-def]
+    """Clear away the nodes that no run needs, and no match that is to be written."""
+    needed = np.zeros(numbers[NODES], np.uint8)
+    for at in range(numbers[PENDING]):
+        node = pending[at]
+        while node >= 0 and not needed[node]:
+            needed[node] = 1
+            node = nodes[node, 0]
+    for key in range(head.shape[0]):
+        run = head[key, 0]
+        while run >= 0:
+            node = runs[run, 2]
+            while node >= 0 and not needed[node]:
+                needed[node] = 1
+                node = nodes[node, 0]
+            run = runs[run, 0]
+    moved = np.empty(numbers[NODES], np.int64)
+    kept = 0
+    for node in range(numbers[NODES]):
+        if needed[node]:
+            moved[node] = kept
+            nodes[kept] = nodes[node]
+            if nodes[kept, 0] >= 0:
+                nodes[kept, 0] = moved[nodes[kept, 0]]
+            kept += 1
+    for key in range(head.shape[0]):
+        run = head[key, 0]
+        while run >= 0:
+            runs[run, 2] = moved[runs[run, 2]]
+            run = runs[run, 0]
+    for at in range(numbers[PENDING]):
+        pending[at] = moved[pending[at]]
+    numbers[NODES] = kept
+
+
+@compiled
+def advance(  # type: ignore[no-untyped-def]
+    start, bits, keys, times, scale, width, closed, data, plan, work, initial, numbers, head, runs, cells, nodes,
+    queue_times, queue_keys, pending, offsets, labels, events, most_runs, most_matches, base, listed,
+):  # fmt: skip
+    """Read a batch from an event on. Gives back the event with which to go on, once there is the room that it needs.
+
+    offsets, labels (components) and events (positions) are those of the matches.
+    """
+    windowed = width >= 0
+    for e in range(start, bits.size + 1):
+        # the matches of the event before
+        while numbers[PENDING] > 0:
+            node, found = pending[numbers[PENDING] - 1], numbers[FOUND]
+            if listed:
+                end = numbers[EVENTS] + nodes[node, 3]
+                if end > events.size or found + 1 == offsets.size:
+                    numbers[NEEDED] = OUTPUT
+                    return e
+                if found == most_matches:
+                    numbers[ERROR] = MATCHES_EXCEEDED
+                    return e
+                numbers[EVENTS] = end
+                offsets[found + 1] = end
+                while node >= 0:
+                    end -= 1
+                    labels[end], events[end] = nodes[node, 2], nodes[node, 1]
+                    node = nodes[node, 0]
+            numbers[FOUND] = found + 1
+            numbers[PENDING] -= 1
+        if numbers[ERROR] or e == bits.size:
+            return e
+        bit, key, position = bits[e], keys[e], base + e
+
+        # windows that are over
+        while windowed and numbers[QUEUE_FROM] < numbers[QUEUE_TO]:
+            since = (times[e] - queue_times[numbers[QUEUE_FROM]]) / scale
+            if (since <= width) if closed else (since < width):
+                break
+            of = queue_keys[numbers[QUEUE_FROM]]
+            if pending.size < numbers[PENDING] + head[of, 1]:
+                numbers[NEEDED] = ROOM_FOR_PENDING
+                return e
+            numbers[QUEUE_FROM] += 1
+            run = head[of, 0]
+            head[of, 0], head[of, 1] = -1, 0
+            while run >= 0:
+                after = runs[run, 0]
+                since = (times[e] - cells[run, 0]) / scale
+                if (since <= width) if closed else (since < width):
+                    add(run, of, runs, head)
+                else:
+                    if plan[runs[run, 1] * WIDTH + ITSELF]:
+                        matched(runs[run, 2], pending, numbers)
+                    released(run, runs, numbers)
+                run = after
+
+        # room for what the event can lead to
+        at_most = 2 if key == 0 else 3 * head[key, 1] + 4
+        if pending.size < numbers[PENDING] + at_most:
+            numbers[NEEDED] = ROOM_FOR_PENDING
+            return e
+        if nodes.shape[0] < numbers[NODES] + at_most:
+            numbers[NEEDED] = ROOM_FOR_NODES
+            return e
+        if runs.shape[0] < numbers[ALIVE] + at_most:
+            numbers[NEEDED] = ROOM_FOR_RUNS
+            return e
+        if numbers[QUEUE_TO] == queue_times.size:
+            numbers[NEEDED] = ROOM_IN_QUEUE
+            return e
+
+        # the runs of the partition look at the event, and perhaps one begins
+        if key > 0:
+            run = head[key, 0]
+            head[key, 0], head[key, 1] = -1, 0
+            while run >= 0:
+                after = runs[run, 0]
+                look(run, bit, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers)
+                run = after
+        if bit & 1:
+            run = numbers[FREE]
+            numbers[FREE] = runs[run, 0]
+            numbers[ALIVE] += 1
+            runs[run, 2] = -1
+            for at in range(cells.shape[1]):
+                cells[run, at] = initial[at]
+            if windowed:
+                cells[run, 0] = times[e]
+                queue_times[numbers[QUEUE_TO]] = times[e]
+                queue_keys[numbers[QUEUE_TO]] = key
+                numbers[QUEUE_TO] += 1
+            select(run, 0, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers)
+        if numbers[ALIVE] > most_runs:
+            numbers[ERROR] = RUNS_EXCEEDED
+    return bits.size

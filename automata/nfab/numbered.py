@@ -1,0 +1,164 @@
+"""Arrow columns as numbers for the compiled loops: partitions, times, and the values that conditions compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cerify.automata.nfab import opcodes as op
+from cerify.automata.nfab.programs import Kind, Programs
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import ARROW, TIME, TYPE
+
+FORGOTTEN = 65_536  # partitions without runs that are kept at least
+
+
+def kinds_of(table: pa.Table) -> dict[str, Kind]:
+    """The kind of each column that has values."""
+    return {name: kind for name in table.column_names if name != TYPE and (kind := kind_of(table[name].type))}
+
+
+def kind_of(type_: pa.DataType) -> Kind | None:
+    """The kind of a column, None if it has no values at all."""
+    if pa.types.is_dictionary(type_):
+        return kind_of(type_.value_type)
+    if pa.types.is_null(type_):
+        return None
+    if pa.types.is_boolean(type_):
+        return "bool"
+    if pa.types.is_integer(type_):
+        return "int"
+    if pa.types.is_float32(type_) or pa.types.is_float64(type_):
+        return "float"
+    if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+        return "string"
+    if pa.types.is_timestamp(type_):
+        return "timestamp"
+    raise Unsupported(f"the compiled evaluator does not carry columns of the type {type_}; use the readable one")
+
+
+class Numbered:
+    """What is known of the columns, batch after batch."""
+
+    def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:
+        self.routes = routes
+        self.names = tuple(programs.columns)
+        self.kinds: Mapping[str, Kind] = programs.kinds
+        self.strings = programs.strings
+        self.scale = 1e6 if self.kinds.get(TIME) == "timestamp" else 1.0
+        self._partitions: dict[tuple[Any, ...], int] = {}
+        self._last = -np.inf
+
+    @property
+    def partitions(self) -> int:
+        """How many numbers of partitions there are; 0 is for the events that are on their own."""
+        return len(self._partitions) + 1
+
+    def keys(self, table: pa.Table) -> NDArray[np.int32]:
+        """The number of the partition of each row; 0 where a value is absent, or is NaN."""
+        n = table.num_rows
+        if not self.routes:
+            self._partitions.setdefault((), 1)
+            return np.ones(n, np.int32)
+        codes, alone, values = np.zeros(n, np.int64), np.zeros(n, np.bool_), []
+        for name in self.routes:
+            if self._kind(table, name) is None:
+                return np.zeros(n, np.int32)
+            encoded = _encoded(table[name])
+            of = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+            known = encoded.dictionary.to_pylist() or [None]
+            nan = np.array([value is None or value != value for value in known])
+            alone |= encoded.indices.is_null().to_numpy(zero_copy_only=False) | nan[of]
+            values.append(known)
+            codes = codes * len(known) + of
+        if len(self.routes) == 1:
+            numbers = self._number([(value,) for value in values[0]])
+            keys = numbers[codes]
+        else:
+            distinct, inverse = np.unique(codes, return_inverse=True)
+            rows = []
+            for code in distinct.tolist():
+                row = []
+                for known in reversed(values):
+                    code, at = divmod(code, len(known))
+                    row.append(known[at])
+                rows.append(tuple(reversed(row)))
+            keys = self._number(rows)[inverse]
+        keys[alone] = 0
+        return keys
+
+    def _number(self, rows: list[tuple[Any, ...]]) -> NDArray[np.int32]:
+        return np.array([self._partitions.setdefault(row, len(self._partitions) + 1) for row in rows], np.int32)
+
+    def forget(self, alive: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+        """Forget the partitions that have no run, if they are the most; the old numbers of those that stay."""
+        if not self.routes or len(alive) < 2 * int(alive.sum()) + FORGOTTEN:
+            return None
+        alive[0] = True
+        kept = np.flatnonzero(alive)
+        new = {old: number for number, old in enumerate(kept.tolist())}
+        self._partitions = {row: new[old] for row, old in self._partitions.items() if old in new}
+        return kept
+
+    def times(self, table: pa.Table, windowed: bool) -> NDArray[np.float64]:
+        """The times, of which a window needs that they ascend."""
+        if not windowed:
+            return np.zeros(0)
+        if self._kind(table, TIME) not in ("int", "float", "timestamp"):
+            raise Unsupported("a window needs times, which are numbers or timestamps")
+        times, there = self._floats(table[TIME])
+        steps = np.diff(times, prepend=self._last)
+        if not (there.all() and np.isfinite(times).all() and (steps >= 0).all()):
+            raise Unsupported("the times have to be there, and to ascend, for the compiled evaluator; sort the stream")
+        if times.size:
+            self._last = times[-1]
+        return times
+
+    def columns(self, table: pa.Table) -> NDArray[np.float64]:
+        """The values that conditions compare, each beside 1 if it is there and else 0."""
+        data = np.zeros((table.num_rows, 2 * len(self.names)))
+        for at, name in enumerate(self.names):
+            if self._kind(table, name) is not None:
+                data[:, 2 * at], data[:, 2 * at + 1] = self._floats(table[name])
+        return data
+
+    def _kind(self, table: pa.Table, name: str) -> Kind | None:
+        """The kind of a column, which may not change from batch to batch."""
+        kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
+        if kind is not None and kind != self.kinds.get(name):
+            raise Unsupported(f"the column {name} is of the kind {kind}, and was not so in the first batch")
+        return kind
+
+    def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """A column as numbers, and which are there."""
+        there = column.is_valid().to_numpy()
+        kind = kind_of(column.type)
+        if kind == "string":
+            encoded = _encoded(column)
+            numbers = [self.strings.setdefault(text, len(self.strings)) for text in encoded.dictionary.to_pylist()]
+            of = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+            return np.array(numbers or [0], np.float64)[of], there
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if kind == "timestamp":
+            column = column.cast(ARROW["timestamp"]).cast(pa.int64())
+        elif kind == "bool":
+            column = column.cast(pa.int64())
+        if kind in ("int", "timestamp"):
+            extremes = pc.min_max(column).as_py()
+            if extremes["min"] is not None and not (extremes["min"] > -op.EXACT and extremes["max"] < op.EXACT):
+                raise Unsupported("a number beyond 2^53, which the compiled evaluator does not carry exactly")
+        if column.null_count:
+            column = column.fill_null(0)
+        return column.cast(pa.float64()).to_numpy(), there
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    combined = encoded.unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined

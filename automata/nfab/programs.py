@@ -1,0 +1,239 @@
+"""Conditions between events as small programs over numbers, for the compiled loops: data that they interpret.
+
+Numbers have to be exact in binary64, so whole numbers less than 2^53; times are microseconds, strings are numbered.
+What cannot be said that way is Unsupported, and so left to evaluate.Evaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Literal, assert_never
+
+from cerify.automata.nfab import opcodes as op
+from cerify.automata.nfab.plan import Place
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Value
+from cerify.semantics.predicates import (
+    Anything,
+    Arithmetic,
+    Attribute,
+    Both,
+    Comparator,
+    Comparison,
+    Constant,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Operator,
+    Predicate,
+    Term,
+)
+from cerify.semantics.sase import syntax as sase
+
+Code = list[tuple[int, int]]
+Kind = Literal["int", "float", "string", "bool", "timestamp"]
+"""The kind of a column; int and float can be compared with each other."""
+
+STACK = 16
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+COMPARE: Mapping[Comparator, int] = {
+    "<": op.LESS,
+    "<=": op.LESS_EQUAL,
+    ">": op.GREATER,
+    ">=": op.GREATER_EQUAL,
+    "=": op.EQUAL,
+    "!=": op.UNEQUAL,
+}
+ARITHMETIC: Mapping[Operator, int] = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "/": op.DIVIDE}
+
+
+@dataclass(frozen=True)
+class Typed:
+    """Code that puts a value on the stack, and what kind of value that is."""
+
+    code: Code
+    kind: Kind
+
+
+@dataclass
+class Programs:
+    """The conditions of a query over columns of known kinds; names of columns that are not there have none.
+
+    code, constants, columns and cells grow with each condition. updates: of each variable what selecting does to cells.
+    """
+
+    kinds: Mapping[str, Kind]
+    code: Code = field(default_factory=list)
+    constants: list[float] = field(default_factory=list)
+    columns: dict[str, int] = field(default_factory=dict)
+    cells: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    updates: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    strings: dict[str, int] = field(default_factory=dict)
+
+    def conditions(self, some: tuple[Predicate, ...], place: Place, edge: Literal["event", "end"]) -> tuple[int, int]:
+        """From where to where the code of all of some conditions stands, on the event awaited or at the end."""
+        start = len(self.code)
+        for n, p in enumerate(some):
+            code = self.condition(p, place, edge)
+            self.code += code if n == 0 else [*code, (op.AND, 0)]
+        _require_depth(self.code[start:])
+        return start, len(self.code)
+
+    def condition(self, p: Predicate, place: Place, edge: Literal["event", "end"]) -> Code:
+        """The code of a condition; it leaves 1 or 0 on the stack."""
+        match p:
+            case Anything():
+                return [(op.TRUE, 0)]
+            case Comparison(comparator, left, right):
+                return _compared(comparator, self.term(left, place, edge), self.term(right, place, edge))
+            case OneOf(term, values):
+                found = self.term(term, place, edge)
+                code: Code = [(op.FALSE, 0)]
+                for value in values:
+                    code += [*_compared("=", found, self.constant(value)), (op.OR, 0)]
+                return code
+            case InRange(term, low, high):
+                found = self.term(term, place, edge)
+                above = _compared("<=", self.constant(low), found)
+                return [*above, *_compared("<=", found, self.constant(high)), (op.AND, 0)]
+            case Not(inner):
+                return [*self.condition(inner, place, edge), (op.NOT, 0)]
+            case Both(a, b):
+                return [*self.condition(a, place, edge), *self.condition(b, place, edge), (op.AND, 0)]
+            case Either(a, b):
+                return [*self.condition(a, place, edge), *self.condition(b, place, edge), (op.OR, 0)]
+            case Like() | OfType():
+                raise _refused("a pattern of a string beside conditions between events")
+            case _:
+                assert_never(p)
+
+    def term(self, t: Term, place: Place, edge: Literal["event", "end"]) -> Typed | None:
+        """The code of a term, None where it never has a value."""
+        match t:
+            case sase.Aggregate():
+                return self._aggregate(t, place, edge)
+            case Attribute():
+                return self._reference(t, place, edge)
+            case Constant(value):
+                return self.constant(value)
+            case Arithmetic(symbol, a, b):
+                left, right = self.term(a, place, edge), self.term(b, place, edge)
+                if left is None or right is None or {left.kind, right.kind} - {"int", "float"}:
+                    return None
+                code: Code = [*left.code, *right.code, (ARITHMETIC[symbol], 0)]
+                if symbol != "/" and left.kind == right.kind == "int":
+                    return Typed([*code, (op.CHECK, 0)], "int")
+                return Typed(code, "float")
+            case _:
+                assert_never(t)
+
+    def constant(self, value: Value) -> Typed:
+        """The code of a value written in the query."""
+        match value:
+            case bool():
+                number, of = float(value), "bool"
+            case int():
+                if abs(value) >= op.EXACT:
+                    raise _refused(f"{value}, beyond 2^53,")
+                number, of = float(value), "int"
+            case float():
+                number, of = value, "float"
+            case str():
+                number, of = float(self.strings.setdefault(value, len(self.strings))), "string"
+            case datetime():
+                number, of = float((value - EPOCH) // timedelta(microseconds=1)), "timestamp"
+        self.constants.append(number)
+        return Typed([(op.CONSTANT, len(self.constants) - 1)], of)  # type: ignore[arg-type]
+
+    def column(self, name: str) -> int:
+        """The number of a column."""
+        return self.columns.setdefault(name, len(self.columns))
+
+    def cell(self, how: int, variable: str, name: str) -> int:
+        """The number of a cell."""
+        key = (how, variable, name)
+        if key not in self.cells:
+            self.cells[key] = len(self.cells)
+            column = self.column(name) if name else 0
+            self.updates.setdefault(variable, []).append((how, self.cells[key], column))
+        return self.cells[key]
+
+    def test(self, name: str, variables: list[str]) -> int:
+        """The cell of an equivalence test: the value of the event selected last, whatever its variable."""
+        cell = self.cells.setdefault((op.LAST, "", name), len(self.cells))
+        for variable in variables:
+            self.updates.setdefault(variable, []).append((op.LAST, cell, self.column(name)))
+        return cell
+
+    def _reference(self, a: Attribute, place: Place, edge: Literal["event", "end"]) -> Typed | None:
+        assert isinstance(a, sase.Reference)
+        of = self.kinds.get(a.name)
+        if of is None:
+            return None
+        variable, own = a.variable or "", a.variable == place.variable and edge == "event"
+        match a.place:
+            case "current" | "last" if own:
+                return Typed([(op.COLUMN, self.column(a.name))], of)
+            case "only" | "first" if own and place.kind != "more":
+                return Typed([(op.COLUMN, self.column(a.name))], of)
+            case "previous" if own:
+                return Typed([(op.CELL, self.cell(op.LAST, variable, a.name))], of) if place.kind == "more" else None
+            case "previous":
+                raise _refused("the last but one event of a finished Kleene plus")
+            case "only" | "first":
+                return Typed([(op.CELL, self.cell(op.FIRST, variable, a.name))], of)
+            case "current" | "last":
+                return Typed([(op.CELL, self.cell(op.LAST, variable, a.name))], of)
+            case at:
+                assert_never(at)
+
+    def _aggregate(self, a: sase.Aggregate, place: Place, edge: Literal["event", "end"]) -> Typed | None:
+        """While a component grows, a running aggregate is of the events selected so far, as the cells are then."""
+        variable, of = a.variable or "", self.kinds.get(a.name)
+        if a.running and not (variable == place.variable and place.kind == "more" and edge == "event"):
+            raise _refused("a running aggregate outside its Kleene plus")
+        if a.function not in ("count", "sum", "avg", "min", "max"):
+            raise _refused(f"the aggregate {a.function}")
+        if a.function == "count":
+            how = op.COUNT if a.name else op.NUMBER
+            return Typed([(op.CELL, self.cell(how, variable, a.name))], "int")
+        if a.function in ("sum", "avg"):
+            if of not in ("int", "float", None):
+                raise _refused(f"{a.function} of values of the kind {of}")
+            sum_ = (op.CELL, self.cell(op.SUM, variable, a.name))
+            if a.function == "sum":
+                return Typed([sum_], of or "int")
+            return Typed([sum_, (op.CELL, self.cell(op.COUNT, variable, a.name)), (op.DIVIDE, 0)], "float")
+        if of in ("string", "bool"):
+            raise _refused(f"{a.function} of values of the kind {of}")
+        how = op.SMALLEST if a.function == "min" else op.LARGEST
+        return None if of is None else Typed([(op.CELL, self.cell(how, variable, a.name))], of)
+
+
+def _compared(comparator: Comparator, left: Typed | None, right: Typed | None) -> Code:
+    numbers = {"int", "float"}
+    if left is None or right is None or (left.kind != right.kind and not {left.kind, right.kind} <= numbers):
+        return [(op.FALSE, 0)]
+    if comparator not in ("=", "!="):
+        if left.kind == "bool":
+            return [(op.FALSE, 0)]
+        if left.kind == "string":
+            raise _refused("the order of strings")
+    return [*left.code, *right.code, (COMPARE[comparator], 0)]
+
+
+def _require_depth(code: Code) -> None:
+    depth = 0
+    for operation, _ in code:
+        depth += 1 if operation < op.NOT else -1 if operation > op.CHECK else 0
+        if depth > STACK:
+            raise _refused("a condition that is nested so deeply")
+
+
+def _refused(what: str) -> Unsupported:
+    return Unsupported(f"the compiled evaluator does not carry {what}; use the readable one")

@@ -1,0 +1,100 @@
+"""Figures of SASE+: shapes of sase07 over 1,000 partitions, from Arrow columns to numbers of matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from cerify.automata.nfab.compiled import CompiledEvaluator
+from cerify.automata.nfab.evaluate import Evaluator
+from cerify.semantics.budget import Budget
+from cerify.semantics.events import Stream
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.parse import parse
+from proofs_tests.benchmarks.figure import Figure, rate
+
+SHAPES = {
+    "three": """PATTERN SEQ(A a, B+ b[], C c) WHERE {strategy}(a, b[], c) {{ [symbol] and a.volume > 1900
+        and b[i].price > avg(b[..i-1].price) and c.volume < 80% * b[b.LEN].volume }}
+        WITHIN 2 hours RETURN a.symbol, b[].price, c.volume""",
+    "q1": """PATTERN SEQ(A a, B+ b[]) WHERE {strategy}(a, b[]) {{ [symbol] and a.volume > 1900 and b[i].price > 50 }}
+        WITHIN 2 hours RETURN sum(b[].volume)""",
+    "q2": """PATTERN SEQ(A+ a[]) WHERE {strategy}(a[]!) {{ [symbol] and a[1].price = 10 and a[i].price > a[i-1].price
+        and a[a.LEN].price > 90 }} WITHIN 2 hours RETURN a[1].symbol, a[].price""",
+    "q3": """PATTERN SEQ(A+ a[], B b) WHERE {strategy}(a[]!, b) {{ [symbol] and a[1].volume > 1900
+        and a[i].price > avg(a[..i-1].price) and b.volume < 80% * a[a.LEN].volume }}
+        WITHIN 2 hours RETURN a[1].symbol, a[].(price, volume), b.(price, volume)""",
+}
+STRATEGIES = ("skip_till_next_match", "strict_contiguity", "partition_contiguity")
+ALL = Budget(matches=10**9, states=10**7)
+
+
+@njit
+def look_up(keys, last):  # type: ignore[no-untyped-def]
+    """Look up what each event's partition has had last, and keep the event."""
+    found = 0
+    for i in range(keys.size):
+        found += last[keys[i]]
+        last[keys[i]] = i
+    return found
+
+
+def ticks(events: int) -> Stream:
+    """An event a second, its type, symbol, price and volume by chance."""
+    random = np.random.default_rng(1)
+    return Stream.from_table(
+        pa.table(
+            {
+                "type": pa.array(np.array([*"ABCD"])[random.integers(0, 4, events)]),
+                "symbol": pa.array(random.integers(0, 1000, events)),
+                "price": pa.array(random.integers(0, 100, events)),
+                "volume": pa.array(random.integers(0, 2000, events)),
+                "time": pa.array(np.arange(events)),
+            }
+        )
+    )
+
+
+def query(shape: str, strategy: str) -> sase.Query:
+    """The query of a shape."""
+    q = parse(SHAPES[shape].format(strategy=strategy))
+    assert isinstance(q, sase.Query)
+    return q
+
+
+def readable(q: sase.Query, S: Stream) -> int:
+    """All matches counted by the readable evaluator."""
+    E = Evaluator(q, budget=ALL)
+    return sum(node.count for event in S for node in E.nodes(event))
+
+
+def nfab(quick: bool) -> Iterator[Figure]:
+    """Three components under each strategy, and the three printed queries; against bare look-ups, and the readable."""
+    events = 300_000 if quick else 2_000_000
+    S, few = ticks(events), ticks(20_000)
+    keys = np.asarray(S.table["symbol"])
+    shapes = [("three", strategy) for strategy in STRATEGIES] + [(q, STRATEGIES[0]) for q in ("q1", "q2", "q3")]
+    for shape, strategy in shapes:
+        q = query(shape, strategy)
+        name = f"sase.{shape}" + (f".{strategy}" if shape == "three" else "")
+        yield rate(
+            name,
+            events,
+            "events/s",
+            lambda q=q: CompiledEvaluator(q, budget=ALL).count(S),  # type: ignore[misc]
+            "bare look-ups",
+            lambda: look_up(keys, np.zeros(1000, np.int64)),
+            target="≥ 2e+06" if shape == "three" else None,
+            met=(lambda value, ratio: value >= 2e6) if shape == "three" else None,
+        )
+        yield rate(
+            f"{name}.readable",
+            len(few),
+            "events/s",
+            lambda q=q: readable(q, few),  # type: ignore[misc]
+            "compiled",
+            lambda q=q: CompiledEvaluator(q, budget=ALL).count(few),  # type: ignore[misc]
+        )

@@ -1,0 +1,249 @@
+"""The evaluators of SASE+ agree with the runs and with the definition, whatever comes; what they keep is bounded."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from typing import get_args, get_type_hints
+
+import pyarrow as pa
+import pytest
+
+from cerify.automata.nfab import answers, compiled, run, to_cea
+from cerify.automata.nfab.compiled import CompiledEvaluator
+from cerify.automata.nfab.evaluate import Evaluator
+from cerify.equivalence.generate.sase import PER_EVENT, PROFILES, case
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.sase import denote, program
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.aggregates import Operation
+from cerify.semantics.sase.conditions import Bindings
+from cerify.semantics.sase.reading import Reading
+from proofs_tests.unit.semantics.sase.streams import events, query
+
+OTHERS = [
+    Reading(**{name: value})
+    for name, kind in get_type_hints(Reading).items()
+    for value in get_args(kind)
+    if value != getattr(Reading(), name) and name != "non_overlap"
+]
+ALIKE = replace(PER_EVENT, strategies=("skip_till_any_match", "strict_contiguity"), mixed=0.0, default=0.0, cut=0.1)
+
+
+def cases(seed: int, number: int) -> Iterator[tuple[sase.Query, Stream, Reading]]:
+    """Queries of all profiles, half of them under another reading; some streams are not in the order of time."""
+    rng = Random(seed)
+    for _ in range(number):
+        q, S = case(rng, rng.choice(list(PROFILES.values())), 10, 10)
+        if rng.random() < 0.1:
+            S = Stream(rng.sample(S.events, len(S)), S.schema)
+        yield q, S, rng.choice([*OTHERS, *[Reading()] * len(OTHERS)])
+
+
+def test_the_evaluator_agrees_with_the_runs() -> None:
+    found = 0
+    for q, S, reading in cases(1, 1000):
+        expected = run.bindings(q, S, reading)
+        found += bool(expected)
+        assert answers.bindings(q, S, reading) == expected
+        assert answers.count(q, S, reading) == len(expected)
+    assert found > 400
+
+
+def test_the_evaluator_agrees_with_the_definition() -> None:
+    for q, S, reading in cases(2, 300):
+        assert answers.bindings(q, S, reading) == denote.bindings(q, S, reading)
+
+
+def test_each_match_is_handed_out_once_and_some_are_some_of_all() -> None:
+    for q, S, reading in cases(3, 300):
+        E = Evaluator(q, reading, ordered=False)
+        found = [M for event in S for M in E.push(event)] + E.finish()
+        assert len(found) == len(set(found))
+        some = answers.first(q, S, 3, reading)
+        assert len(some) == min(3, len(found))
+        assert set(some) <= set(found)
+
+
+def test_the_compiled_loops_agree_with_the_evaluator() -> None:
+    carried, found = 0, 0
+    for q, S, reading in cases(4, 500):
+        try:
+            got = compiled.compiled_bindings(q, S, reading)
+        except Unsupported:
+            continue
+        expected = answers.bindings(q, S, reading)
+        carried, found = carried + 1, found + bool(expected)
+        assert got == expected
+    assert carried > 350
+    assert found > 150
+
+
+def test_batches_are_the_stream() -> None:
+    rng = Random(5)
+    for q, S, reading in cases(5, 200):
+        cut = rng.randint(0, len(S))
+        E = CompiledEvaluator(q, reading) if not any(k.negated for k in q.pattern) else None
+        try:
+            expected = compiled.compiled_bindings(q, S, reading)
+            if E is not None:
+                found = sum(E.count(part) for part in (S.part(0, cut), S.part(cut, len(S) - cut)))
+                assert found + E.finish_count() == len(expected)
+        except Unsupported:
+            continue
+
+
+def test_cel_agrees_where_a_query_can_be_said_in_it() -> None:
+    rng, said = Random(6), 0
+    for _ in range(250):
+        q, S = case(rng, ALIKE, 8, 9)
+        reading = rng.choice([Reading(), Reading(last_kleene="every"), Reading(window="closed")])
+        try:
+            found = to_cea.bindings(q, S, reading)
+        except Unsupported:
+            continue
+        said += bool(found)
+        assert found == answers.bindings(q, S, reading)
+        assert to_cea.count(q, S, reading) == len(found)
+    assert said > 60
+
+
+def test_runs_become_one_only_if_what_they_will_read_is_the_same() -> None:
+    """a[i-1].x is the last x now: it is no part of any condition yet, and will be."""
+    q = query("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { a[i].y > a[i-1].x }")
+    S = Stream([*(Event("A", {"x": x, "y": y}) for x, y in ((1, 5), (9, 5), (0, 7))), Event("B")])
+    expected = run.bindings(q, S)
+    assert answers.bindings(q, S) == compiled.compiled_bindings(q, S) == expected
+    assert {M[0][1] for M in expected} == {(0,), (1,), (2,), (0, 1), (0, 2)}
+
+
+@pytest.mark.parametrize("absent", [None, float("nan")])
+def test_an_event_without_the_value_of_a_partition_is_on_its_own(absent: float | None) -> None:
+    q = query("SEQ(A a, B+ b[]) WHERE skip_till_next_match(a, b[]) { [y] }")
+    values = [1.0, absent, absent, absent, 1.0]
+    S = Stream(Event(t, {} if y is None else {"y": y}) for t, y in zip("ABABB", values, strict=True))
+    expected = {(("a", (0,)), ("b", (4,)))}
+    assert answers.bindings(q, S) == compiled.compiled_bindings(q, S) == run.bindings(q, S) == expected
+
+
+def test_a_variable_may_be_called_as_a_type() -> None:
+    q, S = query("SEQ(A B, B B_) WHERE skip_till_any_match(B, B_) { }"), events("A1 B1 B1")
+    assert to_cea.bindings(q, S) == run.bindings(q, S) == {(("B", (0,)), ("B_", (p,))) for p in (1, 2)}
+
+
+MANY = "SEQ(A a, B+ b[], C c) WHERE skip_till_any_match(a, b[], c) { a.x > 0 }"
+LONG = events("A1@0 " + " ".join(f"B1@{t}" for t in range(1, 101)) + " C1@101")
+
+
+def test_exponentially_many_matches_are_counted_and_limited() -> None:
+    q = query(MANY)
+    assert answers.count(q, LONG) == to_cea.count(q, LONG) == 2**100 - 1
+    assert len(answers.first(q, LONG, 5)) == len(to_cea.first(q, LONG, 5)) == 5
+    for find in (answers.bindings, to_cea.bindings, compiled.bindings):
+        with pytest.raises(BudgetExceeded):
+            find(q, LONG, budget=Budget(matches=1000, states=1000))
+
+
+def test_exponentially_many_runs_are_a_budget_error() -> None:
+    q = query("SEQ(A+ a[], C c) WHERE skip_till_any_match(a[], c) { a[i].x > avg(a[..i-1].x) }")
+    S = Stream(Event("A", {"x": 2.0 ** (t % 50) + t}) for t in range(100))
+    for find in (answers.bindings, compiled.compiled_bindings):
+        with pytest.raises(BudgetExceeded):
+            find(q, S, budget=Budget(states=2000))
+
+
+def rows(number: int) -> Stream:
+    """Events a second from each other, of partitions that come and go."""
+    rng = Random(7)
+    return Stream(
+        Event(rng.choice("ABC"), {"x": rng.randint(0, 9), "y": t // 10 + rng.randint(0, 3), "time": t})
+        for t in range(number)
+    )
+
+
+WINDOWED = (
+    "SEQ(A a, B+ b[], C c) WHERE skip_till_next_match(a, b[], c) { [y] and b[i].x >= avg(b[..i-1].x) } "
+    "WITHIN 60 seconds"
+)
+
+
+@pytest.mark.parametrize("text", [WINDOWED, WINDOWED.replace("A a, B+", "A a, ~C d, B+")])
+def test_what_is_kept_is_bounded_by_the_window(text: str) -> None:
+    E = Evaluator(query(text))
+    kept = []
+    for event in rows(3000):
+        E.push(event)
+        past = 0 if E.absences is None else len(E.absences.past.kept)
+        kept.append((E.alive, len(E.starts), len(E.partitions), past))
+    assert all(most < 200 for most in map(max, zip(*kept, strict=True)))
+    assert E.alive == sum(len(table) for tables in E.partitions.values() for table in tables)
+
+
+def test_what_the_compiled_loops_keep_is_bounded_by_the_window() -> None:
+    E, S = CompiledEvaluator(query(WINDOWED)), rows(60_000)
+    for start in range(0, len(S), 5000):
+        E.count(S.part(start, 5000))
+    memory = E._memory
+    assert max(map(len, (memory.runs, memory.nodes, memory.queue_times))) < 5000
+
+
+def test_partitions_of_which_nothing_is_left_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cerify.automata.nfab import numbered
+
+    monkeypatch.setattr(numbered, "FORGOTTEN", 50)
+    S = rows(20_000)
+    E, whole = CompiledEvaluator(query(WINDOWED)), CompiledEvaluator(query(WINDOWED))
+    parts = [E.read(S.part(start, 500)) for start in range(0, len(S), 500)]
+    assert sum(part.num_rows for part in parts) == whole.count(S) > 0
+    assert len(E._memory.head) < 500 < 1500 < len(whole._memory.head)
+
+
+def test_times_that_go_back_are_an_error_of_a_batch_and_none_of_a_stream() -> None:
+    q, S = query("SEQ(A a, B b) WITHIN 5 seconds"), events("A1@9 B1@3 B1@20")
+    with pytest.raises(InputError, match="event 1"):
+        Evaluator(q).read(S)
+    with pytest.raises(Unsupported):
+        compiled.compiled_bindings(q, S)
+    assert compiled.bindings(q, S) == answers.bindings(q, S) == run.bindings(q, S) == {(("a", (0,)), ("b", (1,)))}
+
+
+def test_numbers_that_binary64_does_not_carry_are_refused_by_the_loops() -> None:
+    q = query("SEQ(A a, B b) WHERE b.x > a.x")
+    S = Stream([Event("A", {"x": 2**53}), Event("B", {"x": 2**53 + 1})])
+    with pytest.raises(Unsupported):
+        compiled.compiled_bindings(q, S)
+    assert len(compiled.bindings(q, S)) == 1
+    summed = query("SEQ(A+ a[], B b) WHERE strict_contiguity(a[], b) { b.x = sum(a[].x) }")
+    big = Stream([Event("A", {"x": 2**52}), Event("A", {"x": 2**52}), Event("B", {"x": 0})])
+    with pytest.raises(Unsupported):
+        compiled.compiled_bindings(summed, big)
+    multiplied = query("SEQ(A a, B b) WHERE b.x = a.x * a.x")
+    with pytest.raises(Unsupported):
+        compiled.compiled_bindings(multiplied, Stream([Event("A", {"x": 2**27 + 1}), Event("B", {"x": 0})]))
+
+
+def test_aggregates_of_a_user_are_followed_event_by_event() -> None:
+    q = query("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { longest(a[].x) = b.x }")
+    longest = {"longest": Operation([], lambda v: [v], lambda u, v: u + v, lambda u: max(u, default=None))}
+    S = events("A1 A2 A1 B2 B1")
+    expected = run.bindings(q, S, operations=longest)
+    assert answers.bindings(q, S, operations=longest) == compiled.bindings(q, S, operations=longest) == expected
+    assert len(expected) == 7
+
+
+def test_arrow_batches_are_read() -> None:
+    S = rows(300)
+    q = query(WINDOWED)
+    batches = S.table.to_batches(max_chunksize=70)
+    E, C = Evaluator(q), CompiledEvaluator(q)
+    found: set[Bindings] = {M for batch in batches for M in E.read(batch)} | set(E.finish())
+    tables = pa.concat_tables([C.read(batch) for batch in batches] + [C.finish()])
+    assert found == answers.bindings(q, S) == run.bindings(q, S)
+    assert {tuple((v, tuple(row[v])) for v in "abc") for row in tables.to_pylist()} == found
+
+
+def test_having_and_composition_stand_on_any_finder() -> None:
+    for q, S, _ in cases(8, 100):
+        expected = program.matches_of(q, S, run.bindings)
+        assert all(program.matches_of(q, S, find) == expected for find in (answers.bindings, compiled.bindings))

@@ -1,0 +1,99 @@
+"""The suite of SASE+ as it is shipped: right today, able to tell wrong semantics and other readings."""
+
+import json
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from cerify.conformance.cases import load
+from cerify.conformance.make_sase_suite import STREAMS, case, chosen, kills, printed
+from cerify.conformance.model import Case
+from cerify.conformance.sase_mutants import MUTANTS, READING_FEATURE, READINGS, Mutant
+from cerify.conformance.sase_suite_queries import CLAUSES, QUERIES
+from cerify.evaluators import SASE, SASE_FINDERS
+from cerify.semantics.budget import Budget
+from cerify.semantics.events import Stream
+from cerify.semantics.json_events import schema_of_json, stream_of_json
+from cerify.semantics.sase.parse import parse
+from cerify.semantics.sase.show import show
+
+
+@cache
+def suite() -> tuple[Case, ...]:
+    return tuple(load("sase"))
+
+
+def stream(case: Case) -> Stream:
+    return stream_of_json(case.events, schema_of_json(case.schema), case.id)
+
+
+@pytest.mark.parametrize("evaluator", SASE_FINDERS)
+def test_every_case_expects_what_the_evaluators_say_today(evaluator: str) -> None:
+    for one in suite():
+        found = SASE.evaluators[evaluator](parse(one.query), stream(one), "valuations", Budget())
+        assert found == one.matches, one.id
+
+
+def test_every_query_is_well_typed_and_survives_printing() -> None:
+    for one in suite():
+        q = parse(one.query)
+        assert parse(show(q)) == q, one.id
+        SASE.require_typed(q, schema_of_json(one.schema))
+
+
+def test_ids_are_unique_and_say_the_feature() -> None:
+    assert len({one.id for one in suite()}) == len(suite()) >= 800
+    for one in suite():
+        assert one.id.split("/")[:2] == ["sase", one.feature]
+        assert one.language == "sase"
+        assert one.clause.startswith(CLAUSES[one.feature])
+    assert {one.feature for one in suite()} == CLAUSES.keys() == {*QUERIES, "sase-printed"}
+
+
+def test_no_two_cases_ask_the_same() -> None:
+    asked = Counter((one.feature, one.query, json.dumps(list(one.events))) for one in suite())
+    assert asked.most_common(1)[0][1] == 1
+
+
+def test_there_are_cases_with_matches_and_cases_without() -> None:
+    for feature in CLAUSES:
+        assert any(one.matches for one in suite() if one.feature == feature), feature
+    assert sum(not one.matches for one in suite()) >= 50
+
+
+def test_a_case_of_a_reading_says_what_the_other_reading_has() -> None:
+    for one in suite():
+        if one.feature.startswith(f"sase-{READING_FEATURE}"):
+            assert f"{one.feature.removeprefix(f'sase-{READING_FEATURE}')}=" in one.clause, one.id
+
+
+@cache
+def caught() -> Counter[str]:
+    """How many cases each mutant was seen to fail; none is asked any more once it has failed two."""
+    counts: Counter[str] = Counter()
+    for one in sorted(suite(), key=lambda one: (len(one.events), len(one.query))):
+        own = [m for m in (*MUTANTS, *READINGS) if one.feature == f"sase-{m.name.split(':')[0]}"]
+        counts.update(kills(one.query, stream(one), [m for m in own if counts[m.name] < 2]))
+    return counts
+
+
+@pytest.mark.parametrize("mutant", [*MUTANTS, *READINGS], ids=lambda mutant: mutant.name)
+def test_every_wrong_semantics_fails_two_cases_of_its_feature(mutant: Mutant) -> None:
+    assert caught()[mutant.name] >= 2
+
+
+def test_mutants_have_names_of_their_own_and_there_are_some_for_each_feature() -> None:
+    names = [mutant.name for mutant in (*MUTANTS, *READINGS)]
+    assert len(set(names)) == len(names) >= 60
+    assert {f"sase-{name.split(':')[0]}" for name in names} == CLAUSES.keys() - {"sase-printed"}
+
+
+def test_the_file_is_what_the_generator_writes() -> None:
+    """Whoever changes the generator, or edits the file by hand, has to write it anew. Some cases stand for all."""
+    feature = "sase-union"
+    made = [(query, S) for query in QUERIES[feature][:2] for S in chosen(feature, query)]
+    expected = [case(feature, number, query, S) for number, (query, S) in enumerate(made, 1)]
+    assert expected == [one for one in suite() if one.feature == feature][: len(expected)]
+    assert list(printed()) == [one for one in suite() if one.feature == "sase-printed"]
+    assert len(suite()) == STREAMS * sum(map(len, QUERIES.values())) + len(list(printed()))

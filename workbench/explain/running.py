@@ -1,0 +1,304 @@
+"""What a set of events is to a query of SASE+: the run that makes it a match, step by step, or where every run ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import Any, TypeAlias
+
+from cerify.automata.nfab import model as nfab
+from cerify.automata.nfab import run as by_runs
+from cerify.automata.nfab.compile import compile_query
+from cerify.automata.nfab.moves import Configuration, Run, Runs, Step
+from cerify.automata.nfab.negation import present, scope_of
+from cerify.explain.evidence import braces, row
+from cerify.explain.formulas import Words
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import ComplexEvent, Match, Stream, plain
+from cerify.semantics.predicates import satisfied
+from cerify.semantics.sase import clauses, program
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.aggregates import Operations
+from cerify.semantics.sase.conditions import Bindings, value_of
+from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.show import show, show_component, show_condition
+from cerify.semantics.sase.streams import blocks_of, queries_of
+
+Json: TypeAlias = dict[str, Any]
+MOST_WAYS = 1_000  # ways to bind the events that are looked at
+MOST_NEAREST = 3
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of a run: the edge followed from a state at a position, in words, and what made its formula true."""
+
+    move: nfab.Move
+    state: str
+    at: int
+    formula: str
+    text: str
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The events are a match with the bindings: runs, as many as asked for; absent says what negation found nowhere."""
+
+    match: Match
+    bindings: Bindings
+    runs: tuple[tuple[Move, ...], ...]
+    more: bool
+    absent: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A way to bind the events, and the step that a run for it could not make."""
+
+    bindings: Bindings
+    steps: tuple[Move, ...]
+    text: str
+    because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoMatch:
+    """The events are no match: how far runs come that bind them, and the matches that have most in common with them."""
+
+    events: ComplexEvent
+    failures: tuple[Failure, ...]
+    nearest: tuple[tuple[int, ...], ...]
+
+
+class Explainer:
+    """The matches of the query asked, on the stream that it reads, with what is needed to explain them."""
+
+    def __init__(self, q: sase.Tree, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
+        self.q, self.reading, self.budget = q, reading, budget
+        self.parts: tuple[sase.Query, ...] = blocks_of(queries_of(q)[-1])
+        read: dict[int, Stream] = {}
+
+        def find(
+            part: sase.Query, on: Stream, reading: Reading, budget: Budget, operations: Operations
+        ) -> Iterable[Bindings]:
+            read[id(part)] = on
+            return by_runs.bindings(part, on, reading, budget, operations)
+
+        self.matches = program.matches_of(q, S, find, reading, budget)
+        self.S = read[id(self.parts[0])]
+
+    def explain(self, events: ComplexEvent, bound: Bindings | None = None, count: int = 1) -> Accepted | NoMatch:
+        """Why the events are a match, or are not; with bindings, why they are one like that. Raises InputError."""
+        if not events:
+            raise InputError("a match of SASE+ has at least one event")
+        if beyond := sorted(p for p in events if not 0 <= p < len(self.S)):
+            raise InputError(f"position {beyond[0]} is not on the stream that is read, which has {len(self.S)} events")
+        for match in self.matches:
+            if frozenset(match.events) == events and (bound is None or dict(match.bindings or ()) == dict(bound)):
+                return self.accepted(match, count)
+        ways = [
+            (part, M) for part in self.parts for M in ways_of(part, events) if bound is None or dict(M) == dict(bound)
+        ]
+        failures = [failure for part, M in ways if (failure := self.failure(part, M)) is not None]
+        if not ways:
+            failures = [Failure((), (), _unbindable(part, len(events))) for part in self.parts]
+        most = max((len(f.steps) for f in failures), default=0)
+        near = sorted(self.matches, key=lambda m: (len(events.symmetric_difference(m.events)), m))
+        nearest = tuple(dict.fromkeys(m.events for m in near if frozenset(m.events) != events))
+        return NoMatch(events, tuple(f for f in failures if len(f.steps) == most), nearest[:MOST_NEAREST])
+
+    def all(self) -> Iterator[Accepted]:
+        """Every match, each with a run."""
+        return (self.accepted(match, 1) for match in self.matches)
+
+    def accepted(self, match: Match, count: int) -> Accepted:
+        """The runs of a match."""
+        for part in self.parts:
+            order = [k.variable for k in clauses.positive(part)]
+            bound = dict(match.bindings or ())
+            if set(order) == set(bound):
+                M: Bindings = tuple((a, bound[a]) for a in order)
+                runs = self._runs(part)
+                found = list(islice(runs.of(M), count + 1))
+                if found:
+                    told = tuple(tuple(self._told(part, runs, run)) for run in found[:count])
+                    return Accepted(match, M, told, len(found) > count, tuple(self._absent(part, M, runs)))
+        raise AssertionError("a match has a run")
+
+    def failure(self, part: sase.Query, M: Bindings) -> Failure | None:
+        """Where the runs that bind M end, or what forbids the match that they make; None if nothing does."""
+        runs = self._runs(part)
+        furthest, accepting = self._furthest(runs, M)
+        if accepting is None:
+            told = tuple(self._told(part, runs, furthest))
+            return Failure(M, told, *self._stuck(part, runs, furthest.now, M))
+        told = tuple(self._told(part, runs, accepting))
+        for k in part.pattern:
+            if k.negated and present(part, k, M, runs):
+                scope = scope_of(part, k, M, runs)
+                if scope is None:
+                    return Failure(M, told, f"{show_component(k)}: the stream ends before its scope does")
+                return Failure(M, told, f"{show_component(k)}: something of the kind is among {braces(scope)}")
+        if part.having is not None and not satisfied(part.having, value_of(dict(M), self.S)):
+            return Failure(M, told, f"HAVING {show_condition(part.having)} does not hold")
+        if part.returned.non_overlap:
+            return Failure(M, told, "NON-OVERLAP: another match that overlaps it is output")
+        return None
+
+    def _runs(self, part: sase.Query) -> Runs:
+        return Runs(compile_query(part, self.reading), self.S, self.reading, self.budget)
+
+    def _furthest(self, runs: Runs, M: Bindings) -> tuple[Run, Run | None]:
+        """Of the runs that bind nothing else: the one that selects the most and goes the furthest; one that accepts."""
+        start = Run((), Configuration(runs.A.initial, min(p for _, at in M for p in at)))
+        best, seen, pending = start, {start.now}, [start]
+        while pending:
+            run = pending.pop()
+            if _progress(run) > _progress(best):
+                best = run
+            if run.now.state == runs.A.final and run.now.buffer == M:
+                return run, run
+            for step, now in runs.moves(run.now):
+                if now not in seen and _is_part(now, M):
+                    seen.add(now)
+                    pending.append(Run((*run.steps, step), now))
+        return best, None
+
+    def _stuck(self, part: sase.Query, runs: Runs, now: Configuration, M: Bindings) -> tuple[str, tuple[str, ...]]:
+        """The step that M needs where a run has come to, and why it cannot be made."""
+        words, q, j = Words(runs), now.state, now.at
+        wanted = {p: a for a, at in M for p in at}
+        if wanted.get(j) == q.variable:
+            move: nfab.Move = "take" if q.kind == "more" else "begin"
+            if runs.holds(move, now):
+                return f"event {j} is selected for {q.name}, but what comes after cannot be", ()
+            return f"event {j} cannot be selected for {q.name}", words.why(nfab.Label(q, move), now)
+        if q.kind == "more" and (j in wanted or j == len(self.S) or all(p < j for p in wanted)):
+            why = words.why(nfab.Label(q, "proceed"), now)
+            return f"{q.variable}[] cannot be left at {_place(j, self.S)}", why
+        if q.kind == "final":
+            return f"the run is in F with {braces([p for _, at in now.buffer for p in at])} alone", ()
+        if j in wanted:
+            return f"event {j} comes too early for {wanted[j]}", ()
+        strategy = clauses.strategy_of(part, q.variable)
+        why = words.why(nfab.Label(q, "ignore"), now) if nfab.Label(q, "ignore") in runs.A.theta else ()
+        return f"event {j} cannot be skipped while {q.name} is awaited ({strategy})", why
+
+    def _told(self, part: sase.Query, runs: Runs, run: Run) -> Iterator[Move]:
+        words, now = Words(runs), Configuration(runs.A.initial, run.steps[0].at if run.steps else run.now.at)
+        for step in run.steps:
+            label = nfab.Label(step.state, step.move)
+            text = self._text(part, step)
+            yield Move(step.move, step.state.name, step.at, label.name, text, words.why(label, now))
+            now = next(after for other, after in runs.moves(now) if other == step)
+
+    def _text(self, part: sase.Query, step: Step) -> str:
+        a, p = step.state.name, step.at
+        match step.move:
+            case "begin" | "take":
+                return f"select event {p} for {a}: {row(self.S[p])}"
+            case "ignore":
+                return f"skip event {p}, awaiting {a} ({clauses.strategy_of(part, step.state.variable)})"
+            case "proceed":
+                return f"leave {step.state.variable}[] at {_place(p, self.S)}"
+
+    def _absent(self, part: sase.Query, M: Bindings, runs: Runs) -> Iterator[str]:
+        for k in part.pattern:
+            if k.negated:
+                scope = scope_of(part, k, M, runs)
+                yield f"{show_component(k)}: nothing of the kind among {braces(scope or [])}"
+
+
+def ways_of(q: sase.Query, events: ComplexEvent) -> Iterator[Bindings]:
+    """The ways in which the components can have the events, each at least one, in their order."""
+    pattern, places = clauses.positive(q), sorted(events)
+    n, m = len(places), len(pattern)
+    cuts = combinations(range(1, n), m - 1)
+    for cut in islice(cuts, MOST_WAYS):
+        parts = [tuple(places[i:j]) for i, j in zip((0, *cut), (*cut, n), strict=True)]
+        if all(k.kleene or len(at) == 1 for k, at in zip(pattern, parts, strict=True)):
+            yield tuple((k.variable, at) for k, at in zip(pattern, parts, strict=True))
+
+
+def _unbindable(q: sase.Query, number: int) -> str:
+    """Why the pattern cannot have so many events."""
+    pattern = clauses.positive(q)
+    least = "at least " if any(k.kleene for k in pattern) else ""
+    components = ", ".join(map(show_component, pattern))
+    return f"a match of SEQ({components}) has {least}{len(pattern)} events, not {number}"
+
+
+def as_json(found: Accepted | NoMatch, q: sase.Tree) -> Json:
+    """What the events are to the query, as one JSON object."""
+    match found:
+        case Accepted(match, M, runs, more, absent):
+            return {
+                "query": show(q),
+                "events": list(match.events),
+                "at": match.at,
+                "match": True,
+                "bindings": _positions(M),
+                "result": None if match.result is None else plain(match.result.attributes),
+                "runs": [list(map(_move, run)) for run in runs],
+                "more": more,
+                "absent": list(absent),
+            }
+        case NoMatch(events, failures, nearest):
+            reasons = [
+                {
+                    "bindings": _positions(f.bindings),
+                    "steps": list(map(_move, f.steps)),
+                    "message": f.text,
+                    "because": list(f.because),
+                }
+                for f in failures
+            ]
+            near = [
+                {"events": list(C), "missing": sorted(set(C) - events), "extra": sorted(events - set(C))}
+                for C in nearest
+            ]
+            return {
+                "query": show(q),
+                "events": sorted(events),
+                "at": max(events),
+                "match": False,
+                "reasons": reasons,
+                "nearest": near,
+            }
+
+
+def bound_text(M: Bindings) -> str:
+    """Bindings in words."""
+    return ", ".join(f"{a} = {braces(at) if len(at) > 1 else at[0]}" for a, at in M)
+
+
+def _move(step: Move) -> Json:
+    return {
+        "move": step.move,
+        "state": step.state,
+        "at": step.at,
+        "formula": step.formula,
+        "text": step.text,
+        "because": list(step.because),
+    }
+
+
+def _positions(M: Bindings) -> Mapping[str, list[int]]:
+    return {a: list(at) for a, at in M}
+
+
+def _place(p: int, S: Stream) -> str:
+    return f"event {p}" if p < len(S) else "the end of the stream"
+
+
+def _progress(run: Run) -> tuple[int, int, int]:
+    return sum(len(at) for _, at in run.now.buffer), run.now.at, len(run.steps)
+
+
+def _is_part(now: Configuration, M: Bindings) -> bool:
+    """Whether a run there binds what M binds up to there, and nothing else."""
+    bound, wanted = dict(now.buffer), dict(M)
+    return all(bound.get(a, ()) == tuple(p for p in wanted[a] if p < now.at) for a in wanted)
