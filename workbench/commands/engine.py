@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, get_args
 
 import click
@@ -12,7 +13,6 @@ import cerify
 from cerify import protocol
 from cerify.evaluators import EVALUATORS, LANGUAGES, Evaluator, Output
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
@@ -33,15 +33,24 @@ def command(evaluator: str) -> None:
     serve(info, EVALUATORS[evaluator], served)
 
 
+LOOPS = {
+    "cel": ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]"),
+    "event-expression": ("relative(A, A)",),
+    "sase": ("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",),
+}
+"""Queries that use all compiled loops."""
+
+
 def compile_loops() -> None:
     """Have the compiled loops compiled, which takes long the first time, before a first case is asked about."""
     S = Stream([Event("A", {"x": 1}), Event("A", {"x": 1})])
-    for query in ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]"):
-        for output in get_args(Output):
-            try:
-                EVALUATORS["kernel"](parse(query), S, output, Budget())
-            except Unsupported:  # without numba, or what it does not carry: the case that asks for it is told
-                return
+    for language, queries in LOOPS.items():
+        spoken = LANGUAGES[language]
+        for query in queries:
+            for output in get_args(Output):
+                # Unsupported: without numba, or not carried; the case that asks for it is told
+                with suppress(Unsupported):
+                    spoken.evaluators["kernel"](spoken.parse(query), S, output, Budget())
 
 
 Served = Mapping[str, Callable[[Any, Stream, Output, Budget], list[Match]]]
