@@ -47,8 +47,7 @@ def test_the_automata_agree_wherever_they_can(evaluator: str) -> None:
             skipped[one.feature] += 1
             continue
         assert found == one.matches, one.id
-    assert skipped.keys() == {"ev-attributes", "ev-constraint", "ev-names"}
-    assert skipped.total() < 100
+    assert skipped == {"ev-names": 4}  # a name with attribute variables of its own, inside an expression
 
 
 def test_there_is_an_occurrence_tuple_just_where_there_is_a_match() -> None:
