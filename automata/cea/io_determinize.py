@@ -7,7 +7,7 @@ of marks. The static construction goes through all types, the lazy one only thro
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.explored import explored
@@ -61,12 +61,19 @@ def _step(A: CEA, subset: Subset, type_: int) -> Iterable[tuple[Marks, Subset]]:
 class Determinized:
     """The I/O-determinization of a CEA, built as far as a stream asks for it.
 
-    An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial.
+    An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial. named
+    makes the error more telling for whoever knows what the automaton was made of.
     """
 
-    def __init__(self, A: CEA, budget: Budget = Budget()) -> None:
+    def __init__(
+        self,
+        A: CEA,
+        budget: Budget = Budget(),
+        named: Callable[[BudgetExceeded], BudgetExceeded] = lambda error: error,
+    ) -> None:
         self.A = A
         self._budget = budget
+        self.named = named
         self._number: dict[Subset, int] = {A.initial: 0}
         self._subsets = [A.initial]
         self.final = [bool(A.initial & A.final)]
@@ -83,7 +90,8 @@ class Determinized:
             self._steps[state][type_] = known
             self._spent += time.monotonic() - begun
             if self._budget.seconds is not None and self._spent > self._budget.seconds:
-                raise BudgetExceeded(f"it takes more than {self._budget.seconds} seconds to build {self.described()}")
+                too_slow = f"it takes more than {self._budget.seconds} seconds to build {self.described()}"
+                raise self.named(BudgetExceeded(too_slow))
         return known
 
     def described(self) -> str:
@@ -97,7 +105,8 @@ class Determinized:
         number = self._number.setdefault(subset, len(self._subsets))
         if number == len(self._subsets):
             if number >= self._budget.states:
-                raise BudgetExceeded(f"the stream reaches more than {number} states of {self.described()}")
+                too_large = f"the stream reaches more than {number} states of {self.described()}"
+                raise self.named(BudgetExceeded(too_large))
             self._subsets.append(subset)
             self.final.append(bool(subset & self.A.final))
             self._steps.append({})

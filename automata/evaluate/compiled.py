@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.culprit import lazily
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import answers, streaming
 from cerify.automata.evaluate.ces import CompactComplexEventSet
@@ -59,8 +60,8 @@ def passing(carried: Carried, S: Stream, output: Output, budget: Budget) -> Iter
         from cerify.automata.evaluate.lists import Lists
     except ImportError as error:
         raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
-    A = answers.kept_marks(compile_cel(carried.phi, budget), output)
-    return _passing(Lists(), Determinized(A, budget), S, Sieve(carried.checks, S, budget), budget)
+    automaton = lazily(carried.phi, budget, partial(answers.kept_marks, output=output))
+    return _passing(Lists(), automaton, S, Sieve(carried.checks, S, budget), budget)
 
 
 def _passing(

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import UNMARKED
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.crossing import crossing
@@ -59,8 +59,7 @@ class Evaluator:
             raise Unsupported(f"an evaluator of batches needs numba: pip install 'cerify[fast]' ({error})") from None
         self.phi, self.output, self.consume, self.budget = phi, output, consume, budget
         self.scope = split(_carried(phi))
-        A = compile_cel(self.scope.core, budget)
-        self.automaton = Determinized(A if output == "valuations" else single_variable(A), budget)
+        self.automaton = lazily(self.scope.core, budget, None if output == "valuations" else single_variable)
         self.types: dict[int, int] = {}
         self.growth: list[int] = []
         self.clocks = [Clock(a, width) for a, width in self.scope.widths]
@@ -70,7 +69,9 @@ class Evaluator:
         self.tables = Tables(np.zeros((1, 0, 1), np.int32), nothing, nothing, (UNMARKED,))
         self.moves = moves(self.tables)
         self._plain = self.scope.everything and consume == "none"
-        self.kept: Lists | Trees = Lists() if self._plain else Trees(punctual(A), self.scope.windowed, consume == "any")
+        self.kept: Lists | Trees = (
+            Lists() if self._plain else Trees(punctual(self.automaton.A), self.scope.windowed, consume == "any")
+        )
         self._whole = True
 
     def push(self, batch: pa.RecordBatch | pa.Table, limit: int | None = None) -> list[Match]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.culprit import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
-from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate.ces_window import (
     BOTTOM,
     Node,
@@ -117,10 +116,10 @@ def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = 
                     yield Match(n, events, bindings_of(valuation(path)) if output == "valuations" else None)
 
 
-def passing(A: CEA, scope: Scope, S: Stream, sieve: Sieve, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+def passing(automaton: Determinized, scope: Scope, S: Stream, sieve: Sieve) -> Iterator[tuple[int, Valuation]]:
     """The valuations of an automaton that are in scope and pass a sieve, in the order of positions."""
     unordered = reach(scope, S).unordered
-    for n, nodes, low in read(A, scope, S, budget):
+    for n, nodes, low in read(automaton, scope, S):
         for node in nodes:
             for path in in_node(node, low, sieve):
                 if all(near(width, [S[i].get(a) for i in complex_event(path)]) for a, width in unordered):
@@ -147,13 +146,12 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
 
 def _read(scope: Scope, S: Stream, variables: bool, budget: Budget) -> Iterator[tuple[int, Iterator[Node], list[int]]]:
     """As read, for the automaton of the scope's formula."""
-    A = compile_cel(scope.core, budget)
-    return read(A if variables else single_variable(A), scope, S, budget)
+    return read(lazily(scope.core, budget, None if variables else single_variable), scope, S)
 
 
-def read(A: CEA, scope: Scope, S: Stream, budget: Budget) -> Iterator[tuple[int, Iterator[Node], list[int]]]:
+def read(automaton: Determinized, scope: Scope, S: Stream) -> Iterator[tuple[int, Iterator[Node], list[int]]]:
     """For each position the position, the sets of complex events there, and how far back each position reaches."""
-    evaluation = ScopedEvaluation(Determinized(A, budget), scope.windowed)
+    evaluation = ScopedEvaluation(automaton, scope.windowed)
     reached = reach(scope, S)
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
         key = key_of(scope.attributes, S[n]) if reached.marks[n] else None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
-from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.culprit import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers, scoped
@@ -67,7 +68,11 @@ class Evaluation:
 
 def evaluate(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of an automaton over a stream, lazily and in the order of positions. Raises BudgetExceeded."""
-    evaluation = Evaluation(Determinized(A if output == "valuations" else single_variable(A), budget))
+    return _read(Determinized(A if output == "valuations" else single_variable(A), budget), S, output)
+
+
+def _read(automaton: Determinized, S: Stream, output: Output) -> Iterator[Match]:
+    evaluation = Evaluation(automaton)
     D = evaluation.D
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
         evaluation.push(type_)
@@ -87,20 +92,20 @@ def found(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = 
         return answers.found(phi, S, output, budget, passing)
     scope = split(phi)
     if scope.everything:
-        return evaluate(compile_cel(phi, budget), S, output, budget)
+        return _read(lazily(phi, budget, None if output == "valuations" else single_variable), S, output)
     return scoped.evaluate(scope, S, output, budget)
 
 
 def passing(carried: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that pass its checks; each is given up at the first event with which one fails."""
     scope, sieve = split(carried.phi), Sieve(carried.checks, S, budget)
-    A = answers.kept_marks(compile_cel(scope.core, budget), output)
-    lazily = _passing(A, S, sieve, budget) if scope.everything else scoped.passing(A, scope, S, sieve, budget)
-    return ((n, answers.without_marks(mu)) for n, mu in lazily)
+    D = lazily(scope.core, budget, partial(answers.kept_marks, output=output))
+    pass_ = _passing(D, S, sieve) if scope.everything else scoped.passing(D, scope, S, sieve)
+    return ((n, answers.without_marks(mu)) for n, mu in pass_)
 
 
-def _passing(A: CEA, S: Stream, sieve: Sieve, budget: Budget) -> Iterator[tuple[int, Valuation]]:
-    evaluation = Evaluation(Determinized(A, budget))
+def _passing(automaton: Determinized, S: Stream, sieve: Sieve) -> Iterator[tuple[int, Valuation]]:
+    evaluation = Evaluation(automaton)
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
         evaluation.push(type_)
         for nodes in evaluation.ends():
@@ -122,7 +127,7 @@ def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     if not scope.everything:
         yield from scoped.count(scope, S, budget)
         return
-    automaton = Determinized(single_variable(compile_cel(phi, budget)), budget)
+    automaton = lazily(phi, budget, single_variable)
     runs = {0: 1}
     for type_ in classify(automaton.A.predicates, S):
         runs_: dict[int, int] = {}

@@ -14,6 +14,7 @@ from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.cea.model import UNMARKED, Marks
 from cerify.automata.explore import explore
 from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded
 
 NOWHERE = -1
 BITS = 64  # of a mask of states; those from 63 on share the last bit
@@ -64,7 +65,10 @@ def tabulate(
     def successors(state: int) -> list[tuple[tuple[int, Marks], int]]:
         return [((c, marks), q) for c, type_ in enumerate(types) for marks, q in automaton.step(state, type_)]
 
-    found = explore([0], successors, budget.states, f"the table of {automaton.described()}; it", budget.seconds)
+    try:
+        found = explore([0], successors, budget.states, f"the table of {automaton.described()}; it", budget.seconds)
+    except BudgetExceeded as error:
+        raise automaton.named(error) from None
     labels = {marks: l for l, marks in enumerate(known)}
     for edges in found.values():
         for (_, marks), _ in edges:
