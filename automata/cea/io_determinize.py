@@ -61,7 +61,7 @@ def _step(A: CEA, subset: Subset, type_: int) -> Iterable[tuple[Marks, Subset]]:
 class Determinized:
     """The I/O-determinization of a CEA, built as far as a stream asks for it.
 
-    An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial. named
+    An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial. subsets has the states of A that each stands for. named
     makes the error more telling for whoever knows what the automaton was made of.
     """
 
@@ -75,7 +75,7 @@ class Determinized:
         self._budget = budget
         self.named = named
         self._number: dict[Subset, int] = {A.initial: 0}
-        self._subsets = [A.initial]
+        self.subsets = [A.initial]
         self.final = [bool(A.initial & A.final)]
         self._steps: list[dict[int, Steps]] = [{}]
         self._spent = 0.0  # seconds on steps that no event had asked for before
@@ -85,7 +85,7 @@ class Determinized:
         known = self._steps[state].get(type_)
         if known is None:
             begun = time.monotonic()
-            targets = _step(self.A, self._subsets[state], type_)
+            targets = _step(self.A, self.subsets[state], type_)
             known = tuple((marks, self._numbered(subset)) for marks, subset in targets)
             self._steps[state][type_] = known
             self._spent += time.monotonic() - begun
@@ -102,12 +102,12 @@ class Determinized:
         )
 
     def _numbered(self, subset: Subset) -> int:
-        number = self._number.setdefault(subset, len(self._subsets))
-        if number == len(self._subsets):
+        number = self._number.setdefault(subset, len(self.subsets))
+        if number == len(self.subsets):
             if number >= self._budget.states:
                 too_large = f"the stream reaches more than {number} states of {self.described()}"
                 raise self.named(BudgetExceeded(too_large))
-            self._subsets.append(subset)
+            self.subsets.append(subset)
             self.final.append(bool(subset & self.A.final))
             self._steps.append({})
         return number

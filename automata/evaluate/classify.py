@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, assert_never
 
 import numpy as np
@@ -44,10 +45,17 @@ def classified(predicates: Sequence[Predicate], S: Stream) -> tuple[NDArray[np.i
         masks = (sum(1 << i for i, P in enumerate(predicates) if holds(P, event)) for event in S)
         classes = np.fromiter((numbers.setdefault(mask, len(numbers)) for mask in masks), np.int32, len(S))
         return classes, list(numbers)
-    columns = _Columns(S.table)
-    classes, types = np.zeros(len(S), np.int32), [0]
+    columns = _Columns.of(S.table)
+    if all(_of_types(P) for P in predicates):
+        classes, types = _classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
+        return classes[columns.codes], types
+    return _classes(predicates, columns)
+
+
+def _classes(predicates: Sequence[Predicate], columns: _Columns) -> tuple[NDArray[np.int32], list[int]]:
+    classes, types = np.zeros(len(columns.codes), np.int32), [0]
     for start in range(0, len(predicates), 8):
-        byte = np.zeros(len(S), np.uint8)
+        byte = np.zeros(len(columns.codes), np.uint8)
         for i, P in enumerate(predicates[start : start + 8]):
             byte |= columns.mask(P).view(np.uint8) << np.uint8(i)
         pairs = byte if len(types) == 1 else (classes.astype(np.int64) << 8) + byte
@@ -66,30 +74,51 @@ def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDAr
     return (np.cumsum(used) - 1).astype(np.int32)[values], np.flatnonzero(used)
 
 
-class _Columns:
-    """Predicates on the rows of a table; each test of an attribute is made once, and types are told by number."""
+def _of_types(P: Predicate) -> bool:
+    """Whether the type of an event is all that a predicate asks about."""
+    match P:
+        case Not(inner):
+            return _of_types(inner)
+        case Both(left, right) | Either(left, right):
+            return _of_types(left) and _of_types(right)
+        case _:
+            return isinstance(P, Anything | OfType)
 
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-        self._tests: dict[str, Mask] = {}  # by their text: 1 and True are equal, and no two tests of them are
+
+@dataclass(frozen=True)
+class _Columns:
+    """Predicates on the rows of a table; each test of an attribute is made once, and types are told by number.
+
+    names: the number of each type; codes: those of the rows; tests: what is known of tests, by their text, as 1 and
+    True are equal, and no two tests of them are.
+    """
+
+    table: pa.Table
+    names: dict[str, int]
+    codes: NDArray[Any]
+    tests: dict[str, Mask] = field(default_factory=dict)
+
+    @staticmethod
+    def of(table: pa.Table) -> _Columns:
+        """The rows of a table."""
         column = table[TYPE]
         if not pa.types.is_dictionary(column.type):
             column = pc.dictionary_encode(column)
         encoded = column.unify_dictionaries().combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if isinstance(encoded, pa.ChunkedArray):
             encoded = pa.concat_arrays(encoded.chunks)
-        self._names = {str(name): code for code, name in enumerate(encoded.dictionary.to_pylist())}
+        names = {str(name): code for code, name in enumerate(encoded.dictionary.to_pylist())}
         codes = encoded.indices.to_numpy(zero_copy_only=False)
-        self._codes = codes.astype(np.uint8 if len(self._names) <= 256 else np.int32)
+        return _Columns(table, names, codes.astype(np.uint8 if len(names) <= 256 else np.int32))
 
     def mask(self, P: Predicate) -> Mask:
         """Whether each row is in the predicate."""
         match P:
             case Anything():
-                return np.ones(len(self._codes), np.bool_)
+                return np.ones(len(self.codes), np.bool_)
             case OfType(name):
-                code = self._names.get(name)
-                return self._codes == code if code is not None else np.zeros(len(self._codes), np.bool_)
+                code = self.names.get(name)
+                return self.codes == code if code is not None else np.zeros(len(self.codes), np.bool_)
             case Not(inner):
                 return ~self.mask(inner)
             case Both(left, right):
@@ -97,10 +126,10 @@ class _Columns:
             case Either(left, right):
                 return self.mask(left) | self.mask(right)
             case Comparison() | OneOf() | InRange() | Like():
-                if repr(P) not in self._tests:
+                if repr(P) not in self.tests:
                     from cerify.semantics.columns import mask
 
-                    self._tests[repr(P)] = mask(P, self._table).to_numpy(zero_copy_only=False)
-                return self._tests[repr(P)]
+                    self.tests[repr(P)] = mask(P, self.table).to_numpy(zero_copy_only=False)
+                return self.tests[repr(P)]
             case _:
                 assert_never(P)

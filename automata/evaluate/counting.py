@@ -28,13 +28,13 @@ def numbers(roots: NDArray[np.int64], tree: NDArray[np.void]) -> NDArray[Any]:
 
 
 def _exact(root: int, tree: NDArray[np.void]) -> int:
-    label, left, right = tree["label"], tree["left"], tree["right"]
+    left, right = tree["left"], tree["right"]
     total, ends = 0, [root]
     while ends:
         node = ends.pop()
         if node == 0:
             total += 1
-        elif label[node] > 0:
+        elif right[node] <= 0:
             total += _paths(node, tree, int(tree["floor"][node]))
         else:
             ends += [left[node], right[node]]
@@ -42,13 +42,13 @@ def _exact(root: int, tree: NDArray[np.void]) -> int:
 
 
 def _paths(root: int, tree: NDArray[np.void], bound: int) -> int:
-    label, left, right, latest = (tree[name] for name in ("label", "left", "right", "latest"))
+    left, right, latest = (tree[name] for name in ("left", "right", "latest"))
     counts: dict[int, int] = {0: 1}
     pending = [root]
     while pending:
         node = int(pending[-1])
         children = [int(left[node])]
-        if label[node] == 0 and latest[right[node]] >= bound:
+        if right[node] > 0 and latest[right[node]] >= bound:
             children.append(int(right[node]))
         unknown = [child for child in children if child not in counts]
         pending += unknown
@@ -75,7 +75,7 @@ def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
             continue
         if ends + 4 > pending.size:
             return -2
-        if tree[end].label == 0:
+        if tree[end].right > 0:
             pending[ends], pending[ends + 1] = tree[end].left, tree[end].right
             ends += 2
             continue
@@ -87,7 +87,7 @@ def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
             if height + 3 > pending.size:
                 return -2
             l = tree[node].left
-            r = tree[node].right if tree[node].label == 0 and tree[tree[node].right].latest >= bound else -1
+            r = tree[node].right if tree[node].right > 0 and tree[tree[node].right].latest >= bound else -1
             ready = True
             if l > 0 and stamp[l] != bound:
                 pending[height] = l

@@ -22,7 +22,7 @@ from cerify.automata.evaluate.crossing import crossing
 from cerify.automata.evaluate.partitions import partitioned
 from cerify.automata.evaluate.scene import Chunk, Scene, total
 from cerify.automata.evaluate.scope import punctual, split
-from cerify.automata.evaluate.scope_columns import Clock, Keys
+from cerify.automata.evaluate.scope_columns import Clock, Coded, Keys
 from cerify.automata.evaluate.tables import Tables, moves, tabulate
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
@@ -173,35 +173,40 @@ class Evaluator:
                 clocks.append(clock_)
                 # an event that reaches nowhere itself still follows what the ones before it have left behind
                 low, admitted = np.maximum.accumulate(np.maximum(low, low_)), admitted & admitted_
-        if self.scope.attributes:
-            self.keys.check(S.table)
+        coded = self.keys.read(S.table) if self.scope.attributes else None
         new = [type_ for type_ in types if type_ not in self.types]
         if new:
             self.grow(new, [len(self.types) + len(new)])
         self.kept.widen(self.tables.final.size, max(1, self.keys.size))
         self.clocks = clocks
-        classes = np.array([self.types[type_] for type_ in types], np.int32)[classes]
+        numbers = [self.types[type_] for type_ in types]
+        if numbers != list(range(len(numbers))):
+            classes = np.array(numbers, np.int32)[classes]
         self._whole = False
         for start in range(0, n, PIECE):
             part = slice(start, start + PIECE)
             piece = low[part]
             keys = np.zeros(piece.size, np.int32)
-            if self.scope.attributes:
-                keys = self._numbered(S.table.slice(start, PIECE), int(piece[0]))
+            if coded is not None:
+                keys = self._numbered(coded, part, int(piece[0]))
             yield Scene(base + start, classes[part], keys, admitted[part], piece)
             self.position = base + min(start + PIECE, n)
         self._whole = True
 
-    def _numbered(self, table: pa.Table, low: int) -> NDArray[np.int32]:
-        """The number of each event's key. Numbers of keys of which nothing is left are used again."""
-        codes, keys = self.keys.read(table)
-        if self.keys.new(keys) > len(self.keys.free):
-            self.keys.keep(self.kept.let_go(low))
-            needed = self.keys.size - len(self.keys.free) + self.keys.new(keys)
+    def _numbered(self, coded: Coded, rows: slice, low: int) -> NDArray[np.int32]:
+        """The number of the key of some events. Numbers of keys of which nothing is left are used again."""
+        new = coded.unknown(rows)
+        if new.size > len(self.keys.free):
+            used = self.kept.let_go(low)
+            self.keys.keep(used)
+            coded.keep(used)
+            new = coded.unknown(rows)
+            needed = self.keys.size - len(self.keys.free) + new.size
             if 2 * needed > self.keys.size:
                 self.keys.grow(max(KEYS, 2 * needed))
                 self.kept.widen(self.tables.final.size, self.keys.size)
-        return self.keys.number(keys)[codes]
+        self.keys.number(coded, new)
+        return coded.numbers[coded.codes[rows]]
 
     def require_whole(self) -> None:
         """Raises InputError if an error has stopped the evaluator inside a batch."""

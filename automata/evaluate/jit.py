@@ -2,6 +2,10 @@
 
 What numba has kept it takes as long as the file of the loop itself is unchanged. So a loop stands in one file with all
 that it calls.
+
+numba counts references to arrays, also where one is handed to another loop. In a loop that does so for each event that
+took more time than all else. So such a loop makes no arrays, which leaves nothing to count, and what it calls becomes a
+part of it.
 """
 
 from __future__ import annotations
@@ -11,3 +15,5 @@ from typing import Any
 from numba import njit
 
 compiled: Any = njit(cache=True, nogil=True)
+bare: Any = njit(cache=True, nogil=True, _nrt=False)
+part: Any = njit(cache=True, nogil=True, _nrt=False, inline="always")

@@ -148,69 +148,6 @@ def compact_lists(tree, nodes, ends):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def enumerate_lists(  # type: ignore[no-untyped-def]
-    roots, r, tree, path, marks, pending, walk, at, offsets, events, labels
-):
-    """Write the complex events of the roots from r on (Algorithm 1), each as its positions in ascending order.
-
-    walk: int64 [1], the height of the stack pending, int32 [., 3], of rows (node, last, depth). path, marks: the
-    positions and labels of the path, from the latest on. at [M], offsets [M + 1], events: int64, as in an Arrow list
-    array; labels: int32, as long as events if labels are wanted, else empty. Returns the root reached and how many
-    events were written; it is over when the root is the last and the stack is empty, and goes on with the next call
-    otherwise.
-    """
-    found, written, height = 0, 0, walk[0]
-    labelled = labels.size > 0
-    while found < at.size:
-        if height == 0:
-            r += 1
-            if r >= roots.shape[0]:
-                break
-            pending[0, 0], pending[0, 1], pending[0, 2], height = roots[r, 1], roots[r, 2], 0, 1
-        node, last, depth = pending[height - 1, 0], pending[height - 1, 1], pending[height - 1, 2]
-        if depth + 2 > path.size or height + 2 > pending.shape[0]:
-            break
-        if node > 0 and (tree[node].first > 0 or tree[node].last > 0):
-            if node == last:
-                height -= 1
-            else:
-                pending[height - 1, 0] = tree[node].next
-            path[depth], marks[depth] = tree[node].event, tree[node].label
-            pending[height, 0], pending[height, 1] = tree[node].first, tree[node].last
-            pending[height, 2] = depth + 1
-            height += 1
-            continue
-        # what comes of the nodes before which nothing comes, one after another
-        room = min(at.size - found, (events.size - written) // (depth + 1))
-        position, more = roots[r, 0], room > 0
-        while more:
-            if labelled:
-                labels[written] = tree[node].label
-                for x in range(depth):
-                    labels[written + depth - (0 if node else 1) - x] = marks[x]
-            if node:
-                events[written] = tree[node].event
-                written += 1
-            for x in range(depth):
-                events[written + depth - 1 - x] = path[x]
-            written += depth
-            at[found] = position
-            found += 1
-            offsets[found] = written
-            room -= 1
-            if node == last:
-                height -= 1
-                break
-            node = tree[node].next
-            pending[height - 1, 0] = node
-            more = room > 0 and (node == 0 or (tree[node].first == 0 and tree[node].last == 0))
-        if room == 0:
-            break
-    walk[0] = height
-    return r, found
-
-
-@compiled
 def in_lists(tree, ends):  # type: ignore[no-untyped-def]
     """Whether the children of each node, and what the states have, are lists: from the first along next to the last."""
     nodes = tree.size

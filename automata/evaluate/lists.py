@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate import list_kernels
+from cerify.automata.evaluate.enumeration_kernels import enumerate_lists
 from cerify.automata.evaluate.list_kernels import CAP
 from cerify.automata.evaluate.scene import Chunk, Numbers, Scene, Walk, enlarged, require
 from cerify.automata.evaluate.tables import Moves
@@ -35,6 +36,12 @@ class Lists:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that is kept between batches."""
         return {"tree": self.tree[: self.nodes], "ends": self.ends, "runs": self.runs}
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """How the nodes are marked."""
+        labels: NDArray[np.int32] = self.tree["label"][: self.nodes]
+        return labels
 
     def widen(self, states: int, keys: int) -> None:
         """Room for so many states."""
@@ -94,7 +101,7 @@ class Lists:
 
     def chunks(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[Chunk]:
         """The complex events of lists that advance has handed out."""
-        found: Iterator[Chunk] = Walk(3, labelled).chunks(list_kernels.enumerate_lists, roots, self.tree)
+        found: Iterator[Chunk] = Walk(3, labelled).chunks(enumerate_lists, roots, self.tree)
         return found
 
     def numbers(self, scene: Scene, moves: Moves) -> Iterator[Numbers]:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-CHUNK = 65_536  # complex events enumerated at a time
+CHUNK = 16_384  # complex events enumerated at a time; what is written of them stays in a cache
 
 Numbers: TypeAlias = tuple[NDArray[np.int64], NDArray[Any]]
 """Positions, ascending, and a number for each; of Python's integers where a word does not hold it."""

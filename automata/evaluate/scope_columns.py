@@ -7,7 +7,6 @@ of the events still in the window tell.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import repeat
 from math import floor
 from typing import Any
 
@@ -20,7 +19,7 @@ from cerify.automata.evaluate.scope import Width
 from cerify.semantics.errors import InputError
 
 Longs = NDArray[np.int64]
-Batch = tuple[tuple[str, ...], list[Any]]  # the kinds of the values, and the keys
+NO_KEY, UNKNOWN = -1, -2
 MICROSECONDS = 10**6
 
 
@@ -117,6 +116,31 @@ def _ticks(seconds: Width) -> int:
     return ticks
 
 
+@dataclass(frozen=True)
+class Coded:
+    """The keys of a batch, each once, and which of them each row has.
+
+    kinds: of the values they are of; keys: with None where one agrees not even with itself. numbers: of each the number
+    it has, UNKNOWN so far, or that of None.
+    """
+
+    codes: NDArray[np.int32]
+    kinds: tuple[str, ...]
+    keys: list[Any]
+    numbers: NDArray[np.int32]
+
+    def unknown(self, rows: slice) -> NDArray[np.intp]:
+        """Those keys of some rows that have no number yet."""
+        used = np.zeros(len(self.keys), np.bool_)
+        used[self.codes[rows]] = True
+        return np.flatnonzero(used & (self.numbers == UNKNOWN))
+
+    def keep(self, used: NDArray[np.bool_]) -> None:
+        """All other numbers are of no key any more."""
+        known = np.flatnonzero(self.numbers >= 0)
+        self.numbers[known[~used[self.numbers[known]]]] = UNKNOWN
+
+
 @dataclass
 class Keys:
     """The keys of a partition of which something is kept, by number.
@@ -130,28 +154,23 @@ class Keys:
     free: list[int] = field(default_factory=list)
     size: int = 0
 
-    def check(self, table: pa.Table) -> None:
-        """Raises InputError if a column's values cannot be keys."""
-        for name in self.attributes:
-            _encoded(table.slice(0, 0), name)
-
-    def read(self, table: pa.Table) -> tuple[Longs, Batch]:
-        """For each row which of the batch's keys it has, and these; None where it agrees not even with itself."""
+    def read(self, table: pa.Table) -> Coded:
+        """The keys of a batch. Raises InputError if a column's values cannot be keys."""
         columns = [_encoded(table, name) for name in self.attributes]
         codes, keys, _ = columns[0]
         if len(columns) > 1:
             keys = [(key,) for key in keys]
             for each, values, _ in columns[1:]:
-                pairs, codes = np.unique(codes * len(values) + each, return_inverse=True)
-                keys = [(*keys[pair // len(values)], values[pair % len(values)]) for pair in pairs.tolist()]
+                pairs = pa.array(codes.astype(np.int64) * len(values) + each).dictionary_encode()
+                codes = pairs.indices.to_numpy()
+                keys = [
+                    (*keys[p // len(values)], values[p % len(values)]) for p in pairs.dictionary.to_numpy().tolist()
+                ]
             keys = [None if None in key else key for key in keys]
-        return codes, (tuple(kind for _, _, kind in columns), keys)
-
-    def new(self, batch: Batch) -> int:
-        """How many of the keys have no number yet."""
-        kinds, keys = batch
+        kinds = tuple(kind for _, _, kind in columns)
         known = self.numbers.get(kinds, {})
-        return len({key for key in keys if key not in known and key is not None})
+        numbers = (NO_KEY if key is None else known.get(key, UNKNOWN) for key in keys)
+        return Coded(codes, kinds, keys, np.fromiter(numbers, np.int32, len(keys)))
 
     def grow(self, size: int) -> None:
         """Have so many numbers."""
@@ -164,23 +183,20 @@ class Keys:
         taken = {k for numbers in self.numbers.values() for k in numbers.values()}
         self.free = [k for k in range(self.size - 1, -1, -1) if k not in taken]
 
-    def number(self, batch: Batch) -> NDArray[np.int32]:
-        """The number of each key, -1 for None; there are to be enough of them."""
-        kinds, keys = batch
-        numbers = self.numbers.setdefault(kinds, {})
-        found = np.fromiter(map(numbers.get, keys, repeat(-1)), np.int32, len(keys))
-        for x in np.flatnonzero(found < 0).tolist():
-            if (key := keys[x]) is not None:
-                if key not in numbers:  # else it is equal to one before it, as 0.0 and -0.0 are
-                    numbers[key] = self.free.pop()
-                found[x] = numbers[key]
-        return found
+    def number(self, coded: Coded, new: NDArray[np.intp]) -> None:
+        """Give numbers to some keys of a batch; there are to be enough of them."""
+        numbers = self.numbers.setdefault(coded.kinds, {})
+        for x in new.tolist():
+            key = coded.keys[x]
+            if key not in numbers:  # else it is equal to one before it, as 0.0 and -0.0 are
+                numbers[key] = self.free.pop()
+            coded.numbers[x] = numbers[key]
 
 
-def _encoded(table: pa.Table, name: str) -> tuple[Longs, list[Any], str]:
+def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], str]:
     """A column as numbers of values, the values, and their kind; None stands for what does not even equal itself."""
     if name not in table.column_names or pa.types.is_null(table[name].type):
-        return np.zeros(table.num_rows, np.int64), [None], ""
+        return np.zeros(table.num_rows, np.int32), [None], ""
     column, kind = table[name], "number"
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -194,8 +210,9 @@ def _encoded(table: pa.Table, name: str) -> tuple[Longs, list[Any], str]:
         raise InputError(f"a partition cannot be by {name!r}, a column of {column.type}; cast it to text or a number")
     encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # of no rows
-        return np.zeros(0, np.int64), [None], kind
-    values = encoded.dictionary.to_pylist()
+        return np.zeros(0, np.int32), [None], kind
+    values = encoded.dictionary
+    values = values.to_pylist() if kind == "string" or values.null_count else values.to_numpy(False).tolist()
     if pa.types.is_floating(column.type):
         values = [None if v != v else v for v in values]
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), values or [None], kind
+    return encoded.indices.to_numpy(), values or [None], kind

@@ -4,17 +4,17 @@ The readable twins are scoped.ScopedEvaluation (update) and ces_window (the data
 stream may never end. tree [N] holds the nodes, node 0 the terminator, as records, so that what is used together lies
 together:
 
-    event  int64  the position of an output    label  int16  its marks; 0 for a union
-    left, right  int32  of a union; the child of an output is its left
-    latest int64  the latest first position    floor  int64  how far back an output's window reaches
+    event  int64  the position of an output    floor int64  how far back its window reaches
+    latest int64  the latest first position
+    left, right  int32  of a union; of an output the child, and minus its label
 
 A run of which events are marked has their key; an event that is skipped, of whatever key, does the same to the runs of
 all keys. So the sets of a state stand in a *slot*, one for each key, and a skip hands the slot on to another state,
 whatever it holds. Only where two slots meet, the one with fewer keys is emptied into the other. With K keys, S states
 (and as many slots) and series of at most W nodes:
 
-    rows  int32 [K, S, 2 + W]   (next, size, nodes) of a key in a slot: the key after it there (END; OUT if it is not
-                                in the slot), and its series
+    rows  int32 [K, S, 3 + W]   (next, size, whole, nodes) of a key in a slot: the key after it there (END; OUT if it
+                                is not in the slot), its series, and one node for all of that, or 0 if none is made
     slot  int32 [S]             the slot of a state, or -1
     first int32 [S], keys int32 [S]   the first key of a slot, or END, and how many there are
 """
@@ -23,52 +23,51 @@ from __future__ import annotations
 
 import numpy as np
 
-from cerify.automata.evaluate.jit import compiled
+from cerify.automata.evaluate.jit import bare, part
 
 END, OUT = -1, -2
-NEXT, SIZE, NODES = 0, 1, 2
+NEXT, SIZE, WHOLE, NODES = range(4)
 NODES_MADE, UNMARKED, MEMBERS, NODES_SHORT, ROOTS_SHORT, COUNTERS = range(6)
 LAST_BIT = 63
 
 
-@compiled
+@part
 def _union(l, r, nodes, tree):  # type: ignore[no-untyped-def]
     tree[nodes].event = -1
-    tree[nodes].label = 0
+    tree[nodes].latest = tree[l].latest
     tree[nodes].left = l
     tree[nodes].right = r
-    tree[nodes].latest = tree[l].latest
     return nodes + 1
 
 
-@compiled
-def _merge(series, row, size, nodes, tree):  # type: ignore[no-untyped-def]
-    """The safe node of all that is in the series that starts at row, and the number of nodes."""
-    node = series[row + size - 1]
-    for x in range(row + size - 2, row - 1, -1):
-        nodes = _union(series[x], node, nodes, tree)
-        node = nodes - 1
-    return node, nodes
+@part
+def _whole(flat, row, nodes, tree):  # type: ignore[no-untyped-def]
+    """The safe node of all that is in the series of a row (ces_window.merge), and the number of nodes.
+
+    It is made once, and stays until the series changes.
+    """
+    if flat[row + WHOLE] == 0:
+        last = row + NODES + flat[row + SIZE] - 1
+        node = flat[last]
+        for x in range(last - 1, row + NODES - 1, -1):
+            nodes = _union(flat[x], node, nodes, tree)
+            node = nodes - 1
+        flat[row + WHOLE] = node
+    return flat[row + WHOLE], nodes
 
 
-@compiled
-def _add(series, row, size, other, begin, others, nodes, tree):  # type: ignore[no-untyped-def]
-    """Add the series in other from begin on to the one at row; returns the size of that and the number of nodes."""
-    if tree[other[begin]].latest > tree[series[row]].latest:
-        node, nodes = _merge(series, row, size, nodes, tree)
-        size = others
-        for x in range(size):
-            series[row + x] = other[begin + x]
-    else:
-        node, nodes = _merge(other, begin, others, nodes, tree)
-    x, end = row + 1, row + size
-    while x < end and tree[series[x]].latest > tree[node].latest:
+@part
+def _insert(flat, row, node, nodes, tree):  # type: ignore[no-untyped-def]
+    """Add a safe node to a series that begins with something at least as recent; returns the number of nodes."""
+    x, end = row + NODES + 1, row + NODES + flat[row + SIZE]
+    while x < end and tree[flat[x]].latest > tree[node].latest:
         x += 1
-    if x < end and tree[series[x]].latest == tree[node].latest:
-        n1, n2 = series[x], node
-        if n1 == 0 or tree[n1].label > 0:
+    flat[row + WHOLE] = 0
+    if x < end and tree[flat[x]].latest == tree[node].latest:
+        n1, n2 = flat[x], node
+        if tree[n1].right <= 0:
             nodes = _union(n1, n2, nodes, tree)
-        elif n2 == 0 or tree[n2].label > 0:
+        elif tree[n2].right <= 0:
             nodes = _union(n2, n1, nodes, tree)
         else:
             r1, r2 = tree[n1].right, tree[n2].right
@@ -77,31 +76,40 @@ def _add(series, row, size, other, begin, others, nodes, tree):  # type: ignore[
             nodes = _union(r1, r2, nodes, tree)
             nodes = _union(tree[n2].left, nodes - 1, nodes, tree)
             nodes = _union(tree[n1].left, nodes - 1, nodes, tree)
-        series[x] = nodes - 1
-        return size, nodes
+        flat[x] = nodes - 1
+        return nodes
     for y in range(end, x, -1):
-        series[y] = series[y - 1]
-    series[x] = node
-    return size + 1, nodes
+        flat[y] = flat[y - 1]
+    flat[x] = node
+    flat[row + SIZE] += 1
+    return nodes
 
 
-@compiled
-def _put(flat, row, k, s, first, keys, made, m, nodes, tree):  # type: ignore[no-untyped-def]
-    """Add made[m] to the series of a key in a slot; returns the number of nodes, and of keys that are new there."""
-    new = 0
-    if flat[row + NEXT] == OUT:
-        flat[row + NEXT], flat[row + SIZE] = first[s], 0
-        first[s] = k
-        keys[s] += 1
-        new = 1
+@part
+def _enter(flat, row, k, s, first, keys):  # type: ignore[no-untyped-def]
+    """Have a row for the key in the slot; returns the number of keys that are new there."""
+    if flat[row + NEXT] != OUT:
+        return 0
+    flat[row + NEXT], flat[row + SIZE] = first[s], 0
+    first[s] = k
+    keys[s] += 1
+    return 1
+
+
+@part
+def _put(flat, row, node, nodes, tree):  # type: ignore[no-untyped-def]
+    """Add an output to the series of a row; returns the number of nodes."""
     if flat[row + SIZE] == 0:
-        flat[row + NODES], flat[row + SIZE] = made[m], 1
+        flat[row + SIZE], flat[row + WHOLE], flat[row + NODES] = 1, node, node
+    elif tree[node].latest <= tree[flat[row + NODES]].latest:
+        nodes = _insert(flat, row, node, nodes, tree)
     else:
-        flat[row + SIZE], nodes = _add(flat, row + NODES, flat[row + SIZE], made, m, 1, nodes, tree)
-    return nodes, new
+        flat[row + NODES + 1], nodes = _whole(flat, row, nodes, tree)
+        flat[row + SIZE], flat[row + WHOLE], flat[row + NODES] = 2, 0, node
+    return nodes
 
 
-@compiled
+@part
 def _empty(rows, s, first, keys):  # type: ignore[no-untyped-def]
     """Take all keys out of a slot."""
     k = first[s]
@@ -112,32 +120,34 @@ def _empty(rows, s, first, keys):  # type: ignore[no-untyped-def]
     first[s], keys[s] = END, 0
 
 
-@compiled
+@part
 def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-def]
     """Add what a slot holds to another one, key by key; returns the number of nodes, and of keys that are new there."""
     flat, width, new = rows.reshape(-1), rows.shape[2], 0
     k = first[s]
     while k != END:
         row, other = (k * rows.shape[1] + into) * width, (k * rows.shape[1] + s) * width
-        if flat[row + NEXT] == OUT:
-            flat[row + NEXT], flat[row + SIZE] = first[into], 0
-            first[into] = k
-            keys[into] += 1
-            new += 1
+        new += _enter(flat, row, k, into, first, keys)
         size = flat[other + SIZE]
-        if flat[row + SIZE] == 0:
-            for x in range(SIZE, NODES + size):
-                flat[row + x] = flat[other + x]
-        elif size > 0:
-            flat[row + SIZE], nodes = _add(flat, row + NODES, flat[row + SIZE], flat, other + NODES, size, nodes, tree)
+        if size > 0:
+            rest = 0
+            if flat[row + SIZE] > 0 and tree[flat[other + NODES]].latest <= tree[flat[row + NODES]].latest:
+                rest, nodes = _whole(flat, other, nodes, tree)
+            else:
+                if flat[row + SIZE] > 0:
+                    rest, nodes = _whole(flat, row, nodes, tree)
+                for x in range(SIZE, NODES + size):
+                    flat[row + x] = flat[other + x]
+            if rest > 0:
+                nodes = _insert(flat, row, rest, nodes, tree)
         k = flat[other + NEXT]
     return nodes, new
 
 
-@compiled
+@bare
 def update_scoped(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
-    punctual, windowed, consume, counters, tree, rows, slot, first, keys, roots,
+    punctual, windowed, consume, counters, scratch, tree, rows, slot, first, keys, roots,
 ):  # fmt: skip
     """Read events from index start on; stop where the nodes or the roots might not hold what an event adds.
 
@@ -146,24 +156,23 @@ def update_scoped(  # type: ignore[no-untyped-def]
     Moves. roots: int64 [R, 2], a row (position, node) for each set of complex events completed. With consume a position
     with one forgets all partial matches. counters: the number of nodes; the state of the run that has marked nothing,
     or -1; in how many slots a key is, over all keys; and how many nodes or roots were missing where it stopped.
-    Returns the index reached and the number of roots.
+    scratch: five int32 [max(S, rows of marks)]. Returns the index reached and the number of roots.
     """
     states, width = slot.size, rows.shape[2] - NODES
     flat, row_width = rows.reshape(-1), rows.shape[2]
     nodes, unmarked, members = counters[NODES_MADE], counters[UNMARKED], counters[MEMBERS]
-    made, into = np.empty(marks.shape[0], np.int32), np.empty(marks.shape[0], np.int32)
-    live, slot_ = np.empty(states, np.int32), np.empty(states, np.int32)
-    free = np.empty(states, np.int32)
+    made, into, live, slot_, free = scratch
     alive, mask, spare, found = 0, np.uint64(0), 0, 0
-    used = np.zeros(states, np.bool_)
+    for q in range(states):
+        free[q] = 0
     for q in range(states):
         if slot[q] >= 0:
-            used[slot[q]] = True
+            free[slot[q]] = 1
             live[alive] = q
             alive += 1
             mask |= np.uint64(1) << np.uint64(min(q, LAST_BIT))
     for s in range(states):
-        if not used[s]:
+        if free[s] == 0:
             free[spare] = s
             spare += 1
     origin = np.uint64(0) if unmarked < 0 else np.uint64(1) << np.uint64(min(unmarked, LAST_BIT))
@@ -194,19 +203,17 @@ def update_scoped(  # type: ignore[no-untyped-def]
                     source, child = p, -1
                     if slot[p] >= 0:
                         row = (k * states + slot[p]) * row_width
-                        if flat[row + NEXT] != OUT:
-                            size = flat[row + SIZE]
-                            while punctual and size > 0 and tree[flat[row + NODES + size - 1]].latest < bound:
-                                size -= 1
-                            flat[row + SIZE] = size
-                            if size > 0 and tree[flat[row + NODES]].latest >= bound:
-                                child, nodes = _merge(flat, row + NODES, size, nodes, tree)
+                        if flat[row + NEXT] != OUT and flat[row + SIZE] > 0:
+                            if tree[flat[row + NODES]].latest >= bound:
+                                child, nodes = _whole(flat, row, nodes, tree)
+                            elif punctual:
+                                flat[row + SIZE] = 0
                 for way in range(2):
                     node = child if way == 0 else 0
                     if node < 0 or (way == 1 and p != unmarked):
                         continue
-                    tree[nodes].event, tree[nodes].label = position, marks[t, 1]
-                    tree[nodes].left, tree[nodes].right = node, -1
+                    tree[nodes].event = position
+                    tree[nodes].left, tree[nodes].right = node, -marks[t, 1]
                     tree[nodes].latest = position if node == 0 else tree[node].latest
                     tree[nodes].floor = bound
                     made[count], into[count] = nodes, marks[t, 2]
@@ -245,8 +252,8 @@ def update_scoped(  # type: ignore[no-untyped-def]
                 live[alive] = q
                 alive += not ended[q]
             row = (k * states + slot[q]) * row_width
-            nodes, new = _put(flat, row, k, slot[q], first, keys, made, m, nodes, tree)
-            members += new
+            members += _enter(flat, row, k, slot[q], first, keys)
+            nodes = _put(flat, row, made[m], nodes, tree)
         for f in range(finals.size):
             if slot[finals[f]] >= 0:
                 s = slot[finals[f]]

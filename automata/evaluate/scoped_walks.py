@@ -1,11 +1,11 @@
-"""What else the arrays of scoped_kernels.py need: enumeration, letting go of what is over, checks of a saved state."""
+"""What else the arrays of scoped_kernels.py need: letting go of what is over, and checks of a saved state."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cerify.automata.evaluate.jit import compiled
-from cerify.automata.evaluate.scoped_kernels import END, MEMBERS, NEXT, NODES, NODES_MADE, OUT, SIZE
+from cerify.automata.evaluate.scoped_kernels import END, MEMBERS, NEXT, NODES, NODES_MADE, OUT, SIZE, WHOLE
 
 
 @compiled
@@ -28,7 +28,7 @@ def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # typ
             next_, size = rows[k, s, NEXT], rows[k, s, SIZE]
             while size > 0 and tree[rows[k, s, NODES + size - 1]].latest < bound:
                 size -= 1
-            rows[k, s, NEXT], rows[k, s, SIZE] = OUT, size
+            rows[k, s, NEXT], rows[k, s, SIZE], rows[k, s, WHOLE] = OUT, size, 0
             if size > 0:
                 rows[k, s, NEXT] = first[s]
                 first[s] = k
@@ -41,20 +41,20 @@ def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # typ
     for n in range(nodes - 1, 0, -1):
         if alive[n]:
             alive[tree[n].left] = True
-            if tree[n].label == 0 and tree[tree[n].right].latest >= bound:
+            if tree[n].right > 0 and tree[tree[n].right].latest >= bound:
                 alive[tree[n].right] = True
     moved = np.zeros(nodes, np.int32)
     kept = 1
     for n in range(1, nodes):
         if alive[n]:
-            if tree[n].label == 0 and not alive[tree[n].right]:  # what was there may be overwritten by now
+            if tree[n].right > 0 and not alive[tree[n].right]:  # what was there may be overwritten by now
                 moved[n] = moved[tree[n].left]
                 continue
             moved[n] = kept
-            tree[kept].event, tree[kept].label = tree[n].event, tree[n].label
-            tree[kept].latest, tree[kept].floor = tree[n].latest, tree[n].floor
+            tree[kept].event, tree[kept].floor = tree[n].event, tree[n].floor
+            tree[kept].latest = tree[n].latest
             tree[kept].left = moved[tree[n].left]
-            tree[kept].right = moved[tree[n].right] if tree[n].label == 0 else -1
+            tree[kept].right = moved[tree[n].right] if tree[n].right > 0 else tree[n].right
             kept += 1
     for q in range(slot.size):
         if slot[q] >= 0:
@@ -64,63 +64,6 @@ def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # typ
                     rows[k, slot[q], x] = moved[rows[k, slot[q], x]]
                 k = rows[k, slot[q], NEXT]
     counters[NODES_MADE], counters[MEMBERS] = kept, members
-
-
-@compiled
-def enumerate_scoped(  # type: ignore[no-untyped-def]
-    roots, r, tree, path, marks, pending, walk, at, offsets, events, labels
-):
-    """Write the complex events of the roots from r on, each as its positions in ascending order.
-
-    walk: int64 [2], the height of the stack pending, int32 [., 2], of rows (node, depth), and the bound of the complex
-    event that is under way. The rest is as in list_kernels.enumerate_lists.
-    """
-    found, written, height, bound = 0, 0, walk[0], walk[1]
-    labelled, full = labels.size > 0, False
-    while found < at.size and not full:
-        if height == 0:
-            r += 1
-            if r >= roots.shape[0]:
-                break
-            pending[0, 0], pending[0, 1], height = roots[r, 1], 0, 1
-        height -= 1
-        node, depth = pending[height, 0], pending[height, 1]
-        while True:
-            if written + depth + 1 > events.size or height + 2 > pending.shape[0] or depth + 2 > path.size:
-                pending[height, 0], pending[height, 1] = node, depth
-                height += 1
-                full = True
-                break
-            if node > 0 and tree[node].label == 0:
-                right = tree[node].right
-                if depth == 0 or tree[right].latest >= bound:
-                    pending[height, 0], pending[height, 1] = right, depth
-                    height += 1
-                node = tree[node].left
-                continue
-            if node > 0:
-                if depth == 0:
-                    bound = tree[node].floor
-                if tree[node].left > 0:
-                    path[depth], marks[depth] = tree[node].event, tree[node].label
-                    depth += 1
-                    node = tree[node].left
-                    continue
-                events[written] = tree[node].event
-                if labelled:
-                    labels[written] = tree[node].label
-                written += 1
-            for x in range(depth - 1, -1, -1):
-                events[written] = path[x]
-                if labelled:
-                    labels[written] = marks[x]
-                written += 1
-            at[found] = roots[r, 0]
-            found += 1
-            offsets[found] = written
-            break
-    walk[0], walk[1] = height, bound
-    return r, found
 
 
 @compiled
@@ -141,6 +84,8 @@ def in_slots(rows, slot, first, keys, nodes):  # type: ignore[no-untyped-def]
             for x in range(NODES, NODES + rows[k, s, SIZE]):
                 if rows[k, s, x] < 0 or rows[k, s, x] >= nodes:
                     return -1
+            if rows[k, s, WHOLE] < 0 or rows[k, s, WHOLE] >= nodes:
+                return -1
             k = rows[k, s, NEXT]
             count += 1
         if count != keys[s] or (count > 0 and not taken[s]):

@@ -20,7 +20,7 @@ from cerify.automata.evaluate.evaluator import Evaluator
 from cerify.automata.evaluate.scene import require
 from cerify.semantics.errors import InputError
 
-FORMAT, VERSION = "cerify evaluator", 2
+FORMAT, VERSION = "cerify evaluator", 3
 
 
 def save(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
@@ -74,7 +74,7 @@ def _take(evaluator: Evaluator, header: dict[str, Any], arrays: dict[str, NDArra
     fresh.position = int(header["position"])
     fresh.kept.widen(fresh.tables.final.size, 1)
     fresh.kept.take(arrays, fresh.position)
-    labels = arrays["tree"]["label"]
+    labels = fresh.kept.labels
     require(((labels >= 0) & (labels < len(fresh.tables.labels))).all(), "a label is out of range")
     if fresh.scope.attributes:
         fresh.keys.size = len(arrays["rows"])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate import scoped_kernels, scoped_walks
 from cerify.automata.evaluate.counting import numbers
+from cerify.automata.evaluate.enumeration_kernels import enumerate_scoped
 from cerify.automata.evaluate.scene import Chunk, Numbers, Scene, Walk, enlarged, require
 from cerify.automata.evaluate.scoped_kernels import (
     COUNTERS,
@@ -28,10 +29,7 @@ from cerify.semantics.errors import BudgetExceeded
 AT_FIRST = 8_192  # nodes
 ROOTS = 16_384  # sets of complex events between two enumerations
 LARGEST = 2**30  # nodes, and entries of the table of series
-NODE = np.dtype(
-    [("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4"), ("right", "<i4"), ("label", "<i2")],
-    align=True,
-)
+NODE = np.dtype([("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4"), ("right", "<i4")], align=True)
 
 
 class Trees:
@@ -48,6 +46,7 @@ class Trees:
         self.tree["latest"][0] = np.iinfo(np.int64).max
         self.counters = np.zeros(COUNTERS, np.int64)
         self.counters[NODES_MADE] = 1
+        self._worth = 0  # where no window ends, so many nodes are looked through; more, after little was found
         self.rows = np.empty((0, 0, NODES), np.int32)
         self.slot, self.first, self.keys = (np.empty(0, np.int32) for _ in range(3))
 
@@ -63,6 +62,11 @@ class Trees:
             "tree": self.tree[: self.nodes], "counters": self.counters, "rows": self.rows, "slot": self.slot,
             "first": self.first, "keys": self.keys,
         }  # fmt: skip
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """How the nodes are marked; 0 for unions."""
+        return np.maximum(-self.tree["right"][: self.nodes], 0)
 
     def widen(self, states: int, keys: int) -> None:
         """Room for so many states and keys. Raises BudgetExceeded."""
@@ -96,7 +100,7 @@ class Trees:
         require(counters.shape == (COUNTERS,) and counters[NODES_MADE] == tree.size >= 1, "the nodes differ in number")
         require(-1 <= counters[UNMARKED] < states, "a state is out of range")
         below, inner = np.arange(1, tree.size), slice(1, None)
-        children = tree["left"][inner], np.where(tree["label"][inner] == 0, tree["right"][inner], 0)
+        children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
         require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
         require((tree["event"] < position).all() and (tree["floor"] <= position).all(), "a node lies in the future")
         require(((slot >= -1) & (slot < states)).all(), "a slot is out of range")
@@ -116,12 +120,13 @@ class Trees:
     def advance(self, scene: Scene, moves: Moves) -> Iterator[NDArray[np.int64]]:
         """Read all events; hand out the sets of complex events completed on the way, which have to be used at once."""
         roots = np.empty((ROOTS, 2), np.int64)
+        scratch = tuple(np.empty(max(self.slot.size, len(moves.marks)), np.int32) for _ in range(5))
         index = 0
         while True:
             index, found = scoped_kernels.update_scoped(
                 scene.classes, scene.keys, scene.admitted, scene.low, scene.base, index, moves.skip, moves.begin,
                 moves.marks, moves.finals, moves.ended, moves.moving, moves.busy, *self._how, self.counters,
-                self.tree, self.rows, self.slot, self.first, self.keys, roots,
+                scratch, self.tree, self.rows, self.slot, self.first, self.keys, roots,
             )  # fmt: skip
             if found:
                 yield roots[:found]
@@ -134,8 +139,10 @@ class Trees:
                 roots = np.empty((2 * ends, 2), np.int64)
 
     def _make_room(self, more: int, bound: int) -> None:
-        self.let_go(bound)
         size = self.tree.size
+        if bound > 0 or size >= self._worth:
+            self.let_go(bound)
+            self._worth = 16 * size if 2 * self.nodes > size else size
         while size < 2 * self.nodes + more:
             size *= 2
         if size > LARGEST:
@@ -145,7 +152,7 @@ class Trees:
 
     def chunks(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[Chunk]:
         """The complex events of sets that advance has handed out."""
-        found: Iterator[Chunk] = Walk(2, labelled).chunks(scoped_walks.enumerate_scoped, roots, self.tree)
+        found: Iterator[Chunk] = Walk(2, labelled).chunks(enumerate_scoped, roots, self.tree)
         return found
 
     def numbers(self, scene: Scene, moves: Moves) -> Iterator[Numbers]:

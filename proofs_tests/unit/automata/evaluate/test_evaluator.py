@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from cerify.automata.evaluate import evaluator as evaluator_module
 from cerify.automata.evaluate import streaming
 from cerify.automata.evaluate.evaluator import Consumption, Evaluator
 from cerify.automata.evaluate.scene import total
@@ -203,9 +204,9 @@ def test_no_file_is_trusted(tmp_path: Path) -> None:
         "keys": [good["keys"] + 1],
         "counters": [good["counters"] + 1, good["counters"] + np.array([0, 99, 0, 0, 0])],
         "step": [good["step"] + 1],
-        "header": [np.frombuffer(good["header"].tobytes().replace(b'"version": 2', b'"version": 9'), np.uint8)],
+        "header": [np.frombuffer(good["header"].tobytes().replace(b'"version": 3', b'"version": 9'), np.uint8)],
         "tree": [
-            *trees(good["tree"], {"left": nodes}, {"right": 10**6, "label": 0}, {"label": 77}, {"event": 10**9}),
+            *trees(good["tree"], {"left": nodes}, {"right": 10**6}, {"right": -77}, {"event": 10**9}),
             good["tree"]["event"],
             good["tree"][:-1],
         ],
@@ -288,6 +289,18 @@ def test_keys_that_are_done_make_room_for_others(query: str) -> None:
     assert evaluator.keys.size <= 4096
     assert max(size[0] for size in sizes) <= 4096
     assert max(sum(size) for size in sizes[30:]) <= 1.2 * max(sum(size) for size in sizes[:30])
+
+
+def test_numbers_of_keys_are_used_again_inside_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a key had the number of may belong to another one when the key comes back."""
+    monkeypatch.setattr(evaluator_module, "PIECE", 40)
+    monkeypatch.setattr(evaluator_module, "KEYS", 8)
+    rng = Random(5)
+    keys = pa.array([rng.randrange(30) + 30 * (i // 200 % 2) for i in range(2000)])
+    table, phi = uniform(2000).table.append_column("k", keys), parse("A ; B PARTITION BY [k] WITHIN 60 EVENTS")
+    evaluator = Evaluator(phi)
+    assert evaluator.push(table) == streaming.matches(phi, Stream.from_table(table))
+    assert evaluator.keys.size < 400
 
 
 def test_without_a_window_what_leads_nowhere_is_let_go() -> None:

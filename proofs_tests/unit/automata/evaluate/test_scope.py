@@ -296,9 +296,13 @@ def test_the_evaluators_give_as_much_on_a_long_stream() -> None:
 
 
 def numbered(keys: Keys, table: pa.Table) -> list[int]:
-    codes, batch = keys.read(table)
-    keys.grow(keys.size + keys.new(batch))
-    return [keys.number(batch).tolist()[code] for code in codes]
+    coded = keys.read(table)
+    new = coded.unknown(slice(None))
+    keys.grow(keys.size + new.size)
+    keys.number(coded, new)
+    assert not coded.unknown(slice(None)).size
+    numbers: list[int] = coded.numbers[coded.codes].tolist()
+    return numbers
 
 
 def test_keys_keep_their_numbers_from_batch_to_batch() -> None:
