@@ -24,6 +24,7 @@ COMMANDS = {
     "equiv": "Decide whether two queries are the same, for every stream.",
     "explain": "Say why something matched, or why it did not.",
     "fuzz": "Test an engine on random cases.",
+    "grade": "Practise: write a formula for a sentence.",
     "match": "Print the matches of a query over a file of events.",
     "normalize": "Rewrite a formula to a normal form.",
     "simplify": "Write a query smaller, with the same meaning.",

@@ -61,8 +61,9 @@ def _step(A: CEA, subset: Subset, type_: int) -> Iterable[tuple[Marks, Subset]]:
 class Determinized:
     """The I/O-determinization of a CEA, built as far as a stream asks for it.
 
-    An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial. subsets has the states of A that each stands for. named
-    makes the error more telling for whoever knows what the automaton was made of.
+    An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial; subsets
+    has the states of A that each stands for. named makes the error more telling for whoever knows what the automaton
+    was made of.
     """
 
     def __init__(

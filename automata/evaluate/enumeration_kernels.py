@@ -81,7 +81,7 @@ def enumerate_lists(  # type: ignore[no-untyped-def]
                 pending[height - 1, 0] = n
                 break
         _common(roots[r, 0], number, size, path, marks, depth, found, written, at, offsets, events, labels)
-        found, written = found + number, np.intp(first)
+        found, written = found + number, np.intp(first)  # type: ignore[assignment]
     walk[0] = height
     return r, found
 
@@ -127,7 +127,7 @@ def enumerate_scoped(  # type: ignore[no-untyped-def]
             if n <= 0 or number == most:
                 break
         _common(roots[r, 0], number, size, path, marks, depth, found, written, at, offsets, events, labels)
-        found, written = found + number, np.intp(first)
+        found, written = found + number, np.intp(first)  # type: ignore[assignment]
         if not inner:
             pending[height - 1, 0] = n
             height -= n <= 0

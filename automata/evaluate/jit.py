@@ -14,6 +14,9 @@ from typing import Any
 
 from numba import njit
 
-compiled: Any = njit(cache=True, nogil=True)
-bare: Any = njit(cache=True, nogil=True, _nrt=False)
-part: Any = njit(cache=True, nogil=True, _nrt=False, inline="always")
+KEPT: Any = {"cache": True, "nogil": True}
+UNCOUNTED: Any = {"_nrt": False}
+
+compiled: Any = njit(**KEPT)
+bare: Any = njit(**KEPT, **UNCOUNTED)
+part: Any = njit(**KEPT, **UNCOUNTED, inline="always")

@@ -66,7 +66,8 @@ class Trees:
     @property
     def labels(self) -> NDArray[np.int32]:
         """How the nodes are marked; 0 for unions."""
-        return np.maximum(-self.tree["right"][: self.nodes], 0)
+        labels: NDArray[np.int32] = np.maximum(-self.tree["right"][: self.nodes], 0)
+        return labels
 
     def widen(self, states: int, keys: int) -> None:
         """Room for so many states and keys. Raises BudgetExceeded."""
