@@ -1,4 +1,8 @@
-"""The pictures of docs/guide/event-expression-examples.md: `python -m proofs_tests.pictures` writes them."""
+"""The pictures of the documentation: `python -m proofs_tests.pictures` writes them.
+
+Those of docs/guide/event-expression-examples.md are in docs/guide/pictures, and in docs/theory/pictures the nodes of
+an evaluator's run as they grow, a picture for each step.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cerify.draw.growth import growth_svg
+from cerify.draw.page import DRAWINGS
+from cerify.draw.record import record
+from cerify.draw.recording import Recording
 from cerify.draw.stream import places_svg
+from cerify.draw.svg import document
 from cerify.semantics.events import Event, Stream
 from proofs_tests.unit.semantics.gehani import examples
 from proofs_tests.unit.semantics.gehani.examples import found, history
 
+THEORY = Path(__file__).parent.parent / "docs" / "theory" / "pictures"
 FOLDER = Path(__file__).parent.parent / "docs" / "guide" / "pictures"
 
 
@@ -70,9 +80,43 @@ PICTURES: Mapping[str, Picture] = {
 }
 
 
+@dataclass(frozen=True)
+class Growth:
+    """A formula whose run is drawn step by step, and the stream: event types, each with a key after a dot, or none."""
+
+    query: str
+    stream: str
+
+    def run(self) -> Recording:
+        """The run of the evaluator."""
+        parts = (word.partition(".") for word in self.stream.split())
+        return record(self.query, Stream([Event(T, {"key": key} if key else {}) for T, _, key in parts]))
+
+    def svgs(self) -> list[str]:
+        """A picture for each event, as the text of an SVG file."""
+        run = self.run()
+        return [document(growth_svg(run, step), (*DRAWINGS, "draw/growth.css")) for step in run.steps[1:]]
+
+
+GROWING: Mapping[str, Growth] = {
+    "lists": Growth("A ; B", "A A B A B"),  # Algorithm 2: lists that grow at their ends
+    "iteration": Growth("A+ ; B", "A A A B"),  # nodes that are shared: seven complex events, six nodes and ⊥
+    "window": Growth("(A ; B) WITHIN 3 EVENTS", "A A B A B"),  # unions, the more recent set first
+    "keys": Growth("(A ; B) PARTITION BY [key]", "A.x A.y A.x B.x B.y"),  # a series for each key
+}
+
+
+def growing() -> dict[str, str]:
+    """The pictures of docs/theory/pictures by the names of their files: lists-0.svg after event 0, and so on."""
+    return {f"{name}-{n}.svg": svg for name, growth in GROWING.items() for n, svg in enumerate(growth.svgs())}
+
+
 def main() -> None:
     """Write every picture."""
     FOLDER.mkdir(exist_ok=True)
+    THEORY.mkdir(exist_ok=True)
+    for file, svg in growing().items():
+        (THEORY / file).write_text(svg, encoding="utf-8")
     for name, picture in PICTURES.items():
         (FOLDER / f"{name}.svg").write_text(picture.svg(), encoding="utf-8")
 

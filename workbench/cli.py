@@ -28,6 +28,7 @@ COMMANDS = {
     "match": "Print the matches of a query over a file of events.",
     "normalize": "Rewrite a formula to a normal form.",
     "simplify": "Write a query smaller, with the same meaning.",
+    "step": "Show the evaluator at work, step by step.",
     "translate": "Write a query in another language.",
     "verify": "Check a certificate of cerify equiv.",
 }

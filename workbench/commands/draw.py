@@ -9,7 +9,9 @@ from typing import get_args
 
 import click
 
-from cerify.draw.automaton import DIAGRAMS, diagram_of
+from cerify.draw.automaton import AUTOMATA, diagram_of
+from cerify.draw.dot import dot
+from cerify.draw.hoa import hoa_of
 from cerify.draw.page import page
 from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row, places_row
 from cerify.draw.svg import document, svg
@@ -26,16 +28,18 @@ SUFFIXES = (".svg", ".html")
 @click.command()
 @click.argument("query")
 @click.argument("file", required=False)
-@click.option("--language", type=click.Choice(list(DIAGRAMS)), default="cel", show_default=True)
+@click.option("--language", type=click.Choice(list(AUTOMATA)), default="cel", show_default=True)
 @click.option(
     "-o",
     "--output",
     "output_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    required=True,
     help="Where the picture goes: FILE.svg, or FILE.html for a page.",
 )
+@click.option("--svg", "printed", flag_value="svg", help="Print the picture.")
+@click.option("--dot", "printed", flag_value="dot", help="Print the automaton for Graphviz.")
+@click.option("--hoa", "printed", flag_value="hoa", help="Print the automaton in the HOA format (not of SASE+).")
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
 @click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
 @click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
@@ -44,7 +48,8 @@ def command(
     query: str,
     file: str | None,
     language: str,
-    output_file: Path,
+    output_file: Path | None,
+    printed: str | None,
     schema_text: str | None,
     time_column: str | None,
     type_column: str,
@@ -53,14 +58,24 @@ def command(
     """Draw the automaton of QUERY; with FILE, draw the events of FILE and what QUERY matches there.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows
-    the reader's choice of light or dark.
+    the reader's choice of light or dark. With -o it goes to a file, with --svg, --dot or --hoa to standard output.
 
     Exit status: 0 if it was drawn, 2 on an error.
     """
-    if output_file.suffix not in SUFFIXES:
+    if (output_file is None) == (printed is None):
+        raise click.UsageError("say where the picture goes: -o FILE, or one of --svg, --dot, --hoa to print it")
+    if file is not None and printed in ("dot", "hoa"):
+        raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
+    if output_file is not None and output_file.suffix not in SUFFIXES:
         raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
     schema = None if schema_text is None else read_schema(schema_text)
     with errors_in(query):
+        if printed == "dot":
+            click.echo(dot(diagram_of(query, language, schema)), nl=False)
+            return 0
+        if printed == "hoa":
+            click.echo(hoa_of(query, language, schema), nl=False)
+            return 0
         if file is None:
             title = "Automaton"
             inline, says = _automaton(query, language, schema)
@@ -68,6 +83,9 @@ def command(
             title = "Stream and matches"
             S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
             inline, says = _stream(query, language, S)
+    if output_file is None:
+        click.echo(document(inline), nl=False)
+        return 0
     if output_file.suffix == ".svg":
         text = document(inline)
     else:

@@ -15,9 +15,11 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed, InternalError
 from cerify.semantics.events import Schema
 from cerify.semantics.predicate_text import show_predicate
 from cerify.semantics.predicates import Anything, Both, Either, Not, OfType, Predicate
+from cerify.semantics.sase import syntax as sase
 
 TYPES = Budget(states=200)  # types of events, beyond which predicates are told as they are
 MARKED = "The variables after the slash mark the event. A match is a run to a double circle; it has the marked events."
+EMPTY = "There is no state, and no run: the query matches nothing, whatever the stream."
 UNDRAWN = "What has no arrow leads to where the expression can never again take place, which is not drawn."
 OCCURS = "The expression takes place at an event if the automaton is in a double circle after it."
 
@@ -33,9 +35,24 @@ def svg_of(query: str, language: str = "cel", schema: Schema | None = None, budg
 
 def diagram_of(query: str, language: str = "cel", schema: Schema | None = None, budget: Budget = Budget()) -> Diagram:
     """The automaton of a query as a diagram. Raises what svg_of raises."""
-    if language not in DIAGRAMS:
-        raise IllFormed(f"there is no drawing for the language {language!r}; there is for {', '.join(DIAGRAMS)}")
-    return DIAGRAMS[language](query, schema, budget)
+    match automaton_of(query, language, schema, budget):
+        case CEA() as A:
+            return diagram_of_cea(A, _title(query))
+        case DFA() as A:
+            return diagram_of_dfa(A, _title(query))
+        case q:
+            from cerify.draw.nfab import diagram_of_query
+
+            return diagram_of_query(q, _title(query))
+
+
+def automaton_of(
+    query: str, language: str = "cel", schema: Schema | None = None, budget: Budget = Budget()
+) -> CEA | DFA | sase.Tree:
+    """What is drawn of a query; of SASE+ the query, with an automaton for each block. Raises what svg_of raises."""
+    if language not in AUTOMATA:
+        raise IllFormed(f"there is no drawing for the language {language!r}; there is for {', '.join(AUTOMATA)}")
+    return AUTOMATA[language](query, schema, budget)
 
 
 def diagram_of_cea(A: CEA, title: str) -> Diagram:
@@ -50,7 +67,7 @@ def diagram_of_cea(A: CEA, title: str) -> Diagram:
         kind: Kind = "take" if L else "ignore"
         marks = f" / {', '.join(sorted(L))}" if L else ""
         edges.append(Edge(p, q, tuple(text + marks for text in told.texts(tuple(predicates))), kind))
-    return merged(title, states, edges, (MARKED,))
+    return merged(title, states, edges, (MARKED,) if states else (EMPTY,))
 
 
 def diagram_of_dfa(A: DFA, title: str) -> Diagram:
@@ -194,7 +211,7 @@ def _asks_type(P: Predicate) -> bool:
             return False
 
 
-def _cel(query: str, schema: Schema | None, budget: Budget) -> Diagram:
+def _cel(query: str, schema: Schema | None, budget: Budget) -> CEA:
     from cerify.automata.cea.compile import compile_cel
     from cerify.semantics.cel.parse import parse
     from cerify.semantics.cel.wellformed import require_typed
@@ -202,10 +219,10 @@ def _cel(query: str, schema: Schema | None, budget: Budget) -> Diagram:
     phi = parse(query)
     if schema is not None:
         require_typed(phi, schema)
-    return diagram_of_cea(compile_cel(phi, budget), _title(query))
+    return compile_cel(phi, budget)
 
 
-def _core_cel(query: str, schema: Schema | None, budget: Budget) -> Diagram:
+def _core_cel(query: str, schema: Schema | None, budget: Budget) -> CEA:
     from cerify.automata.cea.compile import compile_cel
     from cerify.equivalence.rewrite.translate.to_cel import to_cel
     from cerify.semantics.core_cel.parse import parse
@@ -214,10 +231,10 @@ def _core_cel(query: str, schema: Schema | None, budget: Budget) -> Diagram:
     phi = parse(query)
     if schema is not None:
         require_typed(phi, schema)
-    return diagram_of_cea(compile_cel(to_cel(phi, budget), budget), _title(query))
+    return compile_cel(to_cel(phi, budget), budget)
 
 
-def _event_expression(query: str, schema: Schema | None, budget: Budget) -> Diagram:
+def _event_expression(query: str, schema: Schema | None, budget: Budget) -> DFA:
     from cerify.automata.dfa.compile import compile_expression
     from cerify.semantics.gehani.parse import parse
     from cerify.semantics.gehani.wellformed import require_typed
@@ -225,11 +242,10 @@ def _event_expression(query: str, schema: Schema | None, budget: Budget) -> Diag
     E = parse(query)
     if schema is not None:
         require_typed(E, schema)
-    return diagram_of_dfa(compile_expression(E, schema, budget), _title(query))
+    return compile_expression(E, schema, budget)
 
 
-def _sase(query: str, schema: Schema | None, budget: Budget) -> Diagram:
-    from cerify.draw.nfab import diagram_of_query
+def _sase(query: str, schema: Schema | None, _: Budget) -> sase.Tree:
     from cerify.semantics.sase.parse import parse
     from cerify.semantics.sase.wellformed import require_typed, require_wellformed
 
@@ -237,17 +253,17 @@ def _sase(query: str, schema: Schema | None, budget: Budget) -> Diagram:
     require_wellformed(q)
     if schema is not None:
         require_typed(q, schema)
-    return diagram_of_query(q, _title(query))
+    return q
 
 
 def _title(query: str) -> str:
     return f"Automaton of {' '.join(query.split())}"
 
 
-DIAGRAMS: Mapping[str, Callable[[str, Schema | None, Budget], Diagram]] = {
+AUTOMATA: Mapping[str, Callable[[str, Schema | None, Budget], CEA | DFA | sase.Tree]] = {
     "cel": _cel,
     "core-cel": _core_cel,
     "event-expression": _event_expression,
     "sase": _sase,
 }
-"""How the automaton of a query is drawn, by language."""
+"""What is drawn of a query, by language."""

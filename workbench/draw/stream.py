@@ -47,8 +47,14 @@ def columns(S: Stream, places: Iterable[int], more: Mapping[int, str] | None = N
     more has a further line for some of them.
     """
     near = {p + d for p in places for d in range(-AROUND, AROUND + 1)} & set(range(len(S)))
-    found = []
-    for p in range(len(S)) if len(S) <= WHOLE else sorted(near):
-        values = [f"{name} {show_value(value)}" for name, value in S[p].attributes.items()]
-        found.append(Column(p, S[p].type, [*values, *([more[p]] if more and p in more else [])]))
-    return found
+    return [_column(S, p, more or {}) for p in (range(len(S)) if len(S) <= WHOLE else sorted(near))]
+
+
+def every_column(S: Stream) -> list[Column]:
+    """All events, each with its values."""
+    return [_column(S, p, {}) for p in range(len(S))]
+
+
+def _column(S: Stream, p: int, more: Mapping[int, str]) -> Column:
+    values = [f"{name} {show_value(value)}" for name, value in S[p].attributes.items()]
+    return Column(p, S[p].type, [*values, *([more[p]] if p in more else [])])

@@ -12,7 +12,7 @@ from textwrap import wrap
 
 from cerify.draw.diagram import MEANING, Diagram, Edge, Kind, require_legible
 from cerify.draw.layout import CHARACTER, LINE, RADIUS, Arrow, Layout, Size, layout
-from cerify.draw.page import css
+from cerify.draw.page import DRAWINGS, css
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 MARGIN = 10
@@ -51,7 +51,7 @@ def svg(diagram: Diagram) -> str:
         f'<title id="{name}t">{escape(diagram.title)}</title>',
         f'<desc id="{name}d">{escape(diagram.described())}</desc>',
         f'<g transform="translate({dx:g} {MARGIN})">',
-        *(_arrow("initial", arrow, "begins here") for arrow in placed.initial),
+        *(arrow_svg("initial", arrow, "begins here") for arrow in placed.initial),
         *_edges(diagram, placed, texts),
         *_states(diagram, placed),
         "</g>",
@@ -61,14 +61,14 @@ def svg(diagram: Diagram) -> str:
     return "".join(parts)
 
 
-def document(inline: str) -> str:
+def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
     """Inline SVG as the text of an SVG file, with its styles, light and dark, and a ground to stand on."""
     head, rest = inline.replace("<svg ", f'<svg xmlns="{NAMESPACE}" ', 1).split(">", 1)
     told = ""
     if label := re.search('aria-label="([^"]*)"', head):  # of a timeline, which has no title to show on every card
         told = f"<title>Timeline</title><desc>{label[1]}</desc>"
     ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
-    return f"{head}>{told}<style>{css()}</style>{ground}{rest}\n"
+    return f"{head}>{told}<style>{css(styles)}</style>{ground}{rest}\n"
 
 
 def _text(edge: Edge, numbered: dict[tuple[str, ...], int]) -> _Text:
@@ -99,7 +99,7 @@ def _kinds(diagram: Diagram) -> list[Kind]:
 def _edges(diagram: Diagram, placed: Layout, texts: Sequence[_Text]) -> Iterator[str]:
     """First all strokes, then all texts, so that no stroke runs over a text."""
     for edge, arrow in zip(diagram.edges, placed.arrows, strict=True):
-        yield _arrow(edge.kind, arrow, _told(diagram, edge))
+        yield arrow_svg(edge.kind, arrow, _told(diagram, edge))
     for edge, arrow, text in zip(diagram.edges, placed.arrows, texts, strict=True):
         x, y = arrow.text
         if text.number is not None:
@@ -118,7 +118,8 @@ def _told(diagram: Diagram, edge: Edge) -> str:
     return "\n".join((states, *edge.lines))
 
 
-def _arrow(kind: str, arrow: Arrow, told: str) -> str:
+def arrow_svg(kind: str, arrow: Arrow, told: str) -> str:
+    """An arrow of a kind, or of several classes, which the style sheet gives a stroke; told is its tooltip."""
     x, y = arrow.curve[0]
     curve = f"M{x:g} {y:g}C" + " ".join(f"{a:g} {b:g}" for a, b in arrow.curve[1:])
     return (
@@ -156,7 +157,7 @@ def _below(
         for kind in kinds:
             y += LINE
             tip = MARGIN + SAMPLE
-            sample = _arrow(kind, Arrow(_straight(MARGIN, tip - HEAD, y - 4), (tip, y - 4), (0, 0)), MEANING[kind])
+            sample = arrow_svg(kind, Arrow(_straight(MARGIN, tip - HEAD, y - 4), (tip, y - 4), (0, 0)), MEANING[kind])
             yield y, f'{sample}<text class="note" x="{tip + 10}" y="{y:g}">{MEANING[kind]}</text>'
     characters = int((width - 2 * MARGIN) / CHARACTER)
     for lines, number in numbered.items():

@@ -264,6 +264,12 @@ def test_too_many_states_or_arrows() -> None:
         svg(Diagram("", tuple(State(str(q)) for q in range(20)), many))
 
 
+def test_an_automaton_without_states_is_said_to_match_nothing() -> None:
+    root = drawn(svg_of("(A : B) WITHIN 1 EVENTS"))
+    assert not groups(root, "state")
+    assert "matches nothing" in " ".join(texts(root))
+
+
 def test_nothing_that_is_written_becomes_markup() -> None:
     diagram = Diagram(HOSTILE, (State(HOSTILE, True),), (Edge(0, 0, (HOSTILE,)),), (HOSTILE,))
     root = ElementTree.fromstring(document(svg(diagram)))
@@ -357,6 +363,16 @@ def test_the_command_draws(folder: Path, arguments: list[str], says: str) -> Non
     page = (folder / "x.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 1
     assert says in page
+
+
+def test_the_command_prints(folder: Path) -> None:
+    assert run("A ; B", "--svg") == svg_of("A ; B")
+    assert 'class="flag"' in run("A ; B", "s.csv", "--svg")
+    assert run("A ; B", "--dot").startswith('digraph "Automaton of A ; B" {')
+    assert run("A ; B", "--hoa").startswith("HOA: v1\n")
+    for arguments in (["A"], ["A", "--svg", "-o", "x.svg"], ["A", "s.csv", "--dot"], ["A", "s.csv", "--hoa"]):
+        with pytest.raises(click.UsageError):
+            run(*arguments)
 
 
 def test_of_many_matches_the_first_are_drawn(folder: Path) -> None:

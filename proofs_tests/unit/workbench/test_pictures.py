@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from proofs_tests.pictures import FOLDER, PICTURES
+from proofs_tests.pictures import FOLDER, GROWING, PICTURES, THEORY, growing
 
 PAGE = FOLDER.parent / "event-expression-examples.md"
 
@@ -18,3 +18,14 @@ def test_the_guide_shows_each_picture_once_and_says_what_it_shows() -> None:
     shown = re.findall(r"!\[([^]]+)\]\(pictures/([\w-]+)\.svg\)", PAGE.read_text(encoding="utf-8"))
     assert sorted(name for _, name in shown) == sorted(PICTURES)
     assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(PICTURES)
+
+
+def test_the_pictures_of_growing_nodes_are_up_to_date() -> None:
+    """Those that are there are those that the evaluator's runs give today, and there are no others."""
+    assert {path.name: path.read_text(encoding="utf-8") for path in THEORY.iterdir()} == growing()
+
+
+@pytest.mark.parametrize(("name", "nodes", "matches"), [("lists", 6, 5), ("iteration", 7, 7), ("keys", 7, 3)])
+def test_what_the_growing_pictures_show(name: str, nodes: int, matches: int) -> None:
+    run = GROWING[name].run()
+    assert (len(run.nodes), sum(len(step.found) for step in run.steps)) == (nodes, matches)

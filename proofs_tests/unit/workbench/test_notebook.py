@@ -1,0 +1,160 @@
+"""What a notebook shows, through the one hook of IPython that the extension uses; no IPython is needed for that."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from cerify import notebook
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.dfa.compile import compile_expression
+from cerify.compare import contained, equivalent, expressions
+from cerify.draw.automaton import diagram_of
+from cerify.draw.record import record
+from cerify.equivalence.verdict import Undecided
+from cerify.evaluators import match
+from cerify.explain.explanation import explain
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.gehani.parse import parse as parse_expression
+
+S = Stream(map(Event, "ABAB"))
+PHI = parse("A ; B")
+
+
+class Formatter:
+    """As much of IPython's formatter of HTML as the extension speaks to."""
+
+    def __init__(self) -> None:
+        self.type_printers: dict[type, Callable[[Any], str | None]] = {}
+
+    def for_type(self, type_: type, shown: Callable[[Any], str | None]) -> None:
+        self.type_printers[type_] = shown
+
+    def pop(self, type_: type) -> None:
+        del self.type_printers[type_]
+
+    def __call__(self, value: Any) -> str | None:
+        shown = self.type_printers.get(type(value))
+        return None if shown is None else shown(value)
+
+
+@pytest.fixture
+def html() -> Formatter:
+    formatter = Formatter()
+    notebook.load_ipython_extension(ipython(formatter))
+    return formatter
+
+
+def ipython(formatter: Formatter) -> Any:
+    return SimpleNamespace(display_formatter=SimpleNamespace(formatters={"text/html": formatter}))
+
+
+def image(text: str | None) -> ElementTree.Element:
+    """The picture in some HTML, which has a text for those who do not see it."""
+    assert text is not None
+    assert re.search(r'<img [^>]*alt="[^"]+"', text)
+    return ElementTree.fromstring(b64decode(re.findall(r"base64,([^\"]+)", text)[0]))
+
+
+def said(text: str | None) -> str:
+    assert text is not None
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def test_streams_and_automata_are_pictures(html: Formatter) -> None:
+    assert len(list(image(html(S)).iter("{http://www.w3.org/2000/svg}rect"))) == 1 + len(S)
+    for value in (compile_cel(PHI), diagram_of("A ; B"), compile_expression(parse_expression("prior(a, b)"))):
+        states = [group for group in image(html(value)).iter() if group.get("class") == "state"]
+        assert len(states) == 3
+
+
+def test_a_list_of_matches_is_a_table_and_other_lists_are_left_alone(html: Formatter) -> None:
+    shown = html(match("A ; B", S, output="valuations"))
+    assert said(shown) == (
+        "3 matches at events variables 1 {0, 1} A {0}, B {1} 3 {0, 3} A {0}, B {3} 3 {2, 3} A {2}, B {3}"
+    )
+    assert html([]) is None
+    assert html([1, 2]) is None
+    assert html([Match(0, (0,)), 1]) is None
+    many = html([Match(n, (n,)) for n in range(notebook.MOST_LISTED + 1)])
+    assert said(many).startswith("101 matches, of which the first 100 are shown")
+    assert many is not None
+    assert many.count("<tr>") == 1 + notebook.MOST_LISTED
+
+
+def test_a_query_of_sase_shows_what_it_returns(html: Formatter) -> None:
+    events = Stream([Event("A", {"x": 7})])
+    assert '{"x": 7}' in said(html(match("PATTERN SEQ(A a) RETURN a.x", events, language="sase"))).replace(
+        "&quot;", '"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (equivalent("A OR B", "B OR A"), "Equivalent on every stream; the certificate has 2 pairs of states."),
+        (contained("A", "A OR B"), "Contained on every stream"),
+        (expressions("a", "a or a"), "Equivalent on every history"),
+        (expressions("a", "a or b", "contained"), "Contained on every history"),
+        (equivalent("(A ; B) FILTER A.x = B.x", "(A ; B) FILTER B.x = A.x", bound=2), "No difference found"),
+        (Undecided("too <b>large</b>"), "Undecided : too &lt;b&gt;large"),
+    ],
+)
+def test_verdicts_are_sentences(html: Formatter, verdict: Any, words: str) -> None:
+    assert words in said(html(verdict))
+
+
+def test_a_difference_is_a_stream_with_what_only_one_side_has(html: Formatter) -> None:
+    shown = html(equivalent("A ; B", "A : B"))
+    assert said(shown).startswith("Different : a shortest stream on which they differ, at 2")
+    captions = [text.text for text in image(shown).iter() if text.get("class") == "caption"]
+    assert captions == ["left alone: {0, 2} at 2"]
+
+
+def test_explanations_are_trees_or_reasons(html: Formatter) -> None:
+    yes, no = (explain(PHI, S, frozenset(C), 3) for C in ({0, 3}, {1, 3}))
+    assert said(html(yes)).startswith("{0, 3} is a match at 3 A ; B (0, 3) tods21, Figure 3, sequencing")
+    assert said(html(no)).startswith("{1, 3} is not a match at 3")
+
+
+def test_a_run_is_a_page_of_its_own(html: Formatter) -> None:
+    shown = html(record("A ; B", S))
+    assert shown is not None
+    assert shown.startswith("<iframe title=")
+    assert 'sandbox="allow-scripts"' in shown
+    assert shown.count("<") == 2  # the page is in an attribute
+    assert "&lt;!DOCTYPE html&gt;" in shown
+
+
+def test_what_is_too_large_is_shown_as_ever(html: Formatter) -> None:
+    assert html(compile_expression(parse_expression("every <70> a"))) is None
+
+
+def test_what_is_in_the_events_stays_text(html: Formatter) -> None:
+    hostile = '"><script>alert(1)</script>'
+    shown = [
+        html(Stream([Event(hostile)])),
+        notebook.timeline([Event(hostile)])._repr_html_(),
+        html([Match(0, (0,), ((hostile, (0,)),))]),
+        notebook.steps("A", [Event(hostile)])._repr_html_(),
+    ]
+    assert all(text is not None and "<script" not in text for text in shown)
+
+
+def test_pictures_are_made_on_demand() -> None:
+    assert len([g for g in image(notebook.automaton("A ; B")._repr_html_()).iter() if g.get("class") == "state"]) == 3
+    drawn = ElementTree.fromstring(notebook.timeline(S, match("A ; B", S))._repr_svg_())
+    assert sum(path.get("class") == "flag" for path in drawn.iter()) == 3
+
+
+def test_the_extension_can_be_taken_off(html: Formatter) -> None:
+    mine = html.type_printers[Stream] = lambda S: "mine"
+    notebook.unload_ipython_extension(ipython(html))
+    assert html.type_printers == {Stream: mine}

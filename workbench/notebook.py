@@ -1,0 +1,243 @@
+"""Rich displays for notebooks: `%load_ext cerify.notebook`.
+
+The extension tells IPython how to show what this toolkit hands out; the types themselves know nothing of it. Pictures
+go into a page as images, so that their colours stay with them; each has its content in words.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from cerify.automata.cea.model import CEA
+from cerify.automata.dfa.model import DFA
+from cerify.draw.automaton import diagram_of, diagram_of_cea, diagram_of_dfa
+from cerify.draw.diagram import Diagram
+from cerify.draw.record import record
+from cerify.draw.recording import Recording
+from cerify.draw.stepper import match_text, stepper, summary
+from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row
+from cerify.draw.svg import document, svg
+from cerify.draw.timeline import Row
+from cerify.equivalence.decide.expressions import Proved
+from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
+from cerify.explain.derivation import Node
+from cerify.explain.explanation import Derived, Rejected
+from cerify.explain.explanation import summary as explained
+from cerify.explain.text import clause_text, rejection_lines
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.show import show
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Event, Match, Schema, Stream
+
+MOST_LISTED = 100  # matches in a table
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG file's text with its content in words; a notebook shows it."""
+
+    text: str = field(repr=False)
+    words: str
+
+    def _repr_svg_(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        data = b64encode(self.text.encode()).decode()
+        return f'<img style="max-width: none" alt="{escape(self.words)}" src="data:image/svg+xml;base64,{data}">'
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of its own inside a notebook."""
+
+    text: str = field(repr=False)
+    title: str
+    height: int = 720
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="{escape(self.title)}" style="width: 100%; height: {self.height}px; border: 0" '
+            f'sandbox="allow-scripts" srcdoc="{escape(self.text)}"></iframe>'
+        )
+
+
+def automaton(query: str, language: str = "cel", schema: Schema | None = None, budget: Budget = Budget()) -> Picture:
+    """The automaton of a query. Raises what cerify.draw.automaton.diagram_of raises."""
+    return _of_diagram(diagram_of(query, language, schema, budget))
+
+
+def timeline(events: Stream | Iterable[Event], matches: Collection[Match] = ()) -> Picture:
+    """A stream as a timeline, with a row for each of the first matches."""
+    S = events if isinstance(events, Stream) else Stream(events)
+    shown = sorted(matches)[:MOST_ROWS]
+    found = f" Matches: {', '.join(map(_at, shown))}." if shown else ""
+    return Picture(document(drawn(S, list(map(match_row, shown)))), _told(S) + found)
+
+
+def steps(query: str, events: Stream | Iterable[Event], language: str = "cel", budget: Budget = Budget()) -> Page:
+    """The run of a query over a stream, step by step. Raises what cerify.draw.record.record raises."""
+    return _of_recording(record(query, events, language, budget=budget))
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Tell IPython how to show what this toolkit hands out."""
+    html = ipython.display_formatter.formatters["text/html"]
+    for type_, shown in HTML.items():
+        html.for_type(type_, shown)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """Let IPython forget it."""
+    html = ipython.display_formatter.formatters["text/html"]
+    for type_, shown in HTML.items():
+        if html.type_printers.get(type_) is shown:
+            html.pop(type_)
+
+
+# --- what is shown of each type ---------------------------------------------------------------------------------------
+
+
+def _stream(S: Stream) -> str:
+    return timeline(S)._repr_html_()
+
+
+def _list(values: list[Any]) -> str | None:
+    """A table of matches; of other lists nothing, so that they are shown as ever."""
+    if not values or not all(isinstance(value, Match) for value in values):
+        return None
+    return _table(values)
+
+
+def _table(matches: Sequence[Match]) -> str:
+    bound = any(match.bindings for match in matches)
+    rows = "".join(
+        f'<tr><th scope="row">{match.at}</th><td>{_braces(match)}</td>'
+        f"{f'<td>{escape(match_text(match))}</td>' if bound else ''}"
+        f"{f'<td>{escape(match.result.text)}</td>' if match.result else ''}</tr>"
+        for match in matches[:MOST_LISTED]
+    )
+    heads = ["at", "events", *(["variables"] if bound else []), *(["result"] if matches[0].result else [])]
+    more = f", of which the first {MOST_LISTED} are shown" if len(matches) > MOST_LISTED else ""
+    said = f"{len(matches):,} {'match' if len(matches) == 1 else 'matches'}{more}"
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    return f"<table><caption>{said}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _different(verdict: Different) -> str:
+    rows = [
+        *(Row("missing", m.events, m.at, f"left alone: {_at(m)}") for m in verdict.left_only[:MOST_ROWS]),
+        *(Row("extra", m.events, m.at, f"right alone: {_at(m)}") for m in verdict.right_only[:MOST_ROWS]),
+    ]
+    said = f"{'a shortest' if verdict.shortest else 'a'} stream on which they differ, at {verdict.at}"
+    words = f"{_told(verdict.stream)} {'. '.join(row.caption for row in rows)}."
+    picture = Picture(document(drawn(verdict.stream, rows)), words)
+    return f"<p><strong>Different</strong>: {said}</p>{picture._repr_html_()}"
+
+
+def _equivalent(verdict: Equivalent) -> str:
+    pairs = len(verdict.certificate.relation)
+    return f"<p><strong>Equivalent</strong> on every stream; the certificate has {_count(pairs, 'pair')} of states.</p>"
+
+
+def _contained(verdict: Contained) -> str:
+    pairs = len(verdict.certificate.relation)
+    return f"<p><strong>Contained</strong> on every stream; the certificate has {_count(pairs, 'pair')} of states.</p>"
+
+
+def _proved(verdict: Proved) -> str:
+    return f"<p><strong>{verdict.certificate.claim.capitalize()}</strong> on every history.</p>"
+
+
+def _bounded(verdict: Bounded) -> str:
+    return (
+        f"<p><strong>No difference found</strong> on any stream of up to {_count(verdict.length, 'event')}; "
+        "longer ones were not looked at.</p>"
+    )
+
+
+def _undecided(verdict: Undecided) -> str:
+    return f"<p><strong>Undecided</strong>: {escape(verdict.reason)}</p>"
+
+
+def _derived(explanation: Derived) -> str:
+    trees = "".join(f"<pre>{escape(chr(10).join(_lines(root)))}</pre>" for root in explanation.derivations)
+    more = "<p>There are more derivations.</p>" if explanation.more else ""
+    return f"<p><strong>{escape(explained(explanation))}</strong></p>{trees}{more}"
+
+
+def _rejected(explanation: Rejected) -> str:
+    reasons = [f"{reason.clause}: {reason.message}" for reason in explanation.rejection.reasons]
+    said = [*reasons, *rejection_lines(explanation.rejection, explanation.at)]
+    items = "".join(f"<li>{escape(line)}</li>" for line in said)
+    return f"<p><strong>{escape(explained(explanation))}</strong></p><ul>{items}</ul>"
+
+
+def _lines(root: Node) -> Iterator[str]:
+    """A derivation as a tree, a line for each step."""
+    pending = [(root, 0)]
+    while pending:
+        node, depth = pending.pop()
+        yield f"{'  ' * depth}{show(node.formula)}  ({node.i}, {node.j})  {clause_text(node)}"
+        pending.extend((child, depth + 1) for child in reversed(node.children))
+
+
+def _of_diagram(diagram: Diagram) -> Picture:
+    return Picture(document(svg(diagram)), f"{diagram.title}. {diagram.described()}")
+
+
+def _of_recording(run: Recording) -> Page:
+    return Page(stepper(run), f"{run.query}, step by step: {summary(run)}")
+
+
+def _or_plain(shown: Callable[[Any], str]) -> Callable[[Any], str | None]:
+    """Nothing where there is too much to see, or no Graphviz: then IPython shows the value as ever."""
+
+    def html(value: Any) -> str | None:
+        try:
+            return shown(value)
+        except (BudgetExceeded, Unsupported):
+            return None
+
+    return html
+
+
+def _told(S: Stream) -> str:
+    """A stream in words: the types of its first events."""
+    types = ", ".join(f"{n} {event.type}" for n, event in enumerate(S[:WHOLE]))
+    return f"Stream of {_count(len(S), 'event')}: {types}{' and so on' if len(S) > WHOLE else ''}."
+
+
+def _braces(match: Match) -> str:
+    return f"{{{', '.join(map(str, match.events))}}}"
+
+
+def _at(match: Match) -> str:
+    return f"{match_text(match)} at {match.at}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+HTML: Mapping[type, Callable[[Any], str | None]] = {
+    Stream: _stream,
+    list: _list,
+    CEA: _or_plain(lambda A: _of_diagram(diagram_of_cea(A, "Automaton"))._repr_html_()),
+    DFA: _or_plain(lambda A: _of_diagram(diagram_of_dfa(A, "Automaton"))._repr_html_()),
+    Diagram: _or_plain(lambda diagram: _of_diagram(diagram)._repr_html_()),
+    Recording: _or_plain(lambda run: _of_recording(run)._repr_html_()),
+    Equivalent: _equivalent,
+    Contained: _contained,
+    Proved: _proved,
+    Bounded: _bounded,
+    Different: _different,
+    Undecided: _undecided,
+    Derived: _derived,
+    Rejected: _rejected,
+}
+"""How each type is shown in HTML."""
