@@ -1,0 +1,69 @@
+"""Docstrings as they are written, and signatures with the names that the source gives to its types.
+
+A docstring is plain text: its stars, bars and backticks are themselves, and what is indented stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import groupby
+
+from sphinx.application import Sphinx
+from sphinx.util.typing import stringify_annotation
+
+from cerify import protocol
+from cerify.semantics import events, predicates
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.core_cel import syntax as core_cel
+from cerify.semantics.gehani import syntax as gehani
+from cerify.semantics.sase import syntax as sase
+
+MARKUP = re.compile(r"([\\*`|]|_(?!\w))")
+ALIASES = {
+    "cerify.semantics.cel.syntax": (cel, "Formula Condition Window Atom"),
+    "cerify.semantics.core_cel.syntax": (core_cel, "Formula Condition"),
+    "cerify.semantics.gehani.syntax": (gehani, "Expression"),
+    "cerify.semantics.sase.syntax": (sase, "Tree"),
+    "cerify.semantics.predicates": (predicates, "Predicate Term"),
+    "cerify.semantics.events": (events, "Value Valuation"),
+    "cerify.protocol": (protocol, "Answer"),
+}
+
+
+def escaped(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """The lines so that reStructuredText shows them as they are."""
+    written: list[str] = []
+    for verbatim, group in groupby(lines, key=lambda line: line.startswith("  ")):
+        if verbatim:
+            written += ["", "::", "", *group, ""]
+        else:
+            written += [MARKUP.sub(r"\\\1", re.sub(r"`([^`]+)`", r"\1", line)) for line in group]
+    lines[:] = written
+
+
+@cache
+def _unions() -> dict[str, str]:
+    """What autodoc writes for a type that has a name, the longest first, and that name."""
+    named = {
+        stringify_annotation(getattr(module, alias), "smart"): f"~{home}.{alias}"
+        for home, (module, aliases) in ALIASES.items()
+        for alias in aliases.split()
+    }
+    return dict(sorted(named.items(), key=lambda item: -len(item[0])))
+
+
+def shortened(
+    app: Sphinx, what: str, name: str, obj: object, options: object, arguments: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """The signature with each union under its name."""
+    for union, alias in _unions().items():
+        arguments = arguments and arguments.replace(union, alias)
+        returned = returned and returned.replace(union, alias)
+    return arguments, returned
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("autodoc-process-docstring", escaped)
+    app.connect("autodoc-process-signature", shortened)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

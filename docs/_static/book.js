@@ -1,0 +1,66 @@
+// What the theme leaves to the mouse, for the keyboard and for those who listen.
+
+function named(selector, name) {
+  document.querySelectorAll(selector).forEach((element) => element.setAttribute("aria-label", name));
+}
+
+// A label that opens a drawer becomes a button; Escape closes the drawer and goes back to it.
+function drawer(box, drawn, name) {
+  const input = document.getElementById(box);
+  const shown = document.querySelector(drawn);
+  if (!input || !shown) return;
+  let last = null;
+  const buttons = [...document.querySelectorAll(`label[for="${box}"]:not(.overlay)`)].map((label) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = label.className;
+    button.setAttribute("aria-label", name);
+    button.append(...label.childNodes);
+    label.replaceWith(button);
+    button.addEventListener("click", () => {
+      last = button;
+      open(!input.checked);
+    });
+    return button;
+  });
+  const told = () => buttons.forEach((button) => button.setAttribute("aria-expanded", String(input.checked)));
+  const open = (now) => {
+    input.checked = now;
+    told();
+    if (now) setTimeout(() => shown.querySelector("a, input").focus(), 50);
+    else if (last) last.focus();
+  };
+  told();
+  input.addEventListener("change", told);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && input.checked) open(false);
+  });
+}
+
+// What is wider than its place is scrolled with the arrow keys, once it has the focus.
+function scrolled() {
+  document.querySelectorAll("pre, .table-wrapper, .highlight, .math").forEach((element) => {
+    if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
+    else element.removeAttribute("tabindex");
+  });
+}
+
+// The page of the search has no heading of its own.
+function headed() {
+  const results = document.getElementById("search-results");
+  if (!results || document.querySelector("h1")) return;
+  const heading = document.createElement("h1");
+  heading.textContent = "Search";
+  results.before(heading);
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  headed();
+  document.querySelectorAll('[role="heading"]:not([aria-level])').forEach((e) => e.setAttribute("aria-level", "2"));
+  named(".sidebar-drawer", "All pages");
+  named(".toc-drawer", "On this page");
+  drawer("__navigation", ".sidebar-drawer", "All pages");
+  drawer("__toc", ".toc-drawer", "On this page");
+  scrolled();
+  window.addEventListener("resize", scrolled);
+});

@@ -1,0 +1,168 @@
+"""Are the pages accessible, as a browser shows them? `python -m proofs_tests.pages` builds them and looks, by axe-core.
+
+It needs the extra `pages`, and a Chromium on the PATH. Looked at are the pages of the book, and those that the commands
+write: a report, explanations, drawings; each at three widths, light and dark, and by the tabulator key alone. Exit
+status: 0 if nothing was found, 1 if something was.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import click
+
+ROOT = Path(__file__).parent.parent
+WIDTHS = (500, 900, 1300)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+FOCUSED = 12  # how many steps of the tabulator key are looked at
+
+STREAM = "type,x,time\nA,1,0\nB,2,60\nA,3,120\nC,1,180\nB,5,240\n"
+HISTORY = "type,n\nstart,0\na,1\nb,2\na,3\n"
+SASE = ("--language", "sase", "--match", "0,1", "--html")
+WRITTEN = (  # a file's name, and the arguments of the command that writes it
+    ("report.html", ("conform", "--engine", "denotational", "--feature", "plus", "--html")),
+    ("explained.html", ("explain", "A ; B FILTER A.x < 3", "stream.csv", "--match", "0,1", "--at", "1", "--html")),
+    ("rejected.html", ("explain", "A ; B FILTER A.x < 3", "stream.csv", "--match", "2,4", "--at", "4", "--html")),
+    ("explained-sase.html", ("explain", "PATTERN SEQ(A a, B b) WITHIN 1 hours RETURN a.x", "stream.csv", *SASE)),
+    ("explained-events.html", ("explain", "prior(a, a)", "history.csv", "--language", "event-expression", "--html")),
+    ("automaton.html", ("draw", "(A ; B+) FILTER A.x < 3", "--output")),
+    ("automaton-sase.html", ("draw", "PATTERN SEQ(A a, B+ b[]) RETURN a.x", "--language", "sase", "--output")),
+    ("stream.html", ("draw", "A ; B", "stream.csv", "--output")),
+    ("stepper.html", ("step", "A ; B+", "stream.csv", "--output")),
+)
+
+OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
+FOCUS = """() => {
+    const e = document.activeElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
+    const name = e.getAttribute("aria-label") || e.textContent || e.tagName;
+    return {
+        to: e.getAttribute("href"),
+        what: e === document.body ? "" : name.trim().slice(0, 60),
+        seen: box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth,
+        marked: (style.outlineStyle !== "none" && style.outlineWidth !== "0px") || style.boxShadow !== "none",
+    };
+}"""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a page at a width, and where on it."""
+
+    page: str
+    width: int
+    scheme: str
+    rule: str
+    said: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.page} {self.width} {self.scheme}: {self.rule}: {self.said}\n    {self.where}"
+
+
+def problems_of(browser: Any, page: Path, name: str, widths: Sequence[int]) -> Iterator[Problem]:
+    """What axe-core and the tabulator key find on a page at these widths, light and dark."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    axe = Axe()
+    for scheme in SCHEMES:
+        context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
+        tab = context.new_page()
+        for width in widths:
+            tab.set_viewport_size({"width": width, "height": 900})
+            tab.goto(page.as_uri())
+            if (beyond := tab.evaluate(OVERFLOW)) > 0:
+                yield Problem(name, width, scheme, "overflow", f"the page is {beyond} pixels wider than the window", "")
+            for found in axe.run(tab).response["violations"]:
+                for node in found["nodes"]:
+                    said = "; ".join(check["message"] for check in [*node["any"], *node["all"], *node["none"]])
+                    where = " ".join(map(str, node["target"]))
+                    yield Problem(name, width, scheme, found["id"], said or found["help"], where)
+            yield from _by_keyboard(tab, name, width, scheme)
+        context.close()
+
+
+def _by_keyboard(tab: Any, name: str, width: int, scheme: str) -> Iterator[Problem]:
+    """Where the tabulator key leads: first past the menus, then to what is seen, and marked as having the focus."""
+    for step in range(FOCUSED):
+        tab.keyboard.press("Tab")
+        focus = tab.evaluate(FOCUS)
+        if step == 0 and tab.locator("aside a").count() and not (focus["to"] or "").startswith("#"):
+            yield Problem(name, width, scheme, "skip", "the first stop is no link past the menu", focus["what"])
+        if focus["what"] and not (focus["seen"] and focus["marked"]):
+            said = "has the focus, and is not marked" if focus["seen"] else "has the focus, and is not seen"
+            yield Problem(name, width, scheme, "focus", said, focus["what"])
+    for button in tab.locator("button[aria-expanded]:visible").all():
+        for key, wanted in (("Enter", "true"), ("Escape", "false")):
+            button.focus()
+            tab.keyboard.press(key)
+            if button.get_attribute("aria-expanded") != wanted:
+                label = button.get_attribute("aria-label") or button.inner_text()
+                yield Problem(name, width, scheme, "menu", f"{key} does not make it {wanted}", label)
+
+
+def write_pages(folder: Path, only: str) -> None:
+    """The pages that the commands write, of those that are asked for."""
+    (folder / "stream.csv").write_text(STREAM, encoding="utf-8")
+    (folder / "history.csv").write_text(HISTORY, encoding="utf-8")
+    for name, arguments in WRITTEN:
+        if not Path(folder.name, name).match(only):
+            continue
+        command = [sys.executable, "-m", "cerify.cli", *arguments, name]
+        subprocess.run(command, cwd=folder, capture_output=True, timeout=300)
+        if not (folder / name).exists():
+            raise click.ClickException(f"cerify {' '.join(arguments)} has written no {name}")
+
+
+def build_book(folder: Path) -> None:
+    """The book, built from docs/."""
+    subprocess.run([sys.executable, "-m", "sphinx", "-q", "-j", "auto", str(ROOT / "docs"), str(folder)], check=True)
+
+
+def pages_of(book: Path) -> list[Path]:
+    """The pages of a book; of those that show source files, one of a file and one of a folder."""
+    pages = sorted(book.rglob("*.html"))
+    sources = [page for page in pages if page.is_relative_to(book / "source")]
+    folder = [page for page in sources if page.with_suffix("").is_dir()]
+    shown = [page for page in sources if page.match("cel/denote.py.html")]
+    return [page for page in pages if page not in sources] + shown[:1] + folder[:1]
+
+
+@click.command()
+@click.option("--book", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A book built already.")
+@click.option("--only", default="*", help="Only pages whose path ends like this pattern.")
+@click.option("--width", "widths", type=int, multiple=True, default=WIDTHS, show_default=True)
+def main(book: Path | None, only: str, widths: tuple[int, ...]) -> None:
+    """Look at all pages, and print what is wrong with them."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with TemporaryDirectory() as temporary, sync_playwright() as playwright:
+        if book is None:
+            book = Path(temporary, "book")
+            build_book(book)
+        written = Path(temporary, "written")
+        written.mkdir()
+        write_pages(written, only)
+        seen = [(page, str(page.relative_to(book))) for page in pages_of(book)]
+        seen += [(page, f"written/{page.name}") for page in sorted(written.glob("*.html"))]
+        chosen = [(page, name) for page, name in seen if Path(name).match(only)]
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        count = 0
+        for page, name in chosen:
+            for problem in problems_of(browser, page.resolve(), name, widths):
+                count += 1
+                click.echo(problem)
+        browser.close()
+    click.echo(f"{len(chosen)} pages, {len(widths)} widths, light and dark: {count or 'no'} problems")
+    sys.exit(1 if count or not chosen else 0)
+
+
+if __name__ == "__main__":
+    main()

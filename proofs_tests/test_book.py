@@ -1,0 +1,178 @@
+"""The book: it builds without a warning, every link in it leads somewhere, and the index of definitions is complete.
+
+How its pages look, and whether they are accessible, is asked by `python -m proofs_tests.pages`, in a browser.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import get_args
+from urllib.parse import unquote
+
+import pytest
+
+from cerify.cli import COMMANDS
+from cerify.semantics import errors
+from cerify.semantics.cel.parse import parse as parse_cel
+from cerify.semantics.core_cel.parse import parse as parse_core_cel
+from cerify.semantics.gehani.parse import parse as parse_expression
+from proofs_tests.claims.everything import LEDGER
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+DEFINITIONS = DOCS / "theory" / "definitions.md"
+NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_click")
+ID = re.compile(r"`((?:tods21|cep17|sase07|icde08|vldb92)\.[^`]+)`")
+
+sys.path.insert(0, str(DOCS / "_ext"))
+from source_names import names_in  # noqa: E402  (what the book takes for the names in a source file)
+
+
+class Page(HTMLParser):
+    """The ids of a page, its links, and its pictures without a text."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.mute: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = dict(attrs)
+        if id_ := attributes.get("id"):
+            self.ids.add(id_)
+        if tag == "a" and (href := attributes.get("href")):
+            self.links.add(href)
+        if tag == "img" and not attributes.get("alt"):
+            self.mute.append(attributes.get("src") or "")
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+        pytest.skip(f"{', '.join(missing)}: not installed; they are in the extra docs")
+    folder = tmp_path_factory.mktemp("book")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", str(DOCS), str(folder)]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert built.returncode == 0, built.stderr[-4000:]
+    return folder
+
+
+def broken(book: Path) -> list[str]:
+    """The links of the book's pages that lead nowhere in it."""
+    pages = cache(Page)
+    found = []
+    for path in book.rglob("*.html"):
+        for link in pages(path).links:
+            file, _, anchor = unquote(link).partition("#")
+            target = (path.parent / file).resolve() if file else path
+            if re.match(r"[a-z]+:", link):
+                continue
+            if not target.is_file() or (anchor and target.suffix == ".html" and anchor not in pages(target).ids):
+                found.append(f"{path.relative_to(book)}: {link}")
+    return sorted(found)
+
+
+def test_every_link_leads_somewhere(book: Path) -> None:
+    assert not broken(book)
+
+
+def test_a_link_to_nowhere_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<a href="b.html#x">1</a> <a href="#y">2</a> <a href="c.html">3</a>')
+    (tmp_path / "b.html").write_text('<p id="x"><a href="a.html">4</a> <a href="https://example.org/no">5</a>')
+    assert broken(tmp_path) == ["a.html: #y", "a.html: c.html"]
+
+
+def test_every_picture_has_a_text(book: Path) -> None:
+    mute = {str(path.relative_to(book)): pictures for path in book.rglob("*.html") if (pictures := Page(path).mute)}
+    assert not mute
+
+
+def test_a_picture_without_a_text_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<img src="b.svg" alt="a stream"> <img src="c.svg"> <img src="d.svg" alt="">')
+    assert Page(tmp_path / "a.html").mute == ["c.svg", "d.svg"]
+
+
+def test_every_command_is_in_the_reference(book: Path) -> None:
+    text = (book / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"<h2>cerify {name}<" not in text] == []
+
+
+def test_a_definition_is_two_clicks_away(book: Path) -> None:
+    assert "theory/definitions.html" in Page(book / "index.html").links
+    pages = {link.partition("#")[0] for link in Page(book / "theory" / "definitions.html").links}
+    assert "../source/semantics/cel/denote.py.html" in pages
+
+
+def test_definitions_lead_to_names_that_are_there() -> None:
+    text = DEFINITIONS.read_text(encoding="utf-8")
+    for file, name in re.findall(r"\]\((\.\./\.\./[^)#]+)(?:#([^)]+))?\)", text):
+        path = (DEFINITIONS.parent / file).resolve()
+        assert path.is_file(), file
+        assert not name or name in names_in(path), f"{file} has no {name}"
+
+
+def test_definitions_are_those_of_the_ledger() -> None:
+    """Whatever the ledger checks as a definition, a construction or an algorithm has its place in the index."""
+    said = set(ID.findall(DEFINITIONS.read_text(encoding="utf-8")))
+    assert said <= LEDGER.keys()
+    kinds = ("definition", "construction", "algorithm")
+    assert {claim.id for claim in LEDGER.values() if claim.kind in kinds} <= said
+
+
+def test_names_in_a_source_file(tmp_path: Path) -> None:
+    python, grammar = tmp_path / "a.py", tmp_path / "a.lark"
+    python.write_text(
+        "N = 1\n\n\nclass A:\n    x: int\n\n    def f(self, y):\n        match y:\n            case m.B(z) | C():\n"
+        "                if z:\n                    w = 1\n"
+    )
+    grammar.write_text('// a comment: no rule\n?start: one | two\none: "1"\nTWO.2: /2/\n')
+    assert names_in(python) == {"N": 1, "A": 4, "A.x": 5, "A.f": 7, "A.f.B": 9, "A.f.C": 9}
+    assert names_in(grammar) == {"start": 2, "one": 3, "TWO": 4}
+
+
+def test_every_error_code_is_explained() -> None:
+    text = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    for code in get_args(errors.Code):
+        assert f"| `{code}` |" in text
+    for error in errors.CerifyError.__subclasses__():
+        assert f"| `{error.code}` | [`{error.__name__}`]" in text
+
+
+def test_every_command_has_its_exit_statuses() -> None:
+    text = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"| `{name}` |" not in text] == []
+
+
+def texts(section: str, columns: int) -> list[str]:
+    """The texts that the table of a section of the syntax page shows, in so many columns from the left."""
+    page = (DOCS / "reference" / "syntax.md").read_text(encoding="utf-8")
+    table = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    rows = [re.split(r"(?<!\\)\|", line)[1 : 1 + columns] for line in table.splitlines() if line.startswith("| `")]
+    return [text.replace("\\|", "|") for row in rows for text in re.findall("`([^`]+)`", " ".join(row))]
+
+
+@pytest.mark.parametrize(
+    ("section", "columns", "parse", "around"),
+    [
+        ("Predicates", 2, parse_cel, "A FILTER A[{}]"),
+        ("CEL", 2, parse_cel, "{}"),
+        ("core-CEL", 1, parse_core_cel, "{}"),
+        ("Event expressions", 2, parse_expression, "{}"),
+    ],
+)
+def test_the_syntax_page_shows_what_parses(
+    section: str, columns: int, parse: Callable[[str], object], around: str
+) -> None:
+    shown = texts(section, columns)
+    assert len(shown) > 6
+    for text in shown:
+        parse(around.format(text))
