@@ -144,6 +144,8 @@ def compact_lists(tree, nodes, ends):  # type: ignore[no-untyped-def]
     for q in range(ends.shape[0]):
         if ends[q, 0] >= 0:
             ends[q, 0], ends[q, 1] = moved[ends[q, 0]], moved[ends[q, 1]]
+        else:
+            ends[q, 1] = -1  # what an empty list ended in may be gone, and is saved with it
     return kept
 
 

@@ -85,7 +85,7 @@ def total(numbers: NDArray[Any]) -> int:
 
 def enlarged(tree: NDArray[np.void], nodes: int, size: int) -> NDArray[np.void]:
     """An array of so many nodes that begins with the first ones of a tree."""
-    larger = np.empty(size, tree.dtype)
+    larger = np.zeros(size, tree.dtype)  # what no kernel writes is saved, too
     larger.view(np.uint8)[: nodes * tree.itemsize] = tree[:nodes].view(np.uint8)  # field by field numpy is slow
     return larger
 
