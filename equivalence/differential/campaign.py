@@ -4,51 +4,45 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from multiprocessing import get_context
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from cerify.equivalence.generate.cel import Profile, case
+from cerify.equivalence.differential.judge import (
+    Answer,
+    Evaluator,
+    GiveUp,
+    Outcome,
+    Output,
+    Query,
+    Verdict,
+    answer,
+    failure,
+    judge,
+)
+from cerify.equivalence.generate.cel import Profile, case, stream
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Stream
 
 if TYPE_CHECKING:
     from cerify.equivalence.differential.checkpoint import Checkpoint
 
-Output = Literal["matches", "valuations"]
-Query: TypeAlias = Any
-"""A query of the language that the campaign is about: a formula of CEL, unless its Plan says otherwise."""
-Evaluator: TypeAlias = Callable[[Query, Stream, Output], Collection[Match]]
 CaseMaker: TypeAlias = Callable[[Random, Profile, int, int], tuple[Formula, Stream]]
 """Makes a formula of at most so many nodes, and a stream of at most so many events."""
-Answer: TypeAlias = frozenset[Match] | str
-"""The matches at all positions, or, from an evaluator that fails, the error as a sentence."""
-
-Outcome = Literal["matched", "empty", "unsupported", "budget", "disagreed"]
-"""What became of a case: they agree on some match, they agree that there is none, one does not carry the formula, one
-ran out of its budget, they disagree."""
 
 CHUNK = 250  # cases that a process is given at a time
 
 Difference: TypeAlias = tuple[Output, Answer, Answer]
 CaseOutcome: TypeAlias = tuple[int, Outcome, Difference | None]
-
-
-class NoAnswer(Exception):
-    """Raised by an evaluator that failed on a case; the message is the kind of failure, a colon, and the rest."""
-
-
-class GiveUp(Exception):
-    """Raised by an evaluator that will not answer any more; it ends the campaign, and says why."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,8 @@ class Disagreement:
 class Plan:
     """A campaign: which evaluators, on which cases. Case i of a seed is the same whatever else is asked.
 
-    tries: how often the evaluators are asked again to shrink one disagreement. maker: makes the cases.
+    tries: how often the evaluators are asked again to shrink one disagreement. maker: makes the cases. together: how
+    many cases in a row share their query, which is then compiled once; the first of them is the maker's.
     """
 
     left: Evaluator
@@ -81,10 +76,27 @@ class Plan:
     outputs: tuple[Output, ...] = ("matches",)
     tries: int = 2000
     maker: CaseMaker = case
+    together: int = 1
 
     def case(self, index: int) -> tuple[Query, Stream]:
         """The query and the stream of that index."""
-        return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
+        if self.together == 1:
+            return self.made(Random(f"{self.seed}/{index}"))
+        first = index - index % self.together
+        phi, S = _made(self, first)
+        return phi, S if index == first else self.another(Random(f"{self.seed}/{index}"), phi)
+
+    def made(self, rng: Random) -> tuple[Query, Stream]:
+        """A random query, and a stream for it."""
+        return self.maker(rng, self.profile, self.nodes, self.events)
+
+    def another(self, rng: Random, phi: Query) -> Stream:
+        """Another random stream for the query."""
+        return stream(rng, self.profile, self.length(rng), phi)
+
+    def length(self, rng: Random) -> int:
+        """The length of a random stream; longer ones are more frequent."""
+        return max(rng.randint(1, self.events), rng.randint(1, self.events))
 
     def shrunk(self, phi: Query, stream: Stream, differs: Callable[[Query, Stream], bool]) -> tuple[Query, Stream]:
         """A query and a stream, as small as found, that still differ."""
@@ -156,7 +168,7 @@ def campaign(
                     summary.resumed += 1
                 else:
                     _, outcome, found = next(outcomes)
-                    disagreement = None if found is None else _shrunk(plan, index, found)
+                    disagreement = None if found is None else shrunk(plan, index, found)
                     if checkpoint is not None:
                         checkpoint.add(index, outcome, disagreement)
                 summary.outcomes[outcome] += 1
@@ -171,20 +183,28 @@ def campaign(
     return summary
 
 
+@lru_cache(maxsize=4)
+def _made(plan: Plan, index: int) -> tuple[Query, Stream]:
+    """The case of that index; kept, since others may share the query, and be evaluated together if it is the same."""
+    return plan.made(Random(f"{plan.seed}/{index}"))
+
+
 def compare(plan: Plan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None]:
     """How the evaluators compare on one case, and what they say where they disagree."""
     outcome: Outcome = "empty"
     for output in plan.outputs:
-        try:
-            left, right = answers(plan, phi, stream, output)
-        except Unsupported:
-            return "unsupported", None
-        except BudgetExceeded:
-            return "budget", None
-        if isinstance(left, str) or left != right:
-            return "disagreed", (output, left, right)
-        outcome = "matched" if left else "empty"
+        left, rights = judge(plan.left, {"right": plan.right}, phi, stream, output)
+        verdict = rights.get("right", left)
+        if verdict.got is None or verdict.outcome == "disagreed":
+            return verdict.outcome, _difference(output, verdict)
+        outcome = verdict.outcome
     return outcome, None
+
+
+def _difference(output: Output, verdict: Verdict) -> Difference | None:
+    if verdict.expected is None or verdict.got is None:
+        return None
+    return output, verdict.expected, verdict.got
 
 
 def answers(plan: Plan, phi: Query, stream: Stream, output: Output) -> tuple[Answer, Answer]:
@@ -192,26 +212,8 @@ def answers(plan: Plan, phi: Query, stream: Stream, output: Output) -> tuple[Ans
     return answer(plan.left, phi, stream, output), answer(plan.right, phi, stream, output)
 
 
-def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Answer:
-    """What an evaluator says. Raises Unsupported, BudgetExceeded, GiveUp; other failures are answers."""
-    try:
-        return frozenset(evaluator(phi, stream, output))
-    except (Unsupported, BudgetExceeded, GiveUp):
-        raise
-    except CerifyError as error:
-        return f"{error.code} error: {error.message}"
-    except NoAnswer as error:
-        return str(error)
-    except Exception as error:  # a campaign is there to find the fault of an evaluator, not to end with it
-        return f"{type(error).__name__}: {error}"
-
-
-def failure(said: Answer) -> str | None:
-    """What kind of failure an answer is, if it is one."""
-    return said.partition(":")[0] if isinstance(said, str) else None
-
-
-def _shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
+def shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
+    """The disagreement on the case of that index, as small as found."""
     found = plan.case(index)
     output, left, right = difference
     kind = failure(left), failure(right)

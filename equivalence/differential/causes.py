@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from cerify.equivalence.differential.campaign import Answer, Disagreement, failure
+from cerify.equivalence.differential.campaign import Disagreement
+from cerify.equivalence.differential.judge import Answer, failure
 from cerify.equivalence.shrink.sase import weight as weigh_sase
 from cerify.equivalence.shrink.weight import Weight, weight
 from cerify.semantics.cel import syntax as cel

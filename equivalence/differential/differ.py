@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from cerify.equivalence.differential.campaign import Output, Plan, Progress, Summary, campaign
+from cerify.equivalence.differential.campaign import Plan, Progress, Summary, campaign
 from cerify.equivalence.differential.checkpoint import Checkpoint
+from cerify.equivalence.differential.judge import Output
 from cerify.equivalence.generate.cel import CORE, Profile
 from cerify.equivalence.generate.guided import guided_case
 from cerify.semantics.cel.show import show

@@ -11,7 +11,6 @@ Run as: python -m proofs_tests.campaigns.automata [--cases N] [--first N] [--see
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import time
@@ -24,19 +23,16 @@ from random import Random
 
 import click
 
-from cerify.automata.cea import compile as compiling
-from cerify.automata.cea.model import CEA
-from cerify.automata.evaluate import compiled, evaluator, scoped, streaming
+from cerify.equivalence.differential.remembered import compile_once
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core
 from cerify.equivalence.generate.cel import EVERYTHING, TYPED
 from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS
+from cerify.equivalence.generate.scoped import around, clocked, counted_inside
 from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.equivalence.rewrite.trees import with_children
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.evaluators import Output, automaton, core_cel, denotational, kernel
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
@@ -44,7 +40,6 @@ from cerify.semantics.core_cel.show import show as show_core
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import json_of_event
-from proofs_tests.unit.automata.evaluate.cases import around, clocked
 
 STREAMS = 8  # cases with one formula
 CHUNK = 40  # formulas that a process is given at a time
@@ -101,15 +96,6 @@ def _cel(rng: Random, number: int, found: Tally) -> None:
         output: Output = "valuations" if rng.random() < 0.5 else "matches"
         kind = f"{'windows and partitions' if windowed else 'CEL'}, {output}"
         _judge(found, f"{number * STREAMS + i}", kind, phi, S, output, partial(denotational, phi, S, output, ORACLE))
-
-
-def counted_inside(rng: Random, phi: Formula) -> Formula:
-    """The formula with one of its sub-formulas in a window of events, which an automaton counts."""
-    below = cel.children(phi)
-    if not below or rng.random() < 0.3:
-        return cel.Within(phi, cel.EventWindow(rng.randint(1, 6)))
-    chosen = rng.randrange(len(below))
-    return with_children(phi, [counted_inside(rng, psi) if i == chosen else psi for i, psi in enumerate(below)])
 
 
 def _core_cel(rng: Random, number: int, found: Tally) -> None:
@@ -193,51 +179,15 @@ def _shown(
     return f"case {case}: {' and '.join(wrong)} ({output}): {origin}{show(phi)}  over {events}"
 
 
-class _Remembered:
-    """The compiler, which compiles a formula once for all evaluators and streams that it comes with."""
-
-    def __init__(self) -> None:
-        self.same: dict[int, tuple[Formula, CEA | CerifyError]] = {}  # by identity, which is what mostly finds it
-        self.equal: dict[Formula, CEA | CerifyError] = {}
-
-    def __call__(self, phi: Formula, budget: Budget = Budget()) -> CEA:
-        if id(phi) not in self.same:
-            if len(self.same) > 10 * STREAMS:
-                self.same.clear()
-                self.equal.clear()
-            if phi not in self.equal:
-                self.equal[phi] = self._compiled(phi, budget)
-            self.same[id(phi)] = phi, self.equal[phi]
-        A = self.same[id(phi)][1]
-        if isinstance(A, CerifyError):
-            raise A
-        return A
-
-    def _compiled(self, phi: Formula, budget: Budget) -> CEA | CerifyError:
-        try:
-            return compiling.compile_cel(phi, budget)
-        except (Unsupported, BudgetExceeded) as error:
-            return error
-
-
-def prepare() -> None:
-    """Let the evaluators of this process share what is compiled."""
-    gc.set_threshold(100_000)
-    remembered = _Remembered()
-    for module in (streaming, scoped, compiled, evaluator):
-        if hasattr(module, "compile_cel"):
-            module.compile_cel = remembered
-
-
 def tallies(seed: int, first: int, formulas: int, processes: int) -> Iterator[Tally]:
     """What became of the cases, a chunk of formulas at a time."""
     begins = range(first, first + formulas, CHUNK)
     sizes = [min(CHUNK, first + formulas - begin) for begin in begins]
     if processes == 1:
-        prepare()
+        compile_once()
         yield from map(tally, [seed] * len(begins), begins, sizes)
         return
-    with ProcessPoolExecutor(processes, initializer=prepare) as pool:
+    with ProcessPoolExecutor(processes, initializer=compile_once) as pool:
         yield from pool.map(tally, [seed] * len(begins), begins, sizes)
 
 

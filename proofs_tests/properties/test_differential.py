@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from cerify import evaluators
-from cerify.equivalence.differential.campaign import Output, Plan, Summary, campaign
+from cerify.equivalence.differential.campaign import Plan, Summary, campaign
+from cerify.equivalence.differential.judge import Output
 from cerify.equivalence.generate.cel import CORE, CORRELATED, EVERYTHING, FIGURE_3, TYPED
 from cerify.equivalence.rewrite.trees import with_children
 from cerify.evaluators import denotational

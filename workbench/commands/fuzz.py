@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,16 +15,18 @@ import click
 from rich.console import Console
 
 from cerify import protocol
-from cerify.commands.fuzz_languages import FUZZED
+from cerify.commands import fuzz_spark
+from cerify.commands.fuzz_shown import print_disagreement
 from cerify.commands.progress import progress_bar
+from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
 from cerify.conformance.engines import NAMES, command_of
+from cerify.conformance.fuzzed import FUZZED, maker_of
 from cerify.conformance.process import Limits
-from cerify.conformance.words import difference, shown
-from cerify.equivalence.differential.campaign import Answer, Disagreement, Outcome, Output, Plan, Summary, campaign
+from cerify.conformance.words import FUZZED_OUTCOMES
+from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign
 from cerify.equivalence.differential.causes import Cause, by_cause, cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
-from cerify.equivalence.generate.cel import case as random_case
-from cerify.equivalence.generate.guided import guided_case
+from cerify.equivalence.differential.judge import Answer, Output
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema
@@ -44,7 +45,13 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 
 @click.command("fuzz")
 @click.option("--language", type=click.Choice(list(FUZZED)), default="cel", show_default=True)
-@click.option("--evaluator", type=click.Choice(list(FUZZED["cel"].built_in)), help="A built-in evaluator.")
+@click.option(
+    "--evaluator",
+    "evaluators",
+    type=click.Choice(list(FUZZED["cel"].built_in)),
+    multiple=True,
+    help="A built-in evaluator; with --spark more than one, or all by default.",
+)
 @click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
 @click.option("--cases", type=click.IntRange(min=1), default=1000, show_default=True, help="How many cases.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same cases.")
@@ -84,6 +91,17 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
     metavar="FILE",
     help="Keep what is done in this file, and go on where it ends.",
 )
+@click.option("--spark", metavar="URL", help="Run as a job on this Spark, such as local[2]; goes with --out.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="For --spark: the folder of the campaign, in which it goes on where it ended.",
+)
+@click.option("--mix", type=click.Choice(list(MIXES)), help="For --spark: several languages with every operator.")
+@click.option(
+    "--first", type=click.IntRange(min=0), default=0, show_default=True, help="For --spark: the first case's number."
+)
 @click.option("--memory", type=click.IntRange(min=16), default=2048, show_default=True, help="Cap of an engine in MiB.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the summary, and one object for each disagreement, a line each."
@@ -91,7 +109,7 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 @click.argument("command_line", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 def command(
     language: str,
-    evaluator: str | None,
+    evaluators: tuple[str, ...],
     engine: str | None,
     cases: int,
     seed: int,
@@ -104,6 +122,10 @@ def command(
     processes: int | None,
     time_limit: float,
     resume: Path | None,
+    spark: str | None,
+    out: Path | None,
+    mix: str | None,
+    first: int,
     memory: int,
     as_json: bool,
     command_line: tuple[str, ...],
@@ -114,9 +136,13 @@ def command(
 
     Exit status: 0 if all cases that could be compared agree, 1 if some do not or none could be, 2 on an error.
     """
-    if (evaluator is not None) + (engine is not None) + bool(command_line) != 1:
+    if spark is None and len(evaluators) + (engine is not None) + bool(command_line) != 1:
         raise click.UsageError("give the engine's command after --, or --engine NAME, or --evaluator NAME")
-    if processes is not None and evaluator is None:
+    if spark is None and (out is not None or mix is not None or first):
+        raise click.UsageError("--out, --mix and --first go with --spark")
+    if spark is not None and (out is None or processes is not None or resume is not None):
+        raise click.UsageError("--spark needs --out DIR, and goes on from it: leave out --processes and --resume")
+    if processes is not None and not evaluators:
         raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
     fuzzed = FUZZED[language]
     profile = profile or next(iter(fuzzed.profiles))
@@ -128,9 +154,25 @@ def command(
         raise click.UsageError(f"the answer of a query in {language} has no valuations: --output matches")
     if language != "cel" and streams == "guided":
         raise click.UsageError("streams are guided by the automaton of a CEL query: --streams random")
+    if spark is not None and out is not None:
+        under_test = command_of(engine) if engine is not None else command_line
+        job = Job(
+            parts=(Part(language, profile, output),) if mix is None else MIXES[mix],
+            evaluators=evaluators if evaluators or under_test else tuple(FUZZED["cel"].built_in),
+            engine=tuple(under_test),
+            seed=seed,
+            nodes=nodes,
+            events=events,
+            streams=streams or ("guided" if mix is None else "random"),
+            together=1 if mix is None else TOGETHER,
+            seconds=time_limit,
+            memory=memory,
+        )
+        return fuzz_spark.run(spark, job, cases, first, out, as_json)
+    evaluator = evaluators[0] if evaluators else None
     made_of, outputs = fuzzed.profiles[profile], OUTPUTS[output]
     plan = fuzzed.plan(fuzzed.oracle, fuzzed.oracle, made_of, cases, seed, nodes, events, outputs)
-    plan = replace(plan, maker=random_case if streams == "random" else guided_case)
+    plan = replace(plan, maker=maker_of(made_of, streams or "guided"))
 
     def kept(plan: Plan, name: str) -> Checkpoint | nullcontext[None]:
         return nullcontext() if resume is None else Checkpoint(resume, plan, name)
@@ -189,7 +231,7 @@ def _summary(name: str, plan: Plan, profile: str, summary: Summary, why: Why) ->
         "planned": summary.planned,
         "cases": summary.cases,
         "agreed": summary.agreed,
-        "outcomes": {kind: summary.outcomes[kind] for kind in KINDS},
+        "outcomes": {kind: summary.outcomes[kind] for kind in FUZZED_OUTCOMES},
         "resumed": summary.resumed,
         "causes": Counter(why(cause(d)) for d in summary.disagreements),
         "ended": summary.ended,
@@ -218,20 +260,12 @@ def _answer(said: Answer) -> Any:
 
 # --- for a person -----------------------------------------------------------------------------------------------------
 
-KINDS: Mapping[Outcome, str] = {
-    "matched": "agree on some match",
-    "empty": "agree that there is none",
-    "unsupported": "not carried by the engine",
-    "budget": "over a budget",
-    "disagreed": "disagree",
-}
-
 
 def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show, why: Why) -> None:
     console = Console(highlight=False, markup=False)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {profile}, seed {plan.seed}", style="bold")
-    for kind, words in KINDS.items():
+    for kind, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
     causes = by_cause(summary.disagreements)
     for found, group in causes.items():
@@ -251,17 +285,6 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show, wh
 
 def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], show: Show) -> None:
     d = group[0]  # the lightest stands for all
-    console.print()
-    if isinstance(d.left, frozenset) and isinstance(d.right, frozenset):
-        console.print(difference(set(d.left), set(d.right)), style="bold")
-    else:
-        console.print("no answer", style="bold")
-    console.print(f"  query     {show(d.phi)}")
-    for position, event in enumerate(map(json_of_event, d.stream)):
-        rest = {name: value for name, value in event.items() if name != "type"}
-        text = f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip()
-        console.print(f"  {'' if position else 'stream':9} {position}: {text}")
-    for label, said in (("expected", d.left), ("got", d.right)):
-        console.print(f"  {label:9} {said if isinstance(said, str) else shown(sorted(said), 20) or 'nothing'}")
-    console.print(f"  cause     {why}")
-    console.print(f"  from      case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}")
+    told = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
+    left, right = (said if isinstance(said, str) else sorted(said) for said in (d.left, d.right))
+    print_disagreement(console, show(d.phi), map(json_of_event, d.stream), left, right, told)

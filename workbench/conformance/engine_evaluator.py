@@ -8,7 +8,7 @@ from typing import assert_never
 
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import Case
-from cerify.equivalence.differential.campaign import GiveUp, NoAnswer, Output
+from cerify.equivalence.differential.judge import GiveUp, NoAnswer, Output
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed

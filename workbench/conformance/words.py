@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import assert_never
 
 from cerify.conformance.model import Report, Result
+from cerify.equivalence.differential import judge
 from cerify.semantics.events import Match
+
+FUZZED_OUTCOMES: Mapping[judge.Outcome, str] = {
+    "matched": "agree on some match",
+    "empty": "agree that there is none",
+    "unsupported": "not carried by the engine",
+    "budget": "over a budget",
+    "disagreed": "disagree",
+}
+"""What became of random cases."""
 
 
 def sentence(result: Result) -> str:

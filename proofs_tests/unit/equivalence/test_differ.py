@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cerify.equivalence.differential.campaign import Disagreement, Output, Plan, Summary, campaign
+from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign
 from cerify.equivalence.differential.causes import Cause, by_cause, cause, shape
 from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.differential.differ import Asked, differ
+from cerify.equivalence.differential.judge import Output
 from cerify.equivalence.generate.cel import CORE, FIGURE_3
 from cerify.equivalence.generate.guided import guided_case
 from cerify.evaluators import automaton, denotational

@@ -16,9 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 import cerify
-from cerify.commands import check, engine, equiv, explain, fuzz, fuzz_languages
+from cerify.commands import check, engine, equiv, explain, fuzz
 from cerify.commands import match as match_command
 from cerify.compare import expressions
+from cerify.conformance.fuzzed import FUZZED
 from cerify.equivalence.decide.expressions import Proved
 from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.generate.expressions import PROFILES, case
@@ -319,7 +320,7 @@ def test_what_is_no_tree_of_cel() -> None:
 
 @pytest.mark.parametrize("evaluator", ["automaton", "kernel"])
 def test_a_campaign_agrees(evaluator: str) -> None:
-    fuzzed = fuzz_languages.FUZZED[LANGUAGE]
+    fuzzed = FUZZED[LANGUAGE]
     for name in ("masked", "started", "correlated"):
         plan = fuzzed.plan(fuzzed.oracle, fuzzed.built_in[evaluator], fuzzed.profiles[name], 60)
         summary = campaign(plan)
@@ -339,7 +340,7 @@ def _after_for_between(phi: Formula, S: Stream, output: Any) -> Collection[Match
 
 
 def test_a_fault_is_found_and_shrunk() -> None:
-    fuzzed = fuzz_languages.FUZZED[LANGUAGE]
+    fuzzed = FUZZED[LANGUAGE]
     plan = fuzzed.plan(fuzzed.oracle, _after_for_between, fuzzed.profiles["derived"], 2000)
     summary = campaign(plan, stop_after=3)
     assert len(summary.disagreements) == 3

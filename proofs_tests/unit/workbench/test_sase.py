@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,9 +15,9 @@ from click.testing import CliRunner
 
 import cerify
 from cerify import protocol
-from cerify.commands import check, engine, fuzz, fuzz_languages
+from cerify.commands import check, engine, fuzz
 from cerify.commands import match as match_command
-from cerify.commands.fuzz_languages import FUZZED, SasePlan
+from cerify.conformance.fuzzed import FUZZED, SasePlan
 from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.differential.causes import cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
@@ -155,7 +156,7 @@ def test_the_command_fuzz(monkeypatch: pytest.MonkeyPatch) -> None:
     said = CliRunner().invoke(fuzz.command, options, standalone_mode=False)
     assert said.return_value == 0, said.output
     known = FUZZED["sase"]
-    faulty = fuzz_languages.replace(known, built_in={"automaton": forgetful})
+    faulty = replace(known, built_in={"automaton": forgetful})
     monkeypatch.setitem(FUZZED, "sase", faulty)
     said = CliRunner().invoke(fuzz.command, [*options, "--cases", "60", "--stop-after", "1"], standalone_mode=False)
     assert said.return_value == 1

@@ -11,21 +11,26 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from cerify.conformance.engine_evaluator import EngineEvaluator
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import Case, Result
-from cerify.equivalence.differential.campaign import Evaluator, Output, Plan
+from cerify.equivalence.differential.campaign import CaseMaker, Plan
+from cerify.equivalence.differential.judge import Evaluator, Output
 from cerify.equivalence.generate import core_cel as generate_core_cel
 from cerify.equivalence.generate import expressions as generate_gehani
 from cerify.equivalence.generate import sase as generate_sase
-from cerify.equivalence.generate.cel import PROFILES
+from cerify.equivalence.generate.cel import EVERYTHING, PROFILES, TYPED
+from cerify.equivalence.generate.cel import case as random_case
 from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES, CoreProfile
+from cerify.equivalence.generate.guided import guided_case
+from cerify.equivalence.generate.scoped import WINDOWS, Scoped, clocked
+from cerify.equivalence.generate.scoped import case as scoped_case
 from cerify.equivalence.rewrite.translate.shape import as_cel_tree, of_cel_tree
 from cerify.equivalence.shrink import expression_shape
 from cerify.equivalence.shrink import sase as shrink_sase
-from cerify.evaluators import CORE_CEL, EVENT_EXPRESSION, SASE, automaton, denotational, kernel
+from cerify.evaluators import CORE_CEL, EVENT_EXPRESSION, SASE, Language, automaton, denotational, kernel
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
@@ -35,6 +40,9 @@ from cerify.semantics.events import Match, Stream
 from cerify.semantics.gehani.show import show as show_expression
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.show import show as show_sase
+
+Budgeted: TypeAlias = Callable[[Any, Stream, Output, Budget], list[Match]]
+"""An evaluator of a language, as the package serves it."""
 
 ORACLE_BUDGET = Budget(valuations=1_000_000)
 
@@ -53,35 +61,54 @@ class Fuzzed:
 
 
 @dataclass(frozen=True)
+class CelPlan(Plan):
+    """A campaign on formulas of CEL."""
+
+    def another(self, rng: Random, phi: Formula) -> Stream:
+        """Another random stream for the formula."""
+        S = super().another(rng, phi)
+        return clocked(rng, S) if isinstance(self.profile, Scoped) else S
+
+
+@dataclass(frozen=True)
 class CoreCelPlan(Plan):
     """A campaign on core-CEL formulas, written as trees of CEL."""
 
-    def case(self, index: int) -> tuple[Formula, Stream]:
-        """The formula and the stream of that index."""
-        rng, profile = Random(f"{self.seed}/{index}"), cast("CoreProfile", self.profile)
-        phi, S = generate_core_cel.case(rng, profile, self.nodes, self.events)
+    def made(self, rng: Random) -> tuple[Formula, Stream]:
+        """A random formula, and a stream for it."""
+        phi, S = generate_core_cel.case(rng, cast("CoreProfile", self.profile), self.nodes, self.events)
         return as_cel_tree(phi), S
+
+    def another(self, rng: Random, phi: Formula) -> Stream:
+        """Another random stream for the formula."""
+        return generate_core_cel.stream(rng, cast("CoreProfile", self.profile), self.length(rng), of_cel_tree(phi))
 
 
 @dataclass(frozen=True)
 class ExpressionPlan(Plan):
-    """A campaign on event expressions, written as trees of CEL."""
+    """A campaign on event expressions, written as trees of CEL; no schema would fit these, so histories have none."""
 
-    def case(self, index: int) -> tuple[Formula, Stream]:
-        """The expression and the history of that index; the history has no schema, for the tree would not fit it."""
-        rng, profile = Random(f"{self.seed}/{index}"), cast("generate_gehani.Profile", self.profile)
-        E, S = generate_gehani.case(rng, profile, self.nodes, self.events)
+    def made(self, rng: Random) -> tuple[Formula, Stream]:
+        """A random expression, and a history for it."""
+        E, S = generate_gehani.case(rng, cast("generate_gehani.Profile", self.profile), self.nodes, self.events)
         return expression_shape.as_cel_tree(E), Stream(S)
+
+    def another(self, rng: Random, phi: Formula) -> Stream:
+        """Another random history."""
+        return Stream(generate_gehani.history(rng, cast("generate_gehani.Profile", self.profile), self.length(rng)))
 
 
 @dataclass(frozen=True)
 class SasePlan(Plan):
     """A campaign on queries of SASE+, which go through it as they are."""
 
-    def case(self, index: int) -> tuple[sase.Query, Stream]:
-        """The query and the stream of that index."""
-        rng, profile = Random(f"{self.seed}/{index}"), cast("generate_sase.Profile", self.profile)
-        return generate_sase.case(rng, profile, self.nodes, self.events)
+    def made(self, rng: Random) -> tuple[sase.Query, Stream]:
+        """A random query, and a stream for it."""
+        return generate_sase.case(rng, cast("generate_sase.Profile", self.profile), self.nodes, self.events)
+
+    def another(self, rng: Random, phi: sase.Query) -> Stream:
+        """Another random stream for the query."""
+        return generate_sase.stream(rng, cast("generate_sase.Profile", self.profile), self.length(rng), phi)
 
     def shrunk(
         self, phi: sase.Query, stream: Stream, differs: Callable[[sase.Query, Stream], bool]
@@ -124,11 +151,7 @@ class SaseEngineEvaluator(EngineEvaluator):
 
 
 def evaluate_sase(
-    evaluate: Callable[[sase.Query, Stream, Output, Budget], list[Match]],
-    budget: Budget,
-    phi: sase.Query,
-    S: Stream,
-    output: Output,
+    evaluate: Budgeted, phi: sase.Query, S: Stream, output: Output, budget: Budget = Budget()
 ) -> Collection[Match]:
     """The matches of a query of SASE+ that fits the stream's schema."""
     if S.schema is not None:
@@ -137,25 +160,34 @@ def evaluate_sase(
 
 
 def evaluate_tree(
-    evaluate: Callable[[Any, Stream, Output, Budget], list[Match]],
-    budget: Budget,
-    phi: Formula,
-    S: Stream,
-    output: Output,
+    evaluate: Budgeted, phi: Formula, S: Stream, output: Output, budget: Budget = Budget()
 ) -> Collection[Match]:
     """The matches of a core-CEL formula that is written as a tree of CEL."""
     return evaluate(of_cel_tree(phi), S, output, budget)
 
 
 def evaluate_expression_tree(
-    evaluate: Callable[[Any, Stream, Output, Budget], list[Match]],
-    budget: Budget,
-    phi: Formula,
-    S: Stream,
-    output: Output,
+    evaluate: Budgeted, phi: Formula, S: Stream, output: Output, budget: Budget = Budget()
 ) -> Collection[Match]:
     """The matches of an event expression that is written as a tree of CEL."""
     return evaluate(expression_shape.of_cel_tree(phi), S, output, budget)
+
+
+def within(evaluator: Evaluator, budget: Budget) -> Evaluator:
+    """One of the evaluators here with another budget."""
+    return partial(cast("Callable[..., Collection[Match]]", evaluator), budget=budget)
+
+
+def maker_of(profile: Any, streams: Literal["guided", "random"]) -> CaseMaker:
+    """What makes cases of CEL; streams cannot be led to a match under windows and partitions."""
+    if isinstance(profile, Scoped):
+        return scoped_case
+    return random_case if streams == "random" else guided_case
+
+
+def _built_in(evaluate: Callable[..., Collection[Match]], language: Language[Any]) -> Mapping[str, Evaluator]:
+    """All evaluators of a language but the reference."""
+    return {name: partial(evaluate, own) for name, own in language.evaluators.items() if name != "denotational"}
 
 
 def _show_tree(phi: Formula) -> str:
@@ -168,8 +200,8 @@ def _show(phi: Formula) -> str:
 
 FUZZED: Mapping[str, Fuzzed] = {
     "cel": Fuzzed(
-        PROFILES,
-        Plan,
+        {**PROFILES, "typed-everything": replace(TYPED, operators=EVERYTHING.operators), "windows": WINDOWS},
+        CelPlan,
         partial(denotational, budget=ORACLE_BUDGET),
         {"automaton": partial(automaton, budget=Budget()), "kernel": partial(kernel, budget=Budget())},
         Engine,
@@ -178,32 +210,24 @@ FUZZED: Mapping[str, Fuzzed] = {
     "core-cel": Fuzzed(
         CORE_CEL_PROFILES,
         CoreCelPlan,
-        partial(evaluate_tree, CORE_CEL.evaluators["denotational"], ORACLE_BUDGET),
-        {name: partial(evaluate_tree, CORE_CEL.evaluators[name], Budget()) for name in ("automaton", "kernel")},
+        partial(evaluate_tree, CORE_CEL.evaluators["denotational"], budget=ORACLE_BUDGET),
+        _built_in(evaluate_tree, CORE_CEL),
         CoreCelEngine,
         _show,
     ),
     "event-expression": Fuzzed(
         {**generate_gehani.PROFILES, **generate_gehani.VALUED_PROFILES},
         ExpressionPlan,
-        partial(evaluate_expression_tree, EVENT_EXPRESSION.evaluators["denotational"], ORACLE_BUDGET),
-        {
-            name: partial(evaluate_expression_tree, evaluate, Budget())
-            for name, evaluate in EVENT_EXPRESSION.evaluators.items()
-            if name != "denotational"
-        },
+        partial(evaluate_expression_tree, EVENT_EXPRESSION.evaluators["denotational"], budget=ORACLE_BUDGET),
+        _built_in(evaluate_expression_tree, EVENT_EXPRESSION),
         ExpressionEngine,
         _show_tree,
     ),
     "sase": Fuzzed(
         generate_sase.PROFILES,
         SasePlan,
-        partial(evaluate_sase, SASE.evaluators["denotational"], ORACLE_BUDGET),
-        {
-            name: partial(evaluate_sase, evaluate, Budget())
-            for name, evaluate in SASE.evaluators.items()
-            if name != "denotational"
-        },
+        partial(evaluate_sase, SASE.evaluators["denotational"], budget=ORACLE_BUDGET),
+        _built_in(evaluate_sase, SASE),
         Engine,
         show_sase,
         SaseEngineEvaluator,

@@ -1,0 +1,171 @@
+"""An audit of a large log in which twelve faults are planted, each on the keys of an engine of its own.
+
+A fault is found if the verdicts on its keys are all of the kinds that it can have, and explained if the findings name
+its cause with a smallest case, or, where no semantics is the cause, show a smallest piece of the log.
+
+Run as: python -m proofs_tests.campaigns.spark_audit [--events N] [--keys N] [--master URL] [--html FILE]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cerify.spark.auditing.audit import Findings, audit
+from cerify.spark.auditing.report import html, text
+from cerify.spark.batch import match
+from cerify.spark.session import session
+
+QUERY = "(A ; B+ ; C) FILTER A.x < 3 AND C.s = 'Up' WITHIN 8 EVENTS"
+FIRST, LAST = F.element_at("events", 1), F.element_at("events", -1)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What an engine gets wrong: the query, the events, or what it reports; kinds are the verdicts that it can have.
+
+    cause is the wrong semantics that the findings are to name; None where none reports this.
+    """
+
+    name: str
+    kinds: frozenset[str]
+    cause: str | None = None
+    query: str = QUERY
+    events: Callable[[DataFrame], DataFrame] = lambda df: df
+    reported: Callable[[DataFrame, int], DataFrame] = lambda df, keys: df
+
+
+def some(one_of: int) -> Column:
+    """A part of the matches, by chance."""
+    return F.pmod(F.xxhash64("at", "events"), F.lit(one_of)) == 0
+
+
+FAULTS = (
+    Fault("the window is one longer", frozenset({"extra"}), "within: one longer", QUERY.replace("8", "9")),
+    Fault("the window is open", frozenset({"missing"}), "within: open at the end", QUERY.replace("8", "7")),
+    Fault("< is taken for <=", frozenset({"extra"}), "filter: < taken for <=", QUERY.replace("<", "<=")),
+    Fault("+ is taken once", frozenset({"missing"}), "plus: once", QUERY.replace("B+", "B")),
+    Fault("+ is contiguous", frozenset({"missing"}), "plus: contiguous", QUERY.replace("B+", "B:+")),
+    Fault("AND is taken for OR", frozenset({"extra"}), "filter: AND taken for OR", QUERY.replace("AND", "OR")),
+    Fault(
+        "strings in lower case",
+        frozenset({"missing", "extra"}),
+        "filter: strings in lower case",
+        events=lambda df: df.withColumn("s", F.lower("s")),
+    ),
+    Fault(
+        "absent is 0",
+        frozenset({"extra"}),
+        "filter: absent is 0",
+        events=lambda df: df.withColumn("x", F.coalesce("x", F.lit(0))),
+    ),
+    Fault("one match in fifty is lost", frozenset({"missing"}), reported=lambda df, keys: df.where(~some(50))),
+    Fault(
+        "one match in fifty is reported twice",
+        frozenset({"duplicated"}),
+        reported=lambda df, keys: df.unionByName(df.where(some(50))),
+    ),
+    Fault(
+        "reported one event later",
+        frozenset({"late", "malformed"}),  # the stream of a key ends, and so there is no later event
+        "event: reported one position later",
+        reported=lambda df, keys: df.withColumn("at", F.col("at") + keys),
+    ),
+    Fault(
+        "reported at the first event",
+        frozenset({"early"}),
+        "event: reported at its first event",
+        reported=lambda df, keys: df.withColumn("at", FIRST),
+    ),
+)
+
+
+def log(spark: SparkSession, events: int, keys: int) -> DataFrame:
+    """The events: key, id, type, and the attributes x, an integer or absent, and s, a string."""
+
+    def chance(salt: int, of: int) -> Column:
+        return F.pmod(F.xxhash64("id", F.lit(salt)), F.lit(of))
+
+    return spark.range(events).select(
+        (F.col("id") % keys).cast("int").alias("k"),
+        "id",
+        F.element_at(F.array(*map(F.lit, "ABCDE")), (chance(1, 5) + 1).cast("int")).alias("type"),
+        F.when(chance(2, 10) > 0, chance(3, 6).cast("int")).alias("x"),
+        F.element_at(F.array(*map(F.lit, ("Up", "up", "Down"))), (chance(4, 3) + 1).cast("int")).alias("s"),
+    )
+
+
+def report(events: DataFrame, keys: int) -> DataFrame:
+    """What the engines report: the keys of each by their remainder; one remainder more is right."""
+    columns: dict[str, Any] = {"order_by": "id", "id_col": "id", "partition_by": "k"}
+    parts = []
+    for number, fault in enumerate((*FAULTS, Fault("right", frozenset()))):
+        mine = events.where(F.col("k") % (len(FAULTS) + 1) == number)
+        found = match(fault.events(mine), fault.query, **columns).select("k", "at", "events")
+        parts.append(fault.reported(found, keys))
+    return reduce(DataFrame.unionByName, parts)
+
+
+def checked(findings: Findings, verdicts: DataFrame) -> list[tuple[str, bool, bool, str]]:
+    """For each fault whether it was found and explained, and by how many verdicts of which kind."""
+    engine = F.col("k") % (len(FAULTS) + 1)
+    counts: dict[int, dict[str, int]] = {}
+    for row in verdicts.groupBy(engine.alias("engine"), "kind").count().collect():
+        counts.setdefault(row["engine"], {})[row["kind"]] = row["count"]
+    named = {name: one for one in findings.explained for name in (one.cause.name, *one.cause.alike)}
+    shown = {one.kind for one in findings.unexplained if one.piece is not None}
+    rows = []
+    for number, fault in enumerate(FAULTS):
+        kinds = counts.get(number, {})
+        found = bool(kinds) and kinds.keys() <= fault.kinds
+        if fault.cause is None:
+            explained = fault.kinds <= shown
+        else:
+            explained = fault.cause in named and named[fault.cause].cause.smallest is not None
+        rows.append((fault.name, found, explained, ", ".join(f"{n:,} {kind}" for kind, n in sorted(kinds.items()))))
+    rows.append(("(the right one)", len(FAULTS) not in counts, True, ""))
+    return rows
+
+
+@click.command()
+@click.option("--events", default=10_000_000, show_default=True)
+@click.option("--keys", default=10_000, show_default=True)
+@click.option("--master", default="local[2]", show_default=True)
+@click.option("--html", "page", type=click.Path(path_type=Path), help="Write the findings here.")
+def main(events: int, keys: int, master: str, page: Path | None) -> None:
+    """The faults with what was found; status 1 if one was not found, or not explained."""
+    spark = session(master, **{"spark.ui.enabled": "false", "spark.driver.memory": "3g"})
+    began = time.perf_counter()
+    data = log(spark, events, keys)
+    reported = report(data, keys).persist()
+    click.echo(f"{reported.count():,} matches reported about {events:,} events: {time.perf_counter() - began:.0f} s")
+    began = time.perf_counter()
+    found = audit(data, reported, QUERY, order_by="id", id_col="id", partition_by="k")
+    verdicts = found.verdicts.persist()
+    click.echo(f"{verdicts.count():,} verdicts: {time.perf_counter() - began:.0f} s")
+    began = time.perf_counter()
+    findings = found.findings()
+    click.echo(f"{findings.sampled} looked at: {time.perf_counter() - began:.0f} s")
+    click.echo(text(findings))
+    if page is not None:
+        page.write_text(html(findings), encoding="utf-8")
+    rows = checked(findings, verdicts)
+    for name, was_found, explained, said in rows:
+        click.echo(
+            f"{'found' if was_found else 'NOT FOUND'}, {'explained' if explained else 'NOT EXPLAINED'}: {name}: {said}"
+        )
+    spark.stop()
+    sys.exit(0 if all(was_found and explained for _, was_found, explained, _ in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()

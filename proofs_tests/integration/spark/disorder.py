@@ -1,0 +1,133 @@
+"""Queries with streams of several keys whose rows come in disorder, and what the local evaluator finds in them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from cerify import match
+from cerify.equivalence.generate.cel import PROFILES, case
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.show import show
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import ARROW, Stream, ValueType
+from cerify.spark.runs.query import Query
+from cerify.spark.streams.resumable import compiled
+
+Row = dict[str, Any]
+START = datetime(2024, 1, 1, tzinfo=UTC)
+ATTRIBUTES: Mapping[str, ValueType] = {
+    "x": "int",
+    "y": "int",
+    "f": "float",
+    "s": "string",
+    "b": "bool",
+    "t": "timestamp",
+}
+SCHEMA = pa.schema(
+    [
+        ("k", pa.string()), ("time", pa.timestamp("us", "UTC")), ("type", pa.string()), ("id", pa.string()),
+        *((name, ARROW[kind]) for name, kind in ATTRIBUTES.items()),
+    ]
+)  # fmt: skip
+DELAY = timedelta(seconds=5)  # of the watermark
+KEYS = ("p", "q", "r", "")
+SMALL = 400  # matches of a pair, at most
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A query, and the rows that come, batch by batch."""
+
+    query: Query
+    batches: Sequence[Sequence[Row]]
+
+
+def pair(rng: Random, nodes: int = 6, events: int = 40, batches: int = 5) -> Pair:
+    """A pair whose query an evaluator of batches carries and whose answer is small."""
+    while True:
+        phi, S = case(rng, PROFILES[rng.choice(("core", "everything", "typed"))], nodes, events)
+        for around in rng.sample(
+            (lambda psi: cel.Within(psi, cel.TimeWindow(rng.choice((2, 4, 9)), "second")),
+             lambda psi: cel.Within(psi, cel.EventWindow(rng.randint(2, 6))),
+             lambda psi: cel.PartitionBy(psi, "x")), rng.choice((0, 1, 1, 2))
+        ):  # fmt: skip
+            phi = around(phi)
+        query = Query(show(phi), output=rng.choice(("matches", "valuations")))
+        rows = _rows(rng, S)
+        try:
+            compiled(query.to_json())
+            if len(expected(query, rows, timedelta.max)) > SMALL:
+                continue
+        except (Unsupported, BudgetExceeded):
+            continue
+        cuts = sorted(rng.randrange(len(rows) + 1) for _ in range(batches - 1))
+        return Pair(query, [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)])
+
+
+def _rows(rng: Random, S: Stream) -> list[Row]:
+    """The events with keys and times, nearly in the order of time; some keys fall silent."""
+    clock, rows = START, []
+    for i, event in enumerate(S):
+        clock += timedelta(seconds=rng.choice((0, 0, 1, 1, 2, 20)))
+        time = clock - timedelta(seconds=rng.choice((0, 0, 0, 1, 3, 12)), microseconds=rng.choice((0, 1, 999)))
+        row = {"k": rng.choice(KEYS), "time": time, "type": event.type, "id": f"e{i}"}
+        rows.append(row | {name: event.get(name) for name in ATTRIBUTES})
+    return rows
+
+
+def watermarks(batches: Iterable[Sequence[Row]]) -> list[datetime | None]:
+    """At each batch the watermark: what the rows before it say, to a millisecond."""
+    latest, found = None, []
+    for batch in batches:
+        found.append(latest)
+        for row in batch:
+            if row["time"] is not None:
+                time = row["time"] - DELAY
+                time = time.replace(microsecond=time.microsecond // 1000 * 1000)
+                latest = time if latest is None else max(latest, time)
+    return [*found, latest]
+
+
+def punctual_and_late(batches: Sequence[Sequence[Row]]) -> tuple[list[Row], list[Row]]:
+    """The rows that are in time, and those that are late."""
+    rows: tuple[list[Row], list[Row]] = [], []
+    for batch, watermark in zip(batches, watermarks(batches), strict=False):
+        for row in batch:
+            rows[watermark is not None and row["time"] < watermark].append(row)
+    return rows
+
+
+Found = list[tuple[Any, ...]]
+
+
+def found_in(rows: Iterable[Mapping[str, Any]]) -> Found:
+    """Matches from rows of an answer, comparable with those that are expected."""
+    found: Found = []
+    for row in rows:
+        bindings = row["bindings"] and tuple((v, tuple(ids)) for v, ids in sorted(dict(row["bindings"]).items()))
+        found.append((row["k"], row["at"], tuple(row["events"]), bindings))
+    return sorted(found, key=repr)
+
+
+def expected(query: Query, rows: Iterable[Row], before: datetime | timedelta) -> Found:
+    """What the local evaluator finds in the rows of each key, told by ids; only in rows before a time."""
+    keyed: Mapping[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if isinstance(before, timedelta) or row["time"] < before:
+            keyed[row["k"]].append(row)
+    found: Found = []
+    for key, its in keyed.items():
+        its.sort(key=lambda row: (row["time"], row["id"]))
+        table = pa.Table.from_pylist(its, SCHEMA)
+        ids = [row["id"] for row in its]
+        for m in match(query.text, Stream.from_table(table), output=query.output, evaluator="kernel"):
+            bindings = m.bindings and tuple((v, tuple(ids[p] for p in at)) for v, at in m.bindings)
+            found.append((key, ids[m.at], tuple(ids[p] for p in m.events), bindings))
+    return sorted(found, key=repr)

@@ -1,0 +1,176 @@
+"""The audit of a log in which engines with different faults have reported, each on its keys."""
+
+from __future__ import annotations
+
+import json
+from functools import reduce
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cerify.semantics.errors import InputError, ParseError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from cerify.spark.auditing.audit import Audit, Findings
+
+QUERY = "(A ; B ; C) FILTER A.x > 2 WITHIN 6 EVENTS"
+COLUMNS: dict[str, Any] = {"order_by": "t", "id_col": "id", "partition_by": "k"}
+WRONG = ["one longer", "greater or equal", "lost", "twice", "late", "unknown event", "early", "right"]  # by key
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> DataFrame:
+    rng = Random(5)
+    rows = [(k, k * 1000 + i, i, rng.choice("ABC"), rng.randint(0, 4)) for k in range(48) for i in range(40)]
+    return spark.createDataFrame(rows, "k int, id long, t int, type string, x int").coalesce(2).cache()
+
+
+@pytest.fixture(scope="module")
+def right(events: DataFrame) -> DataFrame:
+    from cerify.spark.batch import match
+
+    return match(events, QUERY, **COLUMNS).select("k", "at", "events").coalesce(2).cache()
+
+
+@pytest.fixture(scope="module")
+def reported(events: DataFrame, right: DataFrame) -> DataFrame:
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F
+
+    from cerify.spark.batch import match
+
+    def of(wrong: str, matches: DataFrame) -> DataFrame:
+        return matches.where(F.col("k") % len(WRONG) == WRONG.index(wrong))
+
+    def wrongly(query: str) -> DataFrame:
+        return match(events, query, **COLUMNS).select("k", "at", "events")
+
+    lost, twice, late, early = (of(wrong, right) for wrong in ("lost", "twice", "late", "early"))
+    parts = [
+        of("one longer", wrongly(QUERY.replace("6", "7"))),
+        of("greater or equal", wrongly(QUERY.replace(">", ">="))),
+        lost.where("at % 2 != 0"),
+        twice.unionByName(twice.where("at % 2 = 0")),
+        late.withColumn("at", F.when(F.col("at") % 1000 < 39, F.col("at") + 1).otherwise(F.col("at"))),
+        of("unknown event", right).withColumn("events", F.array_append("events", F.lit(-1).cast("long"))),
+        early.withColumn("at", F.element_at("events", 1)),
+        of("right", right),
+    ]
+    return reduce(DataFrame.unionByName, parts).coalesce(2).cache()
+
+
+@pytest.fixture(scope="module")
+def audited(events: DataFrame, reported: DataFrame) -> Audit:
+    from cerify.spark.auditing.audit import audit
+
+    return audit(events, reported, QUERY, **COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def verdicts(audited: Audit) -> list[Any]:
+    return [row.asDict() for row in audited.verdicts.collect()]
+
+
+@pytest.fixture(scope="module")
+def findings(audited: Audit) -> Findings:
+    return audited.findings(samples=6)
+
+
+def test_each_key_has_the_verdicts_of_its_fault(verdicts: list[Any]) -> None:
+    kinds: dict[str, set[str]] = {wrong: set() for wrong in WRONG}
+    for row in verdicts:
+        kinds[WRONG[row["k"] % len(WRONG)]].add(row["kind"])
+    assert kinds == {
+        "one longer": {"extra"},
+        "greater or equal": {"extra"},
+        "lost": {"missing"},
+        "twice": {"duplicated"},
+        "late": {"late"},
+        "unknown event": {"malformed", "missing"},
+        "early": {"early"},
+        "right": set(),
+    }
+
+
+def test_every_match_that_was_lost_is_missing_once(right: DataFrame, verdicts: list[Any]) -> None:
+    lost = right.where(f"k % {len(WRONG)} = {WRONG.index('lost')} and at % 2 = 0").collect()
+    missing = [(row["at"], tuple(row["events"])) for row in verdicts if row["kind"] == "missing"]
+    of_lost = [(at, C) for at, C in missing if at // 1000 % len(WRONG) == WRONG.index("lost")]
+    assert sorted(of_lost) == sorted((row["at"], tuple(row["events"])) for row in lost)
+    assert of_lost
+
+
+def test_where_and_how_often_it_was_reported(verdicts: list[Any]) -> None:
+    for row in verdicts:
+        match row["kind"]:
+            case "late":
+                assert row["reported_at"] == row["at"] + 1
+            case "early":
+                assert row["reported_at"] == row["events"][0] < row["at"]
+            case "duplicated":
+                assert (row["times"], row["reported_at"]) == (2, row["at"])
+            case "missing":
+                assert (row["times"], row["reported_at"]) == (0, None)
+            case "extra":
+                assert row["at"] is None
+
+
+def test_the_causes_are_named_and_shrunk(findings: Findings) -> None:
+    causes = {name: one for one in findings.explained for name in (one.cause.name, *one.cause.alike)}
+    assert {"within: one longer", "filter: > taken for >="} <= set(causes)
+    for name in ("within: one longer", "filter: > taken for >="):
+        smallest = causes[name].cause.smallest
+        assert smallest is not None
+        assert len(smallest.S) <= 3
+    assert {one.kind for one in findings.unexplained} >= {"missing", "duplicated", "malformed"}
+    lost = next(one for one in findings.unexplained if one.kind == "missing")
+    assert lost.piece is not None
+    assert [event.type for event in lost.piece.S] == ["A", "B", "C"]
+
+
+def test_the_report_says_it(findings: Findings) -> None:
+    from cerify.spark.auditing.report import as_json, html, text
+
+    said, data, page = text(findings), json.loads(json.dumps(as_json(findings))), html(findings)
+    for kind, count in findings.counts.items():
+        assert kind in said
+        assert data["counts"][kind] == count
+        assert kind in page
+    assert "within: one longer" in said
+    assert "<svg" in page
+
+
+def test_a_right_report_has_no_verdicts_in_whatever_order_it_names_events(events: DataFrame, right: DataFrame) -> None:
+    from pyspark.sql import functions as F
+
+    from cerify.spark.auditing.audit import audit
+    from cerify.spark.auditing.report import html, text
+
+    findings = audit(events, right.withColumn("events", F.reverse("events")), QUERY, **COLUMNS).findings()
+    assert findings.counts == {}
+    assert "Nothing diverges" in text(findings)
+    assert "Nothing diverges" in html(findings)
+
+
+def test_a_report_that_cannot_be_read(events: DataFrame, reported: DataFrame) -> None:
+    from cerify.spark.auditing.audit import audit
+
+    with pytest.raises(InputError, match="no column 'at'"):
+        audit(events, reported.drop("at"), QUERY, **COLUMNS)
+    with pytest.raises(InputError, match="not an array"):
+        audit(events, reported.withColumn("events", reported["at"]), QUERY, **COLUMNS)
+    with pytest.raises(ParseError):
+        audit(events, reported, "A ;", **COLUMNS)
+
+
+def test_a_report_without_a_key(events: DataFrame, spark: SparkSession) -> None:
+    from cerify.spark.auditing.audit import audit
+
+    rows = [(None, 3, [1, 2, 3]), (1, None, [1]), (1, 1003, None), (1, 1003, [1003, None])]
+    broken = spark.createDataFrame(rows, "k int, at long, events array<long>")
+    kinds = [row["kind"] for row in audit(events, broken, QUERY, **COLUMNS).verdicts.collect()]
+    assert kinds.count("malformed") == 4
+    assert set(kinds) == {"malformed", "missing"}

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from cerify.automata.evaluate.scope import near
+from cerify.equivalence.generate import scoped
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.events import Stream
+from cerify.semantics.sase.parse import parse as parse_sase
+from cerify.spark.chunking.reach import Reach, reach_of, reach_of_block
+from proofs_tests.support import stream
+
+AROUND = (cel.Next, cel.Last, cel.Max, cel.Strict, cel.Start, lambda phi: cel.Project(frozenset({"A", "X"}), phi))
+
+REACHES = {
+    "A": Reach(),
+    "A : B : C": Reach(3),
+    "A ; B WITHIN 5 EVENTS": Reach(5),
+    "(A ; B WITHIN 5 EVENTS) WITHIN 3 EVENTS": Reach(3),
+    "A ; B WITHIN 2 minutes": Reach(1, (("time", 120),)),
+    "(A ; B WITHIN 2 minutes) WITHIN 30 seconds": Reach(1, (("time", 30),)),
+    "(A ; B WITHIN 2 minutes) WITHIN 9 EVENTS": Reach(9),
+    "A+ ; B WITHIN 2.5 [x]": Reach(1, (("x", 2.5),)),
+    "(A ; B WITHIN 5 EVENTS) OR (C ; D WITHIN 1 minute)": Reach(5, (("time", 60),)),
+    "(A ; B WITHIN 5 EVENTS) AND (A ; B WITHIN 3 EVENTS)": Reach(5),
+    "(A ; B WITHIN 5 EVENTS) : C": Reach(6),
+    "STRICT(A ; B) WITHIN 4 EVENTS PARTITION BY [k]": Reach(4),
+    "NXT(A ; B WITHIN 5 EVENTS)": Reach(5),
+    "PROJECT[A](A ; B WITHIN 5 EVENTS)": Reach(5),
+    "MAX(A+ WITHIN 5 EVENTS) WITHIN 3 EVENTS": Reach(5),
+    "A ; B": None,
+    "(A ; B WITHIN 5 EVENTS) ; C": None,
+    "(A ; B WITHIN 5 EVENTS) ALL C": None,
+    "(A WITHIN 5 EVENTS)+": None,
+    "NXT(A ; B) WITHIN 5 EVENTS": None,
+    "LAST(A ; B) WITHIN 5 EVENTS": None,
+    "MAX(A ; B) WITHIN 5 EVENTS": None,
+    "PROJECT[A](A ; B) WITHIN 5 EVENTS": None,
+    "(A ; B UNLESS C) WITHIN 5 EVENTS": None,
+    "A UNLESS (B WITHIN 2 EVENTS)": None,
+    "START(A ; B) WITHIN 5 EVENTS": None,
+    "NXT(A ; B WITHIN 5 EVENTS) : C": None,
+}
+
+
+@pytest.mark.parametrize("query", REACHES)
+def test_the_reach_of_a_formula(query: str) -> None:
+    assert reach_of(parse(query)) == REACHES[query]
+
+
+def test_over_a_longer_stream_a_formula_has_the_valuations_that_it_has_within_its_reach() -> None:
+    rng, found, matched = Random(3), 0, 0
+    while found < 400:
+        phi, S = scoped.case(rng, scoped.WINDOWS, 7, 8)
+        if rng.random() < 0.5:
+            phi = rng.choice(AROUND)(phi)
+        if (reach := reach_of(phi)) is not None:
+            found += 1
+            matched += _same_within(phi, S, reach)
+    assert matched > 400
+
+
+@pytest.mark.parametrize(
+    "query", ["A ; B WITHIN 5 EVENTS", "NXT(A ; B WITHIN 5 EVENTS)", "PROJECT[B](A ; B WITHIN 5 EVENTS)"]
+)
+def test_less_than_the_reach_is_too_little(query: str) -> None:
+    with pytest.raises(AssertionError):
+        _same_within(parse(query), stream("A C C C B"), Reach(4))
+
+
+def _same_within(phi: Formula, S: Stream, reach: Reach) -> int:
+    """At how many positions there is a valuation; at all, they are those of any stream that has the reach."""
+    meaning, matched = Interpreter(S).meaning, 0
+    for j in range(len(S)):
+        low = max(0, j - reach.events + 1)
+        for a, width in reach.widths:
+            low = min([low, *(p for p in range(j) if near(width, [S[p].get(a), S[j].get(a)]))])
+        whole = meaning(phi, 0, j)
+        matched += bool(whole)
+        for i in range(low + 1):
+            assert meaning(phi, i, j) == whole, (show(phi), reach, i, j)
+    return matched
+
+
+@pytest.mark.parametrize(
+    ("query", "reach"),
+    [
+        ("PATTERN SEQ(A a, B b) WITHIN 2 minutes RETURN a.x", Reach(1, (("time", 120),))),
+        ("PATTERN SEQ(A+ a[], B b) WITHIN 5 seconds RETURN b.x", Reach(1, (("time", 5),))),
+        ("PATTERN SEQ(A a, B b) RETURN a.x", None),
+        ("PATTERN SEQ(A a, B+ b[]) WITHIN 5 seconds RETURN a.x", None),
+        ("PATTERN SEQ(A a, ~C c, B b) WITHIN 5 seconds RETURN a.x", None),
+        ("PATTERN SEQ(A a, B b) WITHIN 5 seconds RETURN NON-OVERLAP R(a.x)", None),
+    ],
+)
+def test_the_reach_of_a_query_of_sase(query: str, reach: Reach | None) -> None:
+    assert reach_of_block(parse_sase(query)) == reach

@@ -1,0 +1,115 @@
+"""The page that compares engines: each line rests on a case of the suite or on a document, and the cases are so."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from cerify.conformance.cases import load
+from cerify.conformance.harness import Engine
+from cerify.conformance.model import Case
+from cerify.conformance.process import Limits
+from cerify.conformance.words import shown
+from cerify.semantics.events import Match
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "guide" / "comparison.md"
+JAR = ROOT / "workbench" / "conformance" / "adapters" / "java" / "esper" / "target" / "cerify-esper.jar"
+ENGINES = ["cerify", "CORE", "Flink CEP", "Esper", "SASE", "OpenCEP", "Siddhi"]
+CASE = re.compile(r"`((?:cel|core-cel|sase|event-expression)/[^`]+)`")
+LINK = re.compile(r"\[([^\]]+)\](?:\[([^\]]+)\]|\(([^)]+)\))")
+KEY = re.compile(r"^\[([^\]]+)\]: (\S+)$", re.MULTILINE)
+
+
+def tables(text: str) -> dict[str, list[list[str]]]:
+    """The rows of the table of each section that has one, without its head."""
+    found = {}
+    for section in text.split("\n## ")[1:]:
+        rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
+        if rows:
+            found[section.partition("\n")[0]] = [[cell.strip() for cell in row] for row in rows[2:]]
+    return found
+
+
+def faults(text: str, cases: dict[str, Case]) -> list[str]:
+    """What is wrong with a page: a line without a source, a case or a source that is not there or not used."""
+    keys = dict(KEY.findall(text))
+    wrong = [f"no case {id_}" for id_ in CASE.findall(text) if id_ not in cases]
+    wrong += [f"no source {key}" for _, key, _ in LINK.findall(text) if key and key not in keys]
+    body = text.partition("\n## Sources\n")[0]
+    wrong += [f"{key} is not used" for key in keys if f"][{key}]" not in body]
+    for key, address in keys.items():
+        if not address.startswith(("http://", "https://")) and not (PAGE.parent / address).exists():
+            wrong.append(f"{key} leads nowhere")
+    for section, rows in tables(text).items():
+        if section in ("What Esper answered", "Sources"):
+            continue
+        if [row[0] for row in rows] != ENGINES:
+            wrong.append(f"{section}: not the seven engines, in order")
+        for row in rows:
+            said, rests = row[1], row[2] if len(row) > 2 else ""
+            if not CASE.search(rests) and not LINK.search(rests) and not said.startswith("not checked"):
+                wrong.append(f"{section}, {row[0]}: no source")
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Case]:
+    return {case.id: case for case in load(None)}
+
+
+def answered(case: Case, outcome: str, got: Sequence[Match]) -> list[str]:
+    """The line of the page for a case and what Esper made of it."""
+    events = [{key: value for key, value in event.items() if key != "type"} for event in case.events]
+    attributes = ["(" + ", ".join(f"{k}={v}" for k, v in event.items()) + ")" if event else "" for event in events]
+    stream = " ".join(event["type"] + rest for event, rest in zip(case.events, attributes, strict=True))
+    said = {"passed": "as CEL", "skipped": "skipped"}.get(outcome) or shown(got, 20)
+    return [f"`{case.id}`", f"`{case.query}`", stream, shown(case.matches, 20), said]
+
+
+def test_each_line_rests_on_a_case_or_a_document(cases: dict[str, Case]) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert faults(text, cases) == []
+    assert len(tables(text)) == 12
+    assert len(set(CASE.findall(text))) > 30
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("`cel/seq/007`", "`cel/seq/070707`", "no case cel/seq/070707"),
+        ("][flink]", "][flank]", "no source flank"),
+        ("| [Pattern][siddhi] |", "| |", "What a match uses up, Siddhi: no source"),
+        ("| OpenCEP | `SEQ`", "| OpenCeP | `SEQ`", "What can be said: not the seven engines, in order"),
+        ("[core-enumerator] |", "[core-evaluator] |", "core-enumerator is not used"),
+        ("../theory/definitions.md", "../theory/definition.md", "sase07 leads nowhere"),
+    ],
+)
+def test_a_fault_of_the_page_is_found(before: str, after: str, says: str, cases: dict[str, Case]) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert before in text
+    assert says in faults(text.replace(before, after), cases)
+
+
+def test_esper_cases_are_those_of_the_suite(cases: dict[str, Case]) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    rows = tables(text)["What Esper answered"]
+    esper = {
+        id_ for rows in tables(text).values() for row in rows if row[0] == "Esper" for id_ in CASE.findall(row[-1])
+    }
+    assert {row[0].strip("`") for row in rows} == esper
+    for row in rows:
+        assert row[:4] == answered(cases[row[0].strip("`")], "passed", [])[:4]
+
+
+def test_esper_answers_what_the_page_says(cases: dict[str, Case]) -> None:
+    if not JAR.is_file() or (java := shutil.which("java")) is None:
+        pytest.skip("the adapter for Esper is not built")
+    rows = tables(PAGE.read_text(encoding="utf-8"))["What Esper answered"]
+    command = [java, "-Xmx1g", "-XX:+UseSerialGC", "-jar", str(JAR)]
+    with Engine(command, Limits(run_seconds=60)) as engine:
+        for row in rows:
+            result = engine.run(cases[row[0].strip("`")])
+            assert answered(result.case, result.outcome, result.matches or ()) == row

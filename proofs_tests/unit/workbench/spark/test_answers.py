@@ -1,0 +1,132 @@
+"""What a worker makes of batches of rows, without Spark around it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, ParseError, Span
+from cerify.semantics.events import Schema, ValueType
+from cerify.spark.errors import WorkerError, heard, told
+from cerify.spark.runs.answers import answers
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns
+
+COLUMNS = Columns(("ts",), ("k",), attributes=("x",))
+
+
+def batches(rows: list[dict[str, Any]], *cuts: int) -> list[pa.RecordBatch]:
+    """Rows as batches that are cut before these."""
+    schema = {"k": pa.string(), "ts": pa.int64(), "type": pa.string(), "x": pa.float64(), "n": pa.string()}
+    whole = pa.RecordBatch.from_pylist(rows, pa.schema(list(schema.items())))
+    ends = [0, *cuts, len(rows)]
+    return [whole.slice(begin, end - begin) for begin, end in pairwise(ends)]
+
+
+def keyed(**types: str) -> list[dict[str, Any]]:
+    """For each key its events, by their types."""
+    return [{"k": k, "ts": t, "type": R, "x": float(t), "n": f"{k}{t}"} for k in types for t, R in enumerate(types[k])]
+
+
+def found(parts: list[pa.RecordBatch], query: str, columns: Columns = COLUMNS, **given: Any) -> list[dict[str, Any]]:
+    said = {"output": "matches", "budget": Budget()} | given
+    return [row for batch in answers(parts, Query(query).to_json(), columns, **said) for row in batch.to_pylist()]
+
+
+def test_wherever_batches_are_cut_each_key_is_a_stream_of_its_own() -> None:
+    rows, rng = keyed(a="ABAB", b="B", c="AAB", d="BA"), Random(1)
+    for cuts in ((), *((i,) for i in range(11)), *(sorted(rng.sample(range(11), 4)) for _ in range(20))):
+        pairs = [(row["k"], row["at"], row["events"]) for row in found(batches(rows, *cuts), "A ; B")]
+        assert sorted(pairs) == [
+            ("a", 1, [0, 1]), ("a", 3, [0, 3]), ("a", 3, [2, 3]), ("c", 2, [0, 2]), ("c", 2, [1, 2])
+        ]  # fmt: skip
+        numbers = {row["k"]: row["digits"] for row in found(batches(rows, *cuts), "A ; B", output="count")}
+        assert numbers == {"a": "3", "b": "0", "c": "2", "d": "0"}
+
+
+def test_a_number_of_any_length_is_written_out() -> None:
+    (row,) = found(batches(keyed(a="A" * 15_000), 5_000, 10_000), "A+", output="count")
+    assert row["count"] is None
+    assert Decimal(row["digits"]) == Decimal(2**15_000 - 1)
+
+
+def test_ids_are_those_of_the_events_also_after_old_ones_are_let_go() -> None:
+    rows = keyed(a="AB" * 60, b="CAB")
+    columns = Columns(("ts",), ("k",), id="n", attributes=("x",))
+    for query in ("A : B WITHIN 2 EVENTS", "A : B WITHIN 1 [x]", "A : B"):
+        parts = batches(rows, *range(1, 120, 2))
+        assert [(row["at"], row["events"]) for row in found(parts, query, columns)] == [
+            *((f"a{t + 1}", [f"a{t}", f"a{t + 1}"]) for t in range(0, 120, 2)),
+            ("b2", ["b1", "b2"]),
+        ]
+
+
+def test_what_is_projected_away_can_be_reported_later_by_its_id() -> None:
+    columns = Columns(("ts",), ("k",), id="n", attributes=("x",))
+    rows = found(batches(keyed(a="ACCB"), 2, 3), "PROJECT[A](A ; B) WITHIN 2 EVENTS", columns)
+    assert [(row["at"], row["events"]) for row in rows] == [("a3", ["a0"])]
+
+
+def test_a_tie_is_found_within_a_batch_and_from_one_to_the_next() -> None:
+    rows = keyed(a="AB", b="AB")
+    rows[3]["ts"] = 0
+    for cuts in ((), (3,), (2, 3)):
+        with pytest.raises(WorkerError) as raised:
+            found(batches(rows, *cuts), "A")
+        error = heard(raised.value)
+        assert isinstance(error, InputError)
+        assert error.message.startswith("k='b', ts=0: two events of k have the same place in the order")
+
+
+def test_nan_and_null_tie_as_spark_sorts_them() -> None:
+    rows = keyed(a="AA")
+    for row in rows:
+        row["x"] = float("nan")
+    with pytest.raises(WorkerError, match="the same place"):
+        found(batches(rows), "A", Columns(("x",), ("k",)))
+
+
+def test_an_error_is_told_with_all_that_it_says() -> None:
+    for error in (ParseError("no", Span(1, 2)), BudgetExceeded("so much")):
+        error.text = "A ;"
+        with pytest.raises(WorkerError) as raised, told():
+            raise error
+        other = heard(RuntimeError(f"org.apache.spark.SparkException: {raised.value}\n\tat somewhere"))
+        assert isinstance(other, CerifyError)
+        assert (type(other), other.message, other.span, other.text) == (
+            type(error), error.message, error.span, error.text
+        )  # fmt: skip
+    plain = RuntimeError("disk full")
+    assert heard(plain) is plain
+
+
+def test_an_error_of_a_run_names_its_key() -> None:
+    with pytest.raises(WorkerError, match="k='b': more than 1 matches"):
+        found(batches(keyed(a="A", b="AAA")), "A", budget=Budget(matches=1))
+
+
+@pytest.mark.parametrize(
+    ("types", "x", "message"),
+    [
+        ({"A": {"x": "int"}, "B": {}}, 1.0, "k='a', ts=1, field 'x': unknown attribute; B has none in the schema"),
+        ({"A": {"x": "int"}, "B": {"x": "int"}}, 0.5, "k='a', ts=1, field 'x': 0.5 cannot be kept exactly"),
+        ({"A": {"x": "float"}}, None, "k='a', ts=1, field 'type': unknown event type 'B'; the schema has A"),
+    ],
+)
+def test_a_row_that_does_not_fit_the_schema_is_told_with_its_place(
+    types: dict[str, dict[str, ValueType]], x: float | None, message: str
+) -> None:
+    rows = keyed(a="AB", b="A")
+    rows[1]["x"] = x
+    query = Query("A FILTER A[x > 0]", schema=Schema(types)).to_json()
+    with pytest.raises(WorkerError) as raised:
+        list(answers(batches(rows, 1), query, COLUMNS, "matches", Budget()))
+    assert message in str(raised.value)

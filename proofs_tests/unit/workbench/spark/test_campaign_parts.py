@@ -1,0 +1,153 @@
+"""The parts of a campaign on Spark that need no Spark."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from cerify.conformance.campaign_plan import MIXES, Job, Part
+from cerify.equivalence.differential.judge import judge
+from cerify.equivalence.differential.remembered import Remembered
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Event, Match, Stream
+
+pytest.importorskip("pyspark")
+
+from cerify.spark.fuzzing.limits import Limited, Notes, time_limit
+from cerify.spark.fuzzing.range import judged
+from cerify.spark.fuzzing.shrink import sample
+
+S = Stream([Event("A"), Event("B")])
+
+
+def test_the_clock_ends_what_catches_every_exception() -> None:
+    def stubborn() -> None:
+        while True:
+            try:
+                time.sleep(60)
+            except Exception:
+                continue
+
+    begun = time.monotonic()
+    with pytest.raises(BudgetExceeded, match=r"no answer within 0\.1 s"), time_limit(0.1):
+        stubborn()
+    assert time.monotonic() - begun < 10
+
+
+def test_the_clock_does_not_break_what_is_being_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that is imported by half would be there, and wrong, for all cases after this one."""
+    (tmp_path / "slowly_imported.py").write_text("import time\ntime.sleep(0.6)\nvalue = 1\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imported() -> None:
+        importlib.import_module("slowly_imported")
+        time.sleep(60)
+
+    with pytest.raises(BudgetExceeded), time_limit(0.1):
+        imported()
+    assert sys.modules["slowly_imported"].value == 1
+
+
+def test_a_case_is_given_up_after_two_deaths_in_one_call_of_the_campaign(tmp_path: Path) -> None:
+    def found(run: str) -> list[Match]:
+        with Notes(tmp_path / "0-9", run, 60) as notes:
+            limited = Limited("automaton", lambda phi, S, output: [Match(0, (0,))], notes, 1.0, index=4)
+            return list(limited(parse("A"), S, "matches"))  # no end(): as if the process died
+
+    assert found("first")
+    assert found("second")  # the deaths of another call do not count
+    assert found("second")
+    with pytest.raises(Exception, match="crashed: the process of the evaluator died, twice"):
+        found("second")
+
+
+def test_notes_of_a_range_that_is_done_are_gone(tmp_path: Path) -> None:
+    with Notes(tmp_path / "0-9", "run", 60) as notes:
+        notes.begin(3, "kernel")
+        notes.end()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_formula_is_compiled_once_for_each_budget() -> None:
+    compiler, phi = Remembered(), parse("(A ; B) ALL (B ; A) ALL (A+ ; B)")
+    with pytest.raises(BudgetExceeded):
+        compiler(phi, Budget(states=3))
+    assert compiler(phi, Budget()) is compiler(parse("(A ; B) ALL (B ; A) ALL (A+ ; B)"), Budget())
+
+
+def test_cases_in_a_row_share_their_query_and_the_first_is_that_of_a_plan_that_does_not_share() -> None:
+    for part in MIXES["all"]:
+        job = Job((part,), ("automaton",), together=4, streams="random", nodes=7)
+        alone = replace(job, together=1)
+        cases = [job.case(i) for i in range(8, 12)]
+        first = alone.case(8)
+        assert (cases[0][1], list(cases[0][2])) == (first[1], list(first[2]))
+        assert all(phi is cases[0][1] for _, phi, _, _ in cases)
+        assert len({str(list(stream)) for _, _, stream, _ in cases}) > 1
+        assert job.case(12)[1] is not cases[0][1]
+
+
+def test_a_job_is_what_its_text_says() -> None:
+    job = Job(MIXES["all"], ("automaton", "kernel"), ("engine", "--fast"), seed=4, together=8, seconds=0.5)
+    assert Job.of_text(job.text()) == job
+
+
+def test_the_definition_is_asked_once_and_the_others_only_if_it_answers() -> None:
+    asked: list[str] = []
+
+    def told(name: str, answer: list[Match] | Exception) -> object:
+        def evaluator(phi: object, S: Stream, output: str) -> list[Match]:
+            asked.append(name)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        return evaluator
+
+    right, wrong = told("right", [Match(0, (0,))]), told("wrong", [])
+    own, verdicts = judge(told("definition", [Match(0, (0,))]), {"r": right, "w": wrong}, parse("A"), S, "matches")  # type: ignore[arg-type]
+    assert (own.outcome, verdicts["r"].outcome, verdicts["w"].outcome) == ("matched", "matched", "disagreed")
+    assert asked == ["definition", "right", "wrong"]
+    for error, outcome in ((BudgetExceeded("b"), "budget"), (Unsupported("u"), "unsupported")):
+        assert judge(told("d", error), {"r": right}, parse("A"), S, "matches")[0].outcome == outcome  # type: ignore[arg-type]
+    failing = told("d", ZeroDivisionError("0"))
+    _, verdicts = judge(failing, {"r": right, "u": told("u", Unsupported("u"))}, parse("A"), S, "matches")  # type: ignore[arg-type,dict-item]
+    assert (verdicts["r"].outcome, verdicts["u"].outcome) == ("disagreed", "unsupported")
+    assert asked.count("right") == 2
+
+
+def test_a_case_that_is_not_made_in_time_is_over_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job((Part("cel", "core"),), ("automaton",), seconds=1)
+    made = Job.case
+    monkeypatch.setattr(Job, "case", lambda job, i: time.sleep(30) if i == 1 else made(job, i))
+    with Notes(tmp_path / "0-3", "run", 60) as notes:
+        judged(replace(job, seconds=60.0), notes, 2, 5)  # all that is imported is
+        tally = judged(job, notes, 0, 3)
+    (row,) = tally.kept["budget"]
+    assert (row["case"], row["evaluator"], row["detail"]) == (1, "generator", "no answer within 1 s")
+    assert sum(n for key, n in tally.cases.items() if key[2] is None) == 3
+
+
+def test_the_sample_begins_with_the_fewest_operators() -> None:
+    def row(cause: str, query: str, evaluator: str = "kernel") -> dict[str, str]:
+        return {"language": "cel", "evaluator": evaluator, "cause": cause, "query": query, "stream": "[]"}
+
+    rows = [
+        row("+ ;: missing", "A ; B+"),
+        row("+: missing", "A+ + +"),
+        row("+: missing", "A+"),
+        row("OR: missing", "A OR B"),
+        row("+: extra", "B+"),
+        row("+: missing", "C+", "automaton"),
+        row("FILTER PROJECT START: missing", "PROJECT[A](START(A FILTER A.x = 1))"),
+    ]
+    assert sample(pa.Table.from_pylist([row("an event type: missing", "A"), row("OR: missing", "A OR B")])) == [0, 1]
+    assert sample(pa.Table.from_pylist(rows)) == [5, 4, 2, 3, 6, 0]

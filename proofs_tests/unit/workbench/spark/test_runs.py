@@ -1,0 +1,159 @@
+"""Runs say, table by table, what cerify.match says of the stream as a whole."""
+
+import json
+from collections import Counter
+from itertools import pairwise
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from cerify.evaluators import match
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
+from cerify.semantics.events import Match, Result, Schema, Stream
+from cerify.spark.runs import gathered, sase
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.run import RESULT, Run
+from cerify.spark.runs.start import restore, start
+from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair
+
+BUDGET = Budget(matches=20_000, valuations=200_000, seconds=5)
+
+
+def pieces(rng: Random, table: pa.Table) -> list[pa.Table]:
+    """A table cut in several, some of them empty."""
+    cuts = sorted(rng.randrange(table.num_rows + 1) for _ in range(3))
+    ends = [0, *cuts, table.num_rows]
+    return [table.slice(begin, end - begin) for begin, end in pairwise(ends)]
+
+
+def matches(tables: list[pa.Table]) -> list[Match]:
+    """What tables of results say, one match for each row."""
+    assert all(table.schema == RESULT for table in tables)
+    return sorted(
+        Match(
+            row["at"],
+            tuple(row["events"]),
+            None if row["bindings"] is None else tuple((v, tuple(p)) for v, p in row["bindings"]),
+            None if row["result"] is None else Result(row["result"], json.loads(row["result"])),
+        )
+        for table in tables
+        for row in table.to_pylist()
+    )
+
+
+def answered(query: Query, S: Stream) -> list[Match] | None:
+    """What cerify.match says, None where it refuses."""
+    try:
+        return match(query.parsed, Stream(S, query.schema), language=query.language, output=query.output, budget=BUDGET)
+    except CerifyError:
+        return None
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_run_finds_what_match_finds(language: str) -> None:
+    rng, kinds, found = Random(1), Counter[str](), 0
+    for _ in range(60):
+        query, S = pair(rng, language)
+        if (expected := answered(query, S)) is None:
+            continue
+        run, counting = start(query, BUDGET), start(query, BUDGET)
+        parts = pieces(rng, S.table)
+        assert matches([*map(run.push, parts), run.finish()]) == expected, query.text
+        assert sum(map(counting.count, parts)) + counting.finish_count() == len(expected), query.text
+        kinds[type(run).__name__] += 1
+        found += bool(expected)
+    assert found > 15
+    assert sum(kinds.values()) - kinds["GatheredRun"] > 20
+
+
+def test_runs_of_many_streams_take_turns() -> None:
+    """They share one automaton, and types of events that one of them has met first."""
+    rng = Random(2)
+    for language in LANGUAGES:
+        query, S = pair(rng, language)
+        while len(answered(query, S) or ()) < 5 or not start(query, BUDGET).streams:
+            query, S = pair(rng, language)
+        # times go on ascending
+        others = [Stream([event for event in S if rng.random() < 0.7], S.schema) for _ in range(5)]
+        streams = [S, *others]
+        runs, parts = [start(query, BUDGET) for _ in streams], [pieces(rng, T.table) for T in streams]
+        tables = [[run.push(part) for run, part in zip(runs, turn, strict=True)] for turn in zip(*parts, strict=True)]
+        for i, (run, T) in enumerate(zip(runs, streams, strict=True)):
+            assert matches([*(turn[i] for turn in tables), run.finish()]) == answered(query, T), query.text
+
+
+@pytest.mark.parametrize("text", ["A ; B+ ; C WITHIN 4 seconds", "A ; B", "A ; B PARTITION BY [x]"])
+def test_a_saved_run_goes_on_where_it_was(text: str) -> None:
+    rng = Random(3)
+    query, S = Query(text), pair(rng, "cel", events=40)[1]
+    other = start(query)
+    other.push(S.table.slice(20))  # types that the saved run has not met
+    run, tables = start(query), []
+    for part in pieces(rng, S.table):
+        tables.append(run.push(part))
+        run = restore(query, run.save())
+    assert matches(tables) == answered(query, S)
+
+
+def test_a_state_of_another_query_is_refused() -> None:
+    saved = start(Query("A ; B")).save()
+    with pytest.raises(InputError, match="the state is of another query"):
+        restore(Query("A ; C"), saved)
+
+
+def test_a_run_that_is_no_evaluator_of_cel_has_no_state() -> None:
+    run = start(Query("relative(A, B)", "event-expression"))
+    with pytest.raises(Unsupported, match="no state can be saved"):
+        run.save()
+    with pytest.raises(Unsupported, match="no state can be saved"):
+        restore(Query("relative(A, B)", "event-expression"), b"")
+
+
+def test_what_is_gathered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathered, "EVENTS", 9)
+    run: Run = start(Query("(A ; B) FILTER A.x < B.x"))
+    assert not run.streams
+    table = pa.table({"type": ["A", "B"] * 2, "x": [1, 2, 3, 4]})
+    run.push(table)
+    run.push(table)
+    with pytest.raises(BudgetExceeded, match="gathered up to 9 events"):
+        run.push(table)
+
+
+def test_rows_of_sase_are_let_go_with_the_window_and_else_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sase, "EVENTS", 50)
+    text = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) {{a.x < b.x}} {} RETURN a.x AS y, b.x"
+    windowed, endless = (start(Query(text.format(within), "sase")) for within in ("WITHIN 5 seconds", ""))
+    for begin in range(0, 500, 10):
+        times = list(range(begin, begin + 10))
+        table = pa.table({"type": ["A", "B"] * 5, "x": times, "time": times})
+        found = windowed.push(table)
+        assert len(found) == (9 if begin == 0 else 10)
+        if begin < 50:
+            endless.push(table)
+    with pytest.raises(BudgetExceeded, match="more than 50 events of a key"):
+        endless.push(table)
+
+
+def test_a_query_survives_its_way_to_a_worker() -> None:
+    for language in LANGUAGES:
+        query, _ = pair(Random(4), language)
+        assert Query.from_json(query.to_json()) == query
+        assert Query.from_json(query.to_json()).parsed == query.parsed
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (Query("A ;"), "expected"),
+        (Query("A", "cepl"), "there is no language 'cepl'"),
+        (Query("(A ; B) FILTER near(A, B)"), "near is not registered"),
+        (Query("A", "event-expression", "valuations"), "binds no sets"),
+        (Query("A FILTER A[y > 1]", schema=Schema({"A": {"x": "int"}})), "A has no attribute 'y'"),
+    ],
+)
+def test_a_query_that_makes_no_sense_is_told_before_anything_runs(query: Query, message: str) -> None:
+    with pytest.raises(CerifyError, match=message):
+        start(query)

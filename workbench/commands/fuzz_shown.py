@@ -1,0 +1,39 @@
+"""A disagreement of `cerify fuzz`, as it is printed for a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from cerify.conformance.words import difference, shown
+from cerify.semantics.events import Match
+
+Said = Sequence[Match] | str
+
+
+def print_disagreement(
+    console: Console,
+    query: str,
+    events: Iterable[Mapping[str, Any]],
+    expected: Said,
+    got: Said,
+    told: Mapping[str, str],
+) -> None:
+    """What is wrong, the query, the events in the form of the protocol, both answers, and what else is told."""
+    console.print()
+    if isinstance(expected, str) or isinstance(got, str):
+        console.print("no answer", style="bold")
+    else:
+        console.print(difference(set(expected), set(got)), style="bold")
+    console.print(f"  query     {query}")
+    for position, event in enumerate(events):
+        rest = {name: value for name, value in event.items() if name != "type"}
+        text = f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip()
+        console.print(f"  {'' if position else 'stream':9} {position}: {text}")
+    for label, said in (("expected", expected), ("got", got)):
+        console.print(f"  {label:9} {said if isinstance(said, str) else shown(said, 20) or 'nothing'}")
+    for label, text in told.items():
+        console.print(f"  {label:9} {text}")

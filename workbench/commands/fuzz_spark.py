@@ -1,0 +1,106 @@
+"""`cerify fuzz --spark URL --out DIR`: the campaign as a Spark job, and what its folder says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from cerify import protocol
+from cerify.commands.fuzz_shown import print_disagreement
+from cerify.commands.progress import progress_bar
+from cerify.conformance.words import FUZZED_OUTCOMES
+from cerify.semantics.errors import Unsupported
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from cerify.conformance.campaign_plan import Job
+    from cerify.spark.campaign import Ran
+    from cerify.spark.fuzzing.report import Found
+
+
+def run(url: str, job: Job, cases: int, first: int, out: Path, as_json: bool) -> int:
+    """Run or go on with a campaign, write the page, print the rest; the exit status."""
+    try:
+        from cerify.spark.campaign import campaign
+        from cerify.spark.session import session
+    except ImportError as error:
+        raise Unsupported(f"--spark needs PySpark: pip install 'cerify[spark]' ({error})") from None
+    from cerify.spark.fuzzing.report import found_in, render
+
+    started: list[SparkSession] = []
+
+    def spark() -> SparkSession:
+        if not started:
+            # spark-submit has been told by its user
+            settings = {} if "PYSPARK_GATEWAY_PORT" in os.environ else {"spark.ui.enabled": "false"}
+            started.append(session(url, **settings))
+        return started[0]
+
+    try:
+        with progress_bar() as bar:
+            task = bar.add_task("cases", total=cases)
+            ran = campaign(job, cases, out, spark, first=first, progress=lambda done: bar.update(task, completed=done))
+    finally:
+        for each in started:
+            each.stop()
+    found = found_in(out)
+    (out / "report.html").write_text(render(found), encoding="utf-8")
+    (_print_json if as_json else _print)(found, ran, out)
+    return 0 if found.agreed and not found.totals["disagreed"] and ran.ended is None else 1
+
+
+def _print_json(found: Found, ran: Ran, out: Path) -> None:
+    called = {
+        "before": ran.before,
+        "cases": ran.cases,
+        "seconds": round(ran.seconds, 3),
+        "deaths": ran.deaths,
+        "ended": ran.ended,
+    }
+    click.echo(protocol.line({"summary": found.json(), "this_call": called}))
+    for disagreement in found.disagreements():
+        click.echo(protocol.line(disagreement))
+
+
+def _print(found: Found, ran: Ran, out: Path) -> None:
+    from cerify.spark.fuzzing.report import result_of
+
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{found.cases:,} cases against the semantics, seed {found.job.seed}", style="bold")
+    for outcome, words in FUZZED_OUTCOMES.items():
+        console.print(f"  {words:26} {found.totals[outcome]:>9,}")
+    table = Table("", "some match", "no match", "not carried", "budget", "disagree", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, counts in found.by_evaluator.items():
+        table.add_row(name, *(f"{counts[outcome]:,}" for outcome in FUZZED_OUTCOMES))
+    console.print(table)
+    for (language, evaluator, cause), group in found.groups.items():
+        result = result_of(group[0])
+        told = {
+            "by": evaluator,
+            "cause": cause,
+            "from": f"{language}, case {', '.join(str(case) for case in sorted({row['case'] for row in group}))}",
+        }
+        if group[0]["note"]:
+            told["note"] = group[0]["note"]
+        case, got = result.case, result.detail if result.matches is None else result.matches
+        print_disagreement(console, case.query, case.events, case.matches, got, told)
+    if found.sample:
+        console.print()
+    if ran.before:
+        console.print(f"{ran.before:,} cases were done before")
+    if ran.deaths:
+        console.print(f"{ran.deaths:,} workers died")
+    if ran.ended is not None:
+        console.print(f"ended early: {ran.ended}")
+    if not found.agreed and not found.totals["disagreed"]:
+        console.print("no case could be compared")
+    console.print(f"{found.per_second:,.0f} cases per second of a worker; {ran.cases:,} cases now, {ran.seconds:.1f} s")
+    console.print(f"report: {out / 'report.html'}")

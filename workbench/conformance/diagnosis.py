@@ -1,0 +1,208 @@
+"""What an engine has reported over pieces of its stream, held against the known ways to be wrong.
+
+A log says what was reported, and its engine cannot be asked again. So each wrong semantics that the suite is made to
+tell apart is asked instead: one that reports exactly what the log has is a likely cause, and its difference from the
+meaning can be shrunk to the shortest query and stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from cerify.conformance import core_cel_mutants, expression_mutants, mutants, sase_mutants
+from cerify.conformance.mutants.model import Mutant, report
+from cerify.conformance.shrinking import SHRINKERS
+from cerify.evaluators import LANGUAGES, match
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import parse as cel_parse
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.core_cel import parse as core_parse
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import Match, Stream
+from cerify.semantics.gehani import parse as ev_parse
+from cerify.semantics.sase import parse as sase_parse
+
+Place = tuple[int, tuple[int, ...]]
+"""A position, and the positions of the events of a match that is reported there."""
+
+Report = frozenset[Place]
+"""What is reported over a whole stream."""
+
+Reports = Callable[[str, Stream], Report | None]
+"""What a wrong semantics reports on a query and a stream; None where it does not get that far."""
+
+BUDGET = Budget(valuations=200_000, seconds=2.0)
+Progress = Callable[[str, int, int], None]
+"""Told what is done, how much of it, and of how much."""
+
+CANDIDATES = 3000  # smaller cases looked at for each cause
+TOGETHER = 24  # pieces of which all wrong semantics are asked
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive events of a stream, what is to be reported inside them, and what was."""
+
+    S: Stream
+    expected: Report
+    reported: Report
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A piece on which something else was reported than is due, and others of the same stream, right or wrong.
+
+    A semantics that reports nothing at all explains each match that is missing; those beside it tell it apart.
+    """
+
+    piece: Piece
+    beside: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The shortest query and stream found on which a wrong semantics departs from the meaning."""
+
+    query: str
+    S: Stream
+    expected: Report
+    reported: Report
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A wrong semantics by its name, the names of others that fit as well, and what it explains."""
+
+    name: str
+    alike: tuple[str, ...]
+    explains: tuple[Evidence, ...]
+    smallest: Smallest | None
+
+
+def causes(
+    query: str, language: str, evidence: Iterable[Evidence], progress: Progress = lambda what, done, total: None
+) -> tuple[list[Cause], list[Evidence]]:
+    """The fewest wrong semantics found that report what was reported, and the evidence that none of them explains.
+
+    Of some at a time the semantics that explains most is taken, with all that it explains. Raises ParseError.
+    """
+    LANGUAGES[language].parse(query)
+    left, found, unknown = list(evidence), list[Cause](), list[Evidence]()
+    total = len(left)
+    known: dict[tuple[str, int], bool] = {}
+
+    def reports(name: str, piece: Piece) -> bool:
+        key = name, id(piece)
+        if key not in known:
+            known[key] = False
+            with suppress(CerifyError):
+                said = SUSPECTS[language][name](query, piece.S)
+                known[key] = said is not None and piece.reported == {(n, C) for n, C in said if n < len(piece.S)}
+        return known[key]
+
+    def explains(name: str, one: Evidence) -> bool:
+        return all(reports(name, piece) for piece in (one.piece, *one.beside))
+
+    while left:
+        progress("looking for causes", total - len(left), total)
+        some = left[:TOGETHER]
+        number = {name: sum(explains(name, one) for one in some) for name in SUSPECTS[language]}
+        most = max(number.values())
+        if not most:
+            unknown, left = [*unknown, *some], left[TOGETHER:]
+            continue
+        names = [name for name in number if number[name] == most]
+        explained = [one for one in left if explains(names[0], one)]
+        left = [one for one in left if not explains(names[0], one)]
+        alike = tuple(name for name in names[1:] if all(explains(name, one) for one in explained))
+        small = smallest(query, language, SUSPECTS[language][names[0]], [one.piece for one in explained])
+        found.append(Cause(names[0], alike, tuple(explained), small))
+    progress("looking for causes", total, total)
+    return found, unknown
+
+
+def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece]) -> Smallest | None:
+    """The smallest case found, going down from the piece with the fewest events."""
+    best: Smallest | None = None
+
+    def fails(query: str, S: Stream) -> bool:
+        nonlocal best
+        expected, reported = meant(query, language, S), reports(query, S)
+        if reported is None or reported == expected:
+            return False
+        best = Smallest(query, S, expected, reported)
+        return True
+
+    start = min(pieces, key=lambda piece: len(piece.S)).S
+    if fails(query, start):
+        SHRINKERS[language](query, start, fails, CANDIDATES)
+    return best
+
+
+def meant(query: str, language: str, S: Stream) -> Report:
+    """What the definition reports. Raises CerifyError."""
+    found = match(query, S, language=language, evaluator="denotational", budget=BUDGET)
+    return frozenset((m.at, m.events) for m in found)
+
+
+def thinned(query: str, language: str, piece: Piece, about: Place, said: int | None = None) -> tuple[Piece, Place]:
+    """The piece without the events that do not matter for whether this match is due; and where the match is then.
+
+    said is where it was reported, if it was elsewhere.
+    What an engine would have reported about fewer events nobody knows: what is left of the log is kept.
+    """
+    kept = list(range(len(piece.S)))
+    due = about in piece.expected
+    for event in reversed(range(len(piece.S))):
+        if event in (about[0], said, *about[1]):
+            continue
+        fewer = [e for e in kept if e != event]
+        with suppress(CerifyError):
+            if (_moved(about, fewer) in meant(query, language, _part(piece.S, fewer))) == due:
+                kept = fewer
+    S = _part(piece.S, kept)
+    inside = {(at, C) for at, C in piece.reported if {at, *C} <= set(kept)}
+    reported = frozenset(_moved(one, kept) for one in inside)
+    return Piece(S, meant(query, language, S), reported), _moved(about, kept)
+
+
+def _part(S: Stream, kept: Sequence[int]) -> Stream:
+    return Stream([S[e] for e in kept], S.schema)
+
+
+def _moved(one: Place, kept: Sequence[int]) -> Place:
+    number = {e: i for i, e in enumerate(kept)}
+    return number[one[0]], tuple(number[e] for e in one[1])
+
+
+def _cel(mutant: Mutant, query: str, S: Stream) -> Report:
+    return frozenset((n, tuple(sorted(sup(mu)))) for n, mu in report(cel_parse.parse(query), S, mutant))
+
+
+def _core_cel(mutant: core_cel_mutants.Mutant, query: str, S: Stream) -> Report | None:
+    return _of(core_cel_mutants.report(core_parse.parse(query), S, mutant))
+
+
+def _event_expression(mutant: expression_mutants.Mutant, query: str, S: Stream) -> Report | None:
+    places = expression_mutants.takes_place(ev_parse.parse(query), S, mutant)
+    return None if places is None else frozenset((p, (p,)) for p in places)
+
+
+def _sase(mutant: sase_mutants.Mutant, query: str, S: Stream) -> Report | None:
+    return _of(sase_mutants.answers(sase_parse.parse(query), S, mutant))
+
+
+def _of(matches: Iterable[Match] | None) -> Report | None:
+    return None if matches is None else frozenset((m.at, m.events) for m in matches)
+
+
+SUSPECTS: Mapping[str, Mapping[str, Reports]] = {
+    "cel": {mutant.name: partial(_cel, mutant) for mutant in mutants.PLAIN},
+    "core-cel": {mutant.name: partial(_core_cel, mutant) for mutant in core_cel_mutants.MUTANTS},
+    "event-expression": {mutant.name: partial(_event_expression, mutant) for mutant in expression_mutants.MUTANTS},
+    "sase": {mutant.name: partial(_sase, mutant) for mutant in sase_mutants.MUTANTS},
+}
+"""Of each language what a wrong semantics reports, by the name of what it gets wrong."""

@@ -1,0 +1,25 @@
+"""Queries over data that outgrows one process, on Spark.
+
+The names are loaded when they are first used; pyspark is needed from then on.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cerify.spark.auditing.audit import audit as audit
+    from cerify.spark.batch import match as match
+    from cerify.spark.sql import register as register
+    from cerify.spark.streaming import match_stream as match_stream
+
+_HOME = {"audit": "auditing.audit", "match": "batch", "match_stream": "streaming", "register": "sql"}
+
+__all__ = ["audit", "match", "match_stream", "register"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"cerify.spark.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'cerify.spark' has no attribute {name!r}")

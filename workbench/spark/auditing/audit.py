@@ -1,0 +1,183 @@
+"""The audit of an engine's log: its verdicts, and what is behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from cerify.conformance.diagnosis import Cause, Evidence, Piece, Place, Progress, causes, thinned
+from cerify.semantics.budget import Budget
+from cerify.semantics.events import Schema
+from cerify.spark.auditing.pieces import BESIDE, Divergence, beside, divergences, sampled, struct_of
+from cerify.spark.auditing.verdicts import reports, verdicts
+from cerify.spark.batch import match
+from cerify.spark.columns import column, columns_of
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns
+
+Verdict = Mapping[str, Any]
+"""A row of the verdicts, by the names of its columns."""
+
+SAMPLES = 24  # verdicts of a kind, and of a number of events, that are looked at
+NO_SEMANTICS = ("duplicated", "malformed")  # kinds of which no semantics is the cause
+EXAMPLES = 3  # verdicts without a known cause that are shown, for each kind and what the match is made of
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Divergences that report what a wrong semantics would; of how many verdicts, and some of them."""
+
+    cause: Cause
+    kinds: tuple[str, ...]
+    sampled: int
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """Divergences that no known wrong semantics explains, of one kind and of matches of the same types of events.
+
+    piece is the smallest one seen, without the events that do not matter; None where no piece shows it.
+    """
+
+    kind: str
+    types: tuple[str, ...]
+    sampled: int
+    verdicts: tuple[Verdict, ...]
+    piece: Piece | None
+    about: Place | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """How many verdicts of each kind there are, and what was found behind a sample of them."""
+
+    query: Query
+    counts: Mapping[str, int]
+    explained: tuple[Explained, ...]
+    unexplained: tuple[Unexplained, ...]
+    sampled: int
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an engine has reported about a log, held against the meaning of the query.
+
+    verdicts has a row for each divergence: see cerify.spark.auditing.verdicts.
+    """
+
+    verdicts: DataFrame
+    query: Query
+    _events: DataFrame
+    _id: str
+    _reported: DataFrame
+    _columns: Columns
+
+    def findings(self, samples: int = SAMPLES, progress: Progress = lambda what, done, total: None) -> Findings:
+        """What is behind the verdicts: a sample of each kind is looked at on the driver, down to the smallest cases."""
+        stored = self.verdicts.persist()
+        try:
+            counts = stored.groupBy("kind").count().orderBy("kind").collect()
+            rows = sampled(stored, self._columns.keys, samples)
+        finally:
+            stored.unpersist()
+        if not rows:
+            return Findings(self.query, {}, (), (), 0)
+        both = [*rows, *beside(rows, self._reported, self._columns.keys)]
+        found = list(divergences(both, self._events, self._id, self._reported, self._columns, self.query))
+        known, _ = causes(
+            self.query.text, self.query.language, self._evidence(found[: len(rows)], found[len(rows) :]), progress
+        )
+        of_piece = {id(d.piece): d for d in found[: len(rows)] if d.piece is not None}
+        explained = [(cause, [of_piece.pop(id(one.piece)) for one in cause.explains]) for cause in known]
+        left = [d for d in found[: len(rows)] if d.piece is None or id(d.piece) in of_piece]
+        return Findings(
+            self.query,
+            {row["kind"]: row["count"] for row in counts},
+            tuple(_explained(cause, some) for cause, some in explained),
+            tuple(_grouped(left, self.query)),
+            len(rows),
+        )
+
+    def _evidence(self, found: Sequence[Divergence], others: Sequence[Divergence]) -> list[Evidence]:
+        """The divergences that a semantics could explain, the small ones first, each with what else its key has."""
+        of_key: dict[tuple[Any, ...], list[Piece]] = {}
+        for other in others:
+            if other.piece is not None:
+                of_key.setdefault(self._key(other), []).append(other.piece)
+        pieces = [(d.piece, self._key(d)) for d in found if d.piece is not None and d.kind not in NO_SEMANTICS]
+        pieces.sort(key=lambda pair: len(pair[0].S))
+        return [Evidence(piece, tuple(of_key.get(key, ())[:BESIDE])) for piece, key in pieces]
+
+    def _key(self, d: Divergence) -> tuple[Any, ...]:
+        return tuple(d.verdict[name] for name in self._columns.keys)
+
+
+def audit(
+    events: DataFrame,
+    reported: DataFrame,
+    query: str,
+    *,
+    order_by: str | Sequence[str],
+    id_col: str,
+    type_col: str | None = None,
+    partition_by: str | Sequence[str] | None = None,
+    schema: Schema | None = None,
+    language: str = "cel",
+    budget: Budget = Budget(),
+) -> Audit:
+    """The audit of what an engine has reported about a log of events, the columns of which are named as for `match`.
+
+    reported has the columns of the key, `at`, the id of the event at which a match was reported, and `events`, the ids
+    of its events in any order. Raises ParseError, IllFormed, Unsupported and InputError.
+    """
+    asked = Query(query, language, "matches", schema)
+    columns = columns_of(events, asked, order_by=order_by, type_col=type_col, partition_by=partition_by, id_col=id_col)
+    id_ = events.schema[id_col].dataType
+    said = reports(reported, columns.keys, id_)
+    due = match(
+        events,
+        query,
+        order_by=order_by,
+        type_col=type_col,
+        partition_by=partition_by,
+        id_col=id_col,
+        schema=schema,
+        language=language,
+        budget=budget,
+    )
+    keys = list(columns.keys)
+    places = events.select(*map(column, keys), column(id_col).alias("id"), struct_of(columns).alias("place"))
+    return Audit(
+        verdicts(due.select(*map(column, keys), "at", "events"), said, places, keys),
+        asked,
+        events,
+        id_col,
+        said,
+        columns,
+    )
+
+
+def _explained(cause: Cause, some: Sequence[Divergence]) -> Explained:
+    kinds = tuple(sorted({d.kind for d in some}))
+    return Explained(cause, kinds, len(some), tuple(d.verdict for d in some[:EXAMPLES]))
+
+
+def _grouped(left: Sequence[Divergence], query: Query) -> list[Unexplained]:
+    groups: dict[tuple[str, tuple[str, ...]], list[Divergence]] = {}
+    for d in left:
+        types: tuple[str, ...] = ()
+        if d.piece is not None and d.about is not None and d.kind not in NO_SEMANTICS:
+            types = tuple(d.piece.S[e].type for e in d.about[1])
+        groups.setdefault((d.kind, types), []).append(d)
+    found = []
+    for (kind, types), some in sorted(groups.items(), key=lambda group: group[0]):
+        smallest = min(some, key=lambda d: (d.piece is None, 0 if d.piece is None else len(d.piece.S)))
+        piece, about = smallest.piece, smallest.about
+        if piece is not None and about is not None:
+            piece, about = thinned(query.text, query.language, piece, about, smallest.said)
+        found.append(Unexplained(kind, types, len(some), tuple(d.verdict for d in some[:EXAMPLES]), piece, about))
+    return found

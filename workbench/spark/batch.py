@@ -1,0 +1,121 @@
+"""The matches of a query over a data frame, key by key, with as many tasks as the data has partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, get_args
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from cerify.evaluators import SASE
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import IllFormed, InputError
+from cerify.semantics.events import Schema
+from cerify.spark.chunking.chunks import unpartitioned
+from cerify.spark.columns import column, columns_of, keyless, selected
+from cerify.spark.errors import listen
+from cerify.spark.runs.answers import DIGITS, Output, answers
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Observation
+
+ROW = "cerify_row"
+
+
+def match(
+    df: DataFrame,
+    query: str,
+    *,
+    order_by: str | Sequence[str],
+    type_col: str | None = None,
+    partition_by: str | Sequence[str] | None = None,
+    id_col: str | None = None,
+    schema: Schema | None = None,
+    language: str = "cel",
+    output: Output = "matches",
+    budget: Budget = Budget(),
+    observation: Observation | None = None,
+) -> DataFrame:
+    """The matches of a query over the rows of a data frame, in the order of the columns order_by.
+
+    With partition_by each key is a stream of its own, in which positions and windows count; rows without a key are in
+    none, and observation, if there is one, counts them. type_col, "type" by default, has the type of an event. Events
+    are told by the column id_col, or else by their positions in the stream.
+
+    output says what a row of the answer is: a match ("matches"), also by what its variables hold ("valuations"), an
+    event of a match ("events"), or how many matches a stream has ("count"). Raises ParseError, IllFormed, Unsupported
+    and InputError; what is wrong with the rows is raised when they are read.
+    """
+    if output not in get_args(Output):
+        raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
+    asked = Query(query, language, "valuations" if output == "valuations" else "matches", schema)
+    _ = asked.parsed
+    listen()
+    columns = columns_of(df, asked, order_by=order_by, type_col=type_col, partition_by=partition_by, id_col=id_col)
+    answer = answer_schema(df, asked, columns, output)
+    if observation is not None:
+        nothing = F.lit(False)
+        for name in columns.keys:
+            nothing = nothing | keyless(df, name)
+        df = df.observe(observation, F.count("*").alias("rows"), F.count_if(nothing).alias("without_key"))
+    some = selected(df, columns)
+    if not columns.keys:
+        return unpartitioned(some, asked, columns, output, budget, answer)
+    return by_key(some, columns).mapInArrow(_task(asked, columns, output, budget), answer)
+
+
+def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output) -> T.StructType:
+    """The columns of an answer. Raises InputError where a key has the name of another of them."""
+    place = T.LongType() if columns.id is None else df.schema[columns.id].dataType
+    places = T.ArrayType(place)
+    said: dict[str, T.DataType]
+    match output:
+        case "count":
+            said = {"count": T.DecimalType(DIGITS, 0), "digits": T.StringType()}
+        case "events":
+            said = {"match": T.LongType(), "at": place, "event": place}
+        case _:
+            said = {"at": place, "events": places, "bindings": T.MapType(T.StringType(), places)}
+            if query.spoken is SASE:
+                said["result"] = T.StringType()
+    if doubled := [name for name in columns.keys if name in said]:
+        raise InputError(f"the answer has a column {doubled[0]!r} of its own; rename that of the key")
+    keys = [df.schema[name] for name in columns.keys]
+    return T.StructType([*keys, *(T.StructField(name, kind) for name, kind in said.items())])
+
+
+def by_key(df: DataFrame, columns: Columns) -> DataFrame:
+    """The rows with those of a key one after the other, in their order; moved only if they have to be."""
+    keys, order = [*map(column, columns.keys)], [*map(column, columns.order)]
+    numbered = df.withColumn(ROW, F.row_number().over(Window.partitionBy(*keys).orderBy(*order)))
+    if _stays(numbered):
+        return numbered
+    return df.repartition(*keys).sortWithinPartitions(*keys, *order)
+
+
+def _task(query: Query, columns: Columns, output: Output, budget: Budget) -> Any:
+    """What a worker does; it is sent there as plain data."""
+    return partial(_answered, query=query.to_json(), columns=columns, output=output, budget=budget)
+
+
+def _answered(
+    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget
+) -> Iterator[pa.RecordBatch]:
+    return answers(batches, query, columns, output, budget)
+
+
+def _stays(numbered: DataFrame) -> bool:
+    """Whether Spark, to number the rows of each key, moves none: the plan below the numbering has no shuffle for it."""
+    if (inner := getattr(numbered, "_jdf", None)) is None:  # Spark Connect does not tell its plans
+        return False
+    lines = inner.queryExecution().executedPlan().toString().splitlines()
+    below = [line.lstrip(" :+-*()0123456789") for line in lines]
+    first = next(i for i, line in enumerate(below) if line.startswith("Window"))
+    source = next(line for line in below[first + 1 :] if not line.startswith(("Sort", "Project", "Filter")))
+    return not (source.startswith("Exchange") and "ENSURE_REQUIREMENTS" in source)

@@ -1,0 +1,121 @@
+"""Differential testing as a Spark job: ranges of cases judged by workers, what came of them kept as Parquet.
+
+The folder says which ranges are done, so that a campaign that was ended goes on where it was: at most the ranges that
+were under way are done again. A worker that dies ends Spark's job, not the campaign: the ranges that are left are asked
+again, see campaign_limits.py.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
+
+from cerify.conformance.campaign_plan import Job
+from cerify.semantics.errors import InputError
+from cerify.spark.fuzzing.files import Folder
+from cerify.spark.fuzzing.range import Work
+from cerify.spark.fuzzing.shrink import shrink_sample
+
+RANGE = 1000  # cases that a task is given
+DEATHS = 50  # of workers, in one call
+POLL = 0.5  # seconds between two looks at what is done
+DONE_SQL = "begin long, end long, ended string"  # the rows that Work gives
+NOT_EVEN = "exited unexpectedly"
+
+Range = tuple[int, int]
+Progress = Callable[[int], None]
+"""Told how many cases are done."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A call of the campaign: how many cases were done before, by it, its seconds, workers that died, why it ended."""
+
+    before: int
+    cases: int
+    seconds: float
+    deaths: int
+    ended: str | None
+
+
+def campaign(
+    job: Job,
+    cases: int,
+    path: Path,
+    session: Callable[[], SparkSession],
+    *,
+    first: int = 0,
+    size: int = RANGE,
+    progress: Progress = lambda done: None,
+) -> Ran:
+    """Do all cases from first on that the folder does not have, and shrink a sample of what disagrees.
+
+    The session is asked for if there is anything to do. size: that of a range, if the folder is new. Raises InputError.
+    """
+    begun, folder = time.monotonic(), Folder(path)
+    size = folder.open(job, size)
+    run, ended, deaths = uuid.uuid4().hex[:12], None, 0
+    before = _cases(folder)
+    while ended is None and (left := missing(folder.done(), first, first + cases, size)):
+        try:
+            work = Work(job.text(), str(path.absolute()), run, tuple(left))
+            ended = _asked(session(), work, lambda: progress(_cases(folder)))
+        except Exception as error:
+            deaths += 1
+            print(type(error).__mro__, str(error)[:1500])
+            if isinstance(error, PythonException) and NOT_EVEN not in str(error):
+                raise
+            if deaths > DEATHS:
+                raise InputError(f"{deaths} workers have died, which is too many; {folder.begun} says where") from error
+    progress(_cases(folder))
+    done = _cases(folder)
+    if done > before or not (path / "shrunk.parquet").exists():
+        shrink_sample(job, folder)
+    return Ran(before, done - before, time.monotonic() - begun, deaths, ended)
+
+
+def missing(done: set[Range], begin: int, end: int, size: int) -> list[Range]:
+    """The ranges that are not done, none over a multiple of the size."""
+    ends = dict(sorted(done))
+    found, at = [], begin
+    while at < end:
+        if at in ends:
+            at = ends[at]
+        else:
+            until = min(end, at - at % size + size, *(b for b in ends if b > at), end)
+            found.append((at, until))
+            at = until
+    return found
+
+
+def _asked(spark: SparkSession, work: Work, look: Callable[[], None]) -> str | None:
+    """Have workers do the ranges, one in each task; why the campaign has to end, if it has to."""
+    tasks = spark.range(0, len(work.ranges), 1, len(work.ranges)).mapInArrow(work, DONE_SQL)
+
+    def collected() -> str | None:
+        spark.addTag(work.run)
+        try:
+            return next((row["ended"] for row in tasks.collect() if row["ended"] is not None), None)
+        finally:
+            spark.removeTag(work.run)
+
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(collected)
+        try:
+            while not wait([asked], POLL).done:
+                look()
+        except BaseException:
+            spark.interruptTag(work.run)
+            raise
+        return asked.result()
+
+
+def _cases(folder: Folder) -> int:
+    return sum(end - begin for begin, end in folder.done())

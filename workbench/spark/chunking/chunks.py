@@ -1,0 +1,113 @@
+"""Queries over a stream without keys: in chunks where that gives the same answer, else in one task.
+
+A match belongs to the chunk of the event at which it is reported, so that no two chunks report the same one. A chunk
+looks at as many events before its own as the query does (reach.py), and what it finds there is not its to report.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from cerify.equivalence.rewrite.translate.to_cel import to_cel
+from cerify.evaluators import CEL, CORE_CEL, SASE
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.spark.chunking.compose import composed
+from cerify.spark.chunking.cuts import Cuts, cuts_of, in_chunks
+from cerify.spark.chunking.owned import Owned, answers_of_run, chunk_of
+from cerify.spark.chunking.reach import Reach, reach_of, reach_of_block
+from cerify.spark.columns import column
+from cerify.spark.errors import told
+from cerify.spark.runs.answers import DIGITS, Output, answers, told_number
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns
+from cerify.spark.runs.start import start
+
+ADVICE = (
+    "the query has neither a key nor what else would let it run in parts, so that all rows go through one task, in "
+    "order: give partition_by, or put WITHIN around the formula, a window of events or on the first column of order_by"
+)
+WIDE = (
+    "the window of the query holds so much of the data that all rows go through one task: give partition_by, or a "
+    "shorter window"
+)
+
+
+def unpartitioned(
+    df: DataFrame, query: Query, columns: Columns, output: Output, budget: Budget, answer: T.StructType
+) -> DataFrame:
+    """The answer of a query over rows that are one stream; df has the columns that are needed, and nothing else.
+
+    The numbers of rows are counted at once; what is wrong with the rows is raised when they are read.
+    """
+    parts = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    found: DataFrame | None = None
+    if (reach := reach_of_query(query, budget)) is not None:
+        cuts = cuts_of(df, columns, reach, parts)
+        if cuts is not None:
+            if cuts.chunks == 1 < min(parts, cuts.owned[0]):
+                warnings.warn(WIDE, stacklevel=3)
+            found = by_reach(df, query, columns, output, budget, answer, cuts)
+    if found is None:
+        found = composed(df, query, columns, output, budget, answer, parts)
+    if found is not None:
+        return found
+    warnings.warn(ADVICE, stacklevel=3)
+    task = partial(_answered, query=query.to_json(), columns=columns, output=output, budget=budget)
+    return df.repartition(1).sortWithinPartitions(*map(column, columns.order)).mapInArrow(task, answer)
+
+
+def reach_of_query(query: Query, budget: Budget) -> Reach | None:
+    """How far back the query looks, if that is known not to be all of the past."""
+    if query.spoken is CEL:
+        return reach_of(query.parsed)
+    if query.spoken is SASE:
+        return reach_of_block(query.parsed)
+    if query.spoken is CORE_CEL:
+        try:
+            return reach_of(to_cel(query.parsed, budget))
+        except (Unsupported, BudgetExceeded):
+            return None
+    return None
+
+
+def by_reach(
+    df: DataFrame, query: Query, columns: Columns, output: Output, budget: Budget, answer: T.StructType, cuts: Cuts
+) -> DataFrame:
+    """The answer, chunk by chunk; numbers of matches are added."""
+    task = partial(_chunk_answered, query=query.to_json(), columns=columns, output=output, budget=budget, cuts=cuts)
+    parts = in_chunks(df, columns, cuts).mapInArrow(task, answer)
+    return parts.repartition(1).mapInArrow(_sum, answer) if output == "count" else parts
+
+
+def _sum(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    numbers = [int(digits) for batch in batches for digits in batch.column("digits").to_pylist()]
+    if numbers:
+        number, digits = told_number(sum(numbers))
+        yield pa.record_batch({"count": pa.array([number], pa.decimal128(DIGITS, 0)), "digits": pa.array([digits])})
+
+
+def _chunk_answered(
+    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, cuts: Cuts
+) -> Iterator[pa.RecordBatch]:
+    """What a worker hands back for a chunk, which is a partition of its own."""
+    with told():
+        asked = Query.from_json(query)
+        c, rows = chunk_of(batches)
+        if c >= 0:
+            # an id is looked up by the position in the chunk
+            by = cuts.first[c] - cuts.before[c] if columns.id is None else 0
+            run = Owned(start(asked, budget), cuts.before[c], cuts.owned[c], by)
+            yield from answers_of_run(rows, run, asked, columns, output, c)
+
+
+def _answered(
+    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget
+) -> Iterator[pa.RecordBatch]:
+    return answers(batches, query, columns, output, budget)

@@ -1,0 +1,118 @@
+"""Queries over a stream without keys and windows whose chunks compose: event expressions, and numbers of matches.
+
+The chunks are read twice: first for what each does to every state there can be, which says in which state it begins;
+then for the matches. Numbers of matches need the first time only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.model import DFA
+from cerify.evaluators import EVENT_EXPRESSION
+from cerify.semantics.budget import Budget
+from cerify.spark.chunking.cuts import Cuts, even_cuts, in_chunks
+from cerify.spark.chunking.owned import Owned, answers_of_run, chunk_of
+from cerify.spark.chunking.transfer import NOTHING_READ, Effect, automaton_of, transfer_of
+from cerify.spark.errors import told
+from cerify.spark.runs.answers import Output, told_number
+from cerify.spark.runs.expression import ExpressionRun
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns, rows_of
+
+READ = "chunk long, effect string"
+
+
+@dataclass(frozen=True)
+class Begins:
+    """Of each chunk the state in which it begins, the position of its first event, and how many it has."""
+
+    states: tuple[int, ...]
+    first: tuple[int, ...]
+    owned: tuple[int, ...]
+
+
+class Continued(ExpressionRun):
+    """A run that begins in some state of the automaton."""
+
+    def __init__(self, A: DFA, state: int) -> None:
+        super().__init__(CompiledEvaluator([A]))
+        self._states = [state]
+
+
+def composed(
+    df: DataFrame,
+    query: Query,
+    columns: Columns,
+    output: Output,
+    budget: Budget,
+    answer: T.StructType,
+    parts: int,
+) -> DataFrame | None:
+    """The answer, of chunks that are read side by side; None where they do not compose, or follow too many states."""
+    said = query.to_json()
+    expression = query.spoken is EVENT_EXPRESSION
+    if (not expression and output != "count") or transfer_of(said, budget, begins=True) is None:
+        return None
+    cuts = even_cuts(df, columns, parts)
+    chunks = in_chunks(df, columns, cuts)
+    read = chunks.mapInArrow(partial(_effects, query=said, columns=columns, budget=budget), READ).collect()
+    if any(effect is None for _, effect in read):
+        return None
+    effects = {c: Effect.from_json(effect) for c, effect in read}
+    states, number = composition(effects, cuts)
+    if output == "count":
+        return df.sparkSession.createDataFrame([told_number(number)] if effects else [], answer)
+    owned = tuple(effects[c].rows if c in effects else 0 for c in range(cuts.chunks))
+    begins = Begins(states, tuple(accumulate(owned[:-1], initial=0)), owned)
+    task = partial(_answered, query=said, columns=columns, output=output, budget=budget, begins=begins)
+    return chunks.mapInArrow(task, answer)
+
+
+def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...], int]:
+    """The state in which each chunk begins, where there is one, and how many matches all of them report."""
+    runs, states, number = NOTHING_READ, [], 0
+    for c in range(cuts.chunks):
+        states.append(min(runs, default=0))  # of an expression there is one
+        if c in effects:
+            runs, more = effects[c].after(runs)
+            number += more
+    return tuple(states), number
+
+
+def _effects(
+    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, budget: Budget
+) -> Iterator[pa.RecordBatch]:
+    """What a worker hands back for a chunk that it reads for the first time; nothing known if it is too much."""
+    with told():
+        c, rows = chunk_of(batches)
+        if c < 0:
+            return
+        transfer = transfer_of(query, budget, begins=c == 0)
+        parts = (part for some in rows_of(rows, columns, Query.from_json(query).schema) for part in some)
+        known = transfer is not None and all(transfer.read(part.table) for part in parts)
+        effect = transfer.effect().to_json() if known and transfer is not None else None
+        yield pa.record_batch({"chunk": pa.array([c], pa.int64()), "effect": pa.array([effect], pa.string())})
+
+
+def _answered(
+    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, begins: Begins
+) -> Iterator[pa.RecordBatch]:
+    """What a worker hands back for a chunk of which it knows in which state it begins."""
+    with told():
+        c, rows = chunk_of(batches)
+        if c >= 0:
+            asked = Query.from_json(query)
+            A = automaton_of(asked, budget)
+            assert A is not None
+            by = begins.first[c] if columns.id is None else 0
+            run = Owned(Continued(A, begins.states[c]), 0, begins.owned[c], by)
+            yield from answers_of_run(rows, run, asked, columns, output, c)

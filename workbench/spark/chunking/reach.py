@@ -1,0 +1,108 @@
+"""How far back a query looks: what lies before a match and may still matter to it.
+
+Over the stream from i to j a formula can have other valuations than over all of it up to j. It has the same ones if i
+comes before all that the formula looks at, and it has a reach if that is no more than some windows that end at j. By
+the clauses of tods21, Figure 3, and of section 7.1:
+
+- A formula whose operators look at nothing but valuations has over a shorter interval those that lie in it
+  (semantics/cel/extent.py). So if all of them lie in a window it looks at that window: WITHIN, or neighbours.
+- An operator whose clause is over one interval looks at no more than its operands do. So NXT, LAST, MAX and PROJECT
+  have the reach of what is inside, and none of what is around: NXT(A ; B) WITHIN 5 EVENTS looks at all of the past.
+- START looks at where the stream begins, and UNLESS for its right side anywhere in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias, assert_never
+
+from cerify.automata.evaluate.scope import SECONDS, Width
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.extent import extents
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.events import TIME
+from cerify.semantics.sase import clauses
+from cerify.semantics.sase import syntax as sase
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Windows that end with the event at which a match is reported; it depends on nothing before all of them.
+
+    events: of so many events, that one included. widths: of values, each with its attribute.
+    """
+
+    events: int = 1
+    widths: tuple[tuple[str, Width], ...] = ()
+
+
+Found: TypeAlias = Reach | None
+
+
+def reach_of(phi: Formula) -> Found:
+    """The reach of a formula; None if it may look at all of the past."""
+    known, found = extents(phi), dict[int, Found]()
+    for psi in reversed(list(cel.subformulas(phi))):
+        found[id(psi)] = _reach(psi, [found[id(child)] for child in cel.children(psi)], known[id(psi)].inherits)
+    return found[id(phi)]
+
+
+def reach_of_block(q: Any) -> Found:
+    """The reach of a query of SASE+ whose matches depend on the events from the first to the last, and on no others.
+
+    So no components are negated, since their scopes may begin before it or end after it; no Kleene plus is in last
+    place, which goes on until something stops it; and no matches are left out because of others.
+    """
+    if not isinstance(q, sase.Query) or q.source is not None or q.within is None:
+        return None
+    if clauses.negated(q) or q.returned.non_overlap or q.pattern[-1].kleene:
+        return None
+    return Reach(1, ((TIME, q.within.seconds),))
+
+
+def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
+    match phi:
+        case cel.Event():
+            return Reach()
+        case cel.Within(_, window):
+            return _narrower(below[0], window) if inherits else below[0]
+        case cel.In() | cel.Filter() | cel.Strict() | cel.PartitionBy():
+            return below[0]
+        case cel.Project() | cel.Next() | cel.Last() | cel.Max():
+            return below[0]
+        case cel.Or() | cel.And():
+            return _both(below[0], below[1])
+        case cel.ContiguousSeq():
+            left, right = below
+            if inherits and left and right and not left.widths and not right.widths:
+                return Reach(left.events + right.events)
+            return None
+        case cel.Seq() | cel.Plus() | cel.ContiguousPlus() | cel.All() | cel.Start() | cel.Unless():
+            return None
+        case _:
+            assert_never(phi)
+
+
+def _narrower(inside: Found, window: cel.Window) -> Found:
+    """The reach of valuations in a window, which may have one already; either would do."""
+    match window:
+        case cel.EventWindow(count):
+            return Reach(max(1, count if inside is None or inside.widths else min(count, inside.events)))
+        case cel.TimeWindow(amount, unit):
+            said = TIME, amount * SECONDS[unit]
+        case cel.AttributeWindow(width, a):
+            said = a, width
+        case _:
+            assert_never(window)
+    if inside is None or (inside.events == 1 and [a for a, _ in inside.widths] == [said[0]]):
+        return Reach(1, (min([said, *(inside.widths if inside else ())]),))
+    return inside
+
+
+def _both(left: Found, right: Found) -> Found:
+    if left is None or right is None:
+        return None
+    widths = dict(left.widths)
+    for a, width in right.widths:
+        widths[a] = max(width, widths.get(a, width))
+    return Reach(max(left.events, right.events), tuple(widths.items()))

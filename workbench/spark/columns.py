@@ -1,0 +1,166 @@
+"""Which columns of a data frame a query needs: what it mentions, and nothing else, so that little is moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from cerify.evaluators import EVENT_EXPRESSION
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import ARROW, TIME, TYPE, ValueType
+from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.predicates import Attribute
+from cerify.semantics.sase import syntax as sase
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns
+
+WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
+ATTRIBUTES = (*WHOLE, *TIMES, T.FloatType, T.DoubleType, T.StringType, T.BooleanType, T.NullType)
+ATOMIC = (*ATTRIBUTES, T.DecimalType, T.BinaryType)  # what rows can be grouped and ordered by
+FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
+    "int": (*WHOLE, T.FloatType, T.DoubleType, T.NullType),  # if it is a whole number in every row
+    "float": (*WHOLE, T.FloatType, T.DoubleType, T.NullType),
+    "string": (T.StringType, T.NullType),
+    "bool": (T.BooleanType, T.NullType),
+    "timestamp": (*TIMES, T.NullType),
+}
+TIMED = cel.TimeWindow | sase.Window | sase.Program
+
+
+def columns_of(
+    df: DataFrame,
+    query: Query,
+    *,
+    order_by: str | Sequence[str],
+    type_col: str | None = None,
+    partition_by: str | Sequence[str] | None = None,
+    id_col: str | None = None,
+) -> Columns:
+    """The columns of the data frame that are used, and for what. Raises InputError."""
+    order, keys = _names(order_by), _names(partition_by)
+    if not order:
+        raise InputError("order_by says which event comes first; name at least one column")
+    type_ = TYPE if type_col is None else type_col
+    asked = {"order_by": order, "partition_by": keys, "type_col": [type_], "id_col": _names(id_col)}
+    for purpose, names in asked.items():
+        for name in names:
+            _require(df, name, purpose)
+    for name in (*order, *keys):
+        _require_kind(df, name, ATOMIC, "rows are grouped and ordered by atomic values")
+    _require_kind(df, type_, (T.StringType,), "the event type is a string")
+    attributes, timed = _attributes(df, query)
+    time = _time(df, order) if timed or TIME in attributes else None
+    if timed and time is None:
+        raise InputError(
+            f"a window of time needs a column {TIME!r}, or order_by a timestamp or a whole number in the first place"
+        )
+    kept = tuple(name for name in attributes if name not in (type_, TYPE, TIME))
+    return Columns(tuple(order), tuple(keys), type_, id_col, time, kept)
+
+
+def _attributes(df: DataFrame, query: Query) -> tuple[list[str], bool]:
+    """The columns that the query mentions, in their order, and whether it asks for the time of events.
+
+    Raises InputError where one is not there, or does not fit.
+    """
+    named, timed = mentioned(query.parsed)
+    declared = {} if query.schema is None else query.schema.attributes
+    if placed := any(isinstance(E, ev.Primitive | ev.Named) and E.arguments for E in _nodes(query.parsed)):
+        if query.schema is None:
+            raise InputError("arguments, as in order(I, 40), are attributes by their places; give the data's schema")
+        named = set(declared)
+    if missing := sorted(_certain(query) - {*df.columns, TIME, TYPE}):
+        raise InputError(f"the query asks for {missing[0]!r}; the columns are {', '.join(df.columns)}")
+    found = [name for name in df.columns if name in named and (not declared or name in declared)]
+    for name in found:
+        kind = df.schema[name].dataType
+        fitting = FITTING[declared[name]] if name in declared else ATTRIBUTES
+        wanted = f"the schema has {declared[name]}" if name in declared else f"an attribute is {', '.join(ARROW)}"
+        if not isinstance(kind, fitting) and (name in declared or name in _certain(query)):
+            raise InputError(f"column {name!r} is {kind.simpleString()}; {wanted}, so convert it")
+    return [name for name in found if isinstance(df.schema[name].dataType, ATTRIBUTES)], timed or placed
+
+
+def selected(df: DataFrame, columns: Columns) -> DataFrame:
+    """The data frame with these columns, and without the rows that have no key."""
+    some = df.select(*map(column, columns.needed))
+    for name in columns.keys:
+        some = some.where(~keyless(df, name))
+    return some
+
+
+def keyless(df: DataFrame, name: str) -> Any:
+    """Whether a row has no key in a column: it is null, or agrees not even with itself."""
+    nothing = column(name).isNull()
+    return (
+        nothing | F.isnan(column(name)) if isinstance(df.schema[name].dataType, T.FloatType | T.DoubleType) else nothing
+    )
+
+
+def column(name: str) -> Any:
+    """The column of exactly that name."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _certain(query: Query) -> set[str]:
+    """The attributes that events must be asked for; those of streams that a program of SASE+ makes are none."""
+    if query.spoken is EVENT_EXPRESSION or isinstance(query.parsed, sase.Program):
+        return set()
+    nodes = list(_nodes(query.parsed))
+    certain = {node.name for node in nodes if isinstance(node, Attribute) and node.name}
+    return certain | {node.attribute for node in nodes if isinstance(node, cel.PartitionBy | cel.AttributeWindow)}
+
+
+def mentioned(query: Any) -> tuple[set[str], bool]:
+    """All names in a query that can be those of attributes, and whether it asks for the time of events."""
+    named, timed = set[str](), False
+    for node in _nodes(query):
+        timed = timed or isinstance(node, TIMED)
+        if isinstance(node, Attribute):
+            named.add(node.name)
+        for field in ("attribute", "name", "names"):
+            value = getattr(node, field, ())
+            named.update([value] if isinstance(value, str) else value if isinstance(value, tuple) else ())
+    return named, timed
+
+
+def _nodes(tree: Any) -> Iterator[Any]:
+    """A tree's nodes, whatever the language."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, tuple | list | frozenset):
+            pending.extend(node)
+        elif is_dataclass(node):
+            yield node
+            pending.extend(getattr(node, field.name) for field in fields(node))
+
+
+def _time(df: DataFrame, order: Sequence[str]) -> str | None:
+    if TIME in df.columns:
+        return TIME
+    return order[0] if isinstance(df.schema[order[0]].dataType, (*TIMES, *WHOLE)) else None
+
+
+def _names(given: str | Iterable[str] | None) -> list[str]:
+    return [] if given is None else [given] if isinstance(given, str) else list(given)
+
+
+def _require(df: DataFrame, name: str, purpose: str) -> None:
+    times = df.columns.count(name)
+    if times != 1:
+        reason = "there is no column" if not times else f"there are {times} columns"
+        raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(df.columns)}")
+
+
+def _require_kind(df: DataFrame, name: str, kinds: tuple[type[T.DataType], ...], why: str) -> None:
+    kind = df.schema[name].dataType
+    if not isinstance(kind, kinds):
+        raise InputError(f"column {name!r} is {kind.simpleString()}; {why}, so convert it")

@@ -1,0 +1,251 @@
+"""What a worker does with a range of cases: make them, have them judged, and put what came of it in the folder."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pyarrow as pa
+
+from cerify.conformance.campaign_plan import Job, Part
+from cerify.conformance.fuzzed import FUZZED
+from cerify.conformance.harness import Engine
+from cerify.conformance.process import Limits
+from cerify.equivalence.differential.campaign import Disagreement
+from cerify.equivalence.differential.causes import cause
+from cerify.equivalence.differential.judge import Answer, GiveUp, Outcome, Output, Query, Verdict, judge
+from cerify.equivalence.differential.remembered import compile_once
+from cerify.protocol import json_of_match
+from cerify.semantics.errors import BudgetExceeded, CerifyError
+from cerify.semantics.events import Stream
+from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.spark.fuzzing.files import Folder, Row
+from cerify.spark.fuzzing.limits import DEATHS, Limited, Notes, limited_memory, time_limit
+
+DEFINITION = "definition"  # the evaluator that says what is right
+GENERATOR = "generator"  # stands for an evaluator where no case comes about
+IN_FULL: tuple[Outcome, ...] = ("disagreed", "budget")  # outcomes of which every case is kept, the others are counted
+WORST: tuple[Outcome, ...] = ("disagreed", "budget", "unsupported", "matched", "empty")
+OPERATORS_TOLD = ("cel", "sase")  # in the others the operators are those of the tree, which is one of CEL
+SLACK = 30.0  # seconds that a worker has over what its evaluators may take
+
+
+DONE = pa.schema({"begin": pa.int64(), "end": pa.int64(), "ended": pa.string()})
+
+
+@dataclass(frozen=True)
+class Work:
+    """What workers are given: the text of the job, the folder, a name for this call of the campaign, and the ranges."""
+
+    job: str
+    path: str
+    run: str
+    ranges: tuple[tuple[int, int], ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Do the ranges of these numbers; say of each why the campaign has to end, if it has to."""
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                begin, end = self.ranges[number]
+                row = {"begin": begin, "end": end, "ended": self.do(begin, end)}
+                yield pa.RecordBatch.from_pylist([row], schema=DONE)
+
+    def do(self, begin: int, end: int) -> str | None:
+        """Do one range, unless it is done; why the campaign has to end, if it has to."""
+        folder = Folder(Path(self.path))
+        ended = folder.begun / f"{self.run}.ended"
+        try:
+            if ended.exists():
+                return ended.read_text(encoding="utf-8")
+            if (begin, end) not in folder.done():  # by a task that was thought to be lost
+                self._judge(folder, begin, end)
+            return None
+        except (GiveUp, CerifyError, OSError) as error:
+            why = error.message if isinstance(error, CerifyError) else str(error)
+        with suppress(OSError):
+            ended.write_text(why, encoding="utf-8")
+        return why
+
+    def _judge(self, folder: Folder, begin: int, end: int) -> None:
+        job = prepared(self.job)
+        watched = (len(job.evaluators) + 2) * job.seconds + (2 * job.seconds + 120 if job.engine else 0) + SLACK
+        with Notes(folder.begun / f"{begin}-{end}", self.run, watched) as notes:
+            with limited_memory(None if job.engine else job.memory):  # the limit would be the engine's too
+                tally = judged(job, notes, begin, end)
+            folder.commit(begin, end, tally.counts(begin, end), tally.kept)
+            notes.end()
+
+
+@cache
+def prepared(text: str) -> Job:
+    """The job, in a process that is made ready for it."""
+    compile_once()
+    job = Job.of_text(text)
+    for part in job.parts:  # what is imported and compiled once is not to count against the time of a case
+        phi, S = replace(job.plans[part], nodes=2, events=2, together=1).case(0)
+        for evaluator in (job.definition(part), *job.built_in(part).values()):
+            with suppress(Exception):
+                evaluator(phi, S, "matches")
+    return job
+
+
+@dataclass
+class Tally:
+    """What became of the cases of a range: how many ended how, in how many seconds, and those that are kept in full."""
+
+    cases: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
+    seconds: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
+    kept: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+
+    def count(self, part: Part, evaluator: str | None, output: str | None, verdict: Verdict) -> None:
+        """One more; without an evaluator it is a case as a whole."""
+        reason = verdict.detail[:200] if verdict.outcome == "unsupported" and evaluator else None
+        key = (part.language, part.profile, evaluator, output, verdict.outcome, reason)
+        self.cases[key] += 1
+        self.seconds[key] += verdict.seconds  # type: ignore[assignment]
+
+    def counts(self, begin: int, end: int) -> list[Row]:
+        """The rows of the range."""
+        names = ("begin", "end", "language", "profile", "evaluator", "output", "outcome", "reason", "cases", "seconds")
+        keys = sorted(self.cases, key=lambda key: [value or "" for value in key])
+        return [dict(zip(names, (begin, end, *k, self.cases[k], self.seconds[k]), strict=True)) for k in keys]
+
+
+def judged(job: Job, notes: Notes, begin: int, end: int) -> Tally:
+    """What becomes of the cases of a range. Raises GiveUp, InputError."""
+    tally = Tally()
+    asked = {part: _evaluators(job, part, notes) for part in job.parts}
+    for index in range(begin, end):
+        part, begun = job.part(index), time.perf_counter()
+        try:
+            outcome = _judge_one(job, index, notes, *asked[part], tally)
+        except NotMade as error:
+            outcome = "budget"
+            made = Verdict("budget", time.perf_counter() - begun, str(error))
+            tally.kept["budget"].append(row_of(job, index, part, None, Stream([]), None, GENERATOR, made))
+        tally.count(part, None, None, Verdict(outcome, time.perf_counter() - begun))
+    return tally
+
+
+def _judge_one(
+    job: Job, index: int, notes: Notes, definition: Limited, evaluators: Mapping[str, Limited], tally: Tally
+) -> Outcome:
+    """The worst that becomes of one case."""
+    part, phi, S, outputs = _made(job, index, notes)
+    for limited in (definition, *evaluators.values()):
+        limited.index = index
+    outcomes = set[Outcome]()
+    for output in outputs:
+        own, verdicts = judge(definition, evaluators, phi, S, output)
+        for name, verdict in {DEFINITION: own, **verdicts}.items():
+            tally.count(part, name, output, verdict)
+            outcomes.add(verdict.outcome)
+            if verdict.outcome in IN_FULL and (name != DEFINITION or verdict.outcome == "budget"):
+                tally.kept[verdict.outcome].append(row_of(job, index, part, phi, S, output, name, verdict))
+    return next(outcome for outcome in WORST if outcome in outcomes)
+
+
+class NotMade(Exception):
+    """Raised where not even the case comes about."""
+
+
+def _made(job: Job, index: int, notes: Notes) -> tuple[Part, Query, Stream, tuple[Output, ...]]:
+    if notes.deaths[index, GENERATOR] >= DEATHS:
+        raise NotMade("the process of its generator died, twice")
+    notes.begin(index, GENERATOR)
+    try:
+        with time_limit(job.seconds):
+            return job.case(index)
+    except BudgetExceeded as error:
+        raise NotMade(error.message) from None
+
+
+def _evaluators(job: Job, part: Part, notes: Notes) -> tuple[Limited, dict[str, Limited]]:
+    """The definition and the evaluators under test, each within its limits."""
+    found = {name: Limited(name, evaluator, notes, job.seconds) for name, evaluator in job.built_in(part).items()}
+    if job.engine:
+        engine = started(job.engine, part.language, job.seconds, job.memory, job.restarts)
+        found[name_of(engine)] = Limited(name_of(engine), FUZZED[part.language].asked(engine), notes, None)
+    return Limited(DEFINITION, job.definition(part), notes, job.seconds), found
+
+
+@cache
+def started(argv: tuple[str, ...], language: str, seconds: float, memory: int, restarts: int) -> Engine:
+    """The engine of this process, which serves one task after the other, and ends with the process."""
+    engine = FUZZED[language].engine(argv, Limits(run_seconds=seconds, memory=memory * 2**20, restarts=restarts))
+    atexit.register(engine.close)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # Spark ends its workers so, in which case atexit is not asked
+        before = signal.getsignal(number)
+        signal.signal(number, partial(_closed, engine, before))
+    return engine
+
+
+def _closed(engine: Engine, before: Any, number: int, frame: FrameType | None) -> None:
+    engine.close()
+    if callable(before):
+        before(number, frame)
+    os._exit(128 + number)
+
+
+def name_of(engine: Engine) -> str:
+    """What the engine calls itself."""
+    return f"{engine.info.name} {engine.info.version}"
+
+
+def row_of(
+    job: Job, index: int, part: Part, phi: Query | None, S: Stream, output: Output | None, name: str, verdict: Verdict
+) -> dict[str, Any]:
+    """A case in full; without a query where none was made."""
+    why = None
+    if (
+        output is not None
+        and verdict.outcome == "disagreed"
+        and verdict.expected is not None
+        and verdict.got is not None
+    ):
+        found = Disagreement(index, output, (phi, S), phi, S, verdict.expected, verdict.got)
+        why = cause_of(part.language, found)
+    return {
+        "case": index,
+        "seed": job.seed,
+        "language": part.language,
+        "profile": part.profile,
+        "query": None if phi is None else FUZZED[part.language].show(phi),
+        "stream": stream_text(S),
+        "output": output,
+        "evaluator": name,
+        "detail": verdict.got if isinstance(verdict.got, str) else verdict.detail,
+        "expected": _answer(verdict.expected),
+        "got": _answer(verdict.got),
+        "seconds": verdict.seconds,
+        "cause": why,
+    }
+
+
+def cause_of(language: str, found: Disagreement) -> str:
+    """The cause of a disagreement, as far as the operators and the difference tell."""
+    why = cause(found)
+    return str(why) if language in OPERATORS_TOLD else why.shape
+
+
+def stream_text(S: Stream) -> str:
+    """A stream and its schema as JSON."""
+    schema = None if S.schema is None else json_of_schema(S.schema)
+    return json.dumps({"schema": schema, "events": [json_of_event(e) for e in S]}, ensure_ascii=False)
+
+
+def _answer(said: Answer | None) -> str | None:
+    if said is None:
+        return None
+    return json.dumps(said if isinstance(said, str) else [json_of_match(m) for m in sorted(said)], ensure_ascii=False)

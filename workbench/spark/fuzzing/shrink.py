@@ -1,0 +1,103 @@
+"""A sample of the disagreements of a campaign, shrunk on the driver.
+
+A shrunk query has no operators that the query found has not. So of the cases of one evaluator that differ in one way,
+those come first whose queries have so few operators that none makes do with some of them; then, as long as there is
+room, the smallest of those with other operators.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cerify.conformance.campaign_plan import Job
+from cerify.conformance.fuzzed import FUZZED
+from cerify.conformance.process import Limits
+from cerify.equivalence.differential.campaign import shrunk
+from cerify.equivalence.differential.judge import Evaluator, GiveUp, Output, Query, judge
+from cerify.semantics.events import Match, Stream
+from cerify.spark.fuzzing.files import SHRUNK, Folder, Row, write
+from cerify.spark.fuzzing.limits import CRASHED, time_limit
+from cerify.spark.fuzzing.range import row_of
+
+SAMPLE = 5  # of each language, evaluator and way to differ
+MOST = 60  # in all
+NO_OPERATORS = "an event type"  # what a cause says instead
+LOOKED = ("language", "evaluator", "cause", "query", "stream")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """An evaluator that has so many seconds for a case."""
+
+    evaluator: Evaluator
+    seconds: float
+
+    def __call__(self, phi: Query, S: Stream, output: Output) -> Collection[Match]:
+        with time_limit(self.seconds):
+            return self.evaluator(phi, S, output)
+
+
+def shrink_sample(job: Job, folder: Folder) -> None:
+    """Shrink a sample of what the folder has, and put it there."""
+    chosen = folder.rows("disagreed", sample(folder.verdicts("disagreed", LOOKED)))
+    with ExitStack() as engines:
+        tested: dict[str, Evaluator] = {}
+
+        def evaluator_of(row: Row) -> Evaluator:
+            part = job.part(row["case"])
+            if row["evaluator"] in job.built_in(part):
+                return Timed(job.built_in(part)[row["evaluator"]], job.seconds)
+            fuzzed = FUZZED[part.language]
+            if part.language not in tested:
+                limits = Limits(run_seconds=job.seconds, memory=job.memory * 2**20, restarts=job.restarts)
+                tested[part.language] = fuzzed.asked(engines.enter_context(fuzzed.engine(job.engine, limits)))
+            return tested[part.language]
+
+        rows = [_shrunk(job, row, evaluator_of(row)) for row in chosen]
+    write(rows, SHRUNK, folder.path / "shrunk.parquet")
+
+
+def sample(disagreed: pa.Table) -> list[int]:
+    """The numbers of the rows that stand for all."""
+    sizes = pc.add(pc.utf8_length(disagreed["query"]), pc.utf8_length(disagreed["stream"]))
+    light = disagreed.drop_columns(["query", "stream"]).append_column("size", sizes)
+    groups: dict[tuple[str, ...], dict[frozenset[str], int]] = defaultdict(dict)
+    rows = light.to_pylist()
+    for number in sorted(range(len(rows)), key=lambda number: (rows[number]["size"], number)):
+        row = rows[number]
+        operators, _, shape = row["cause"].rpartition(": ")
+        own = frozenset() if operators == NO_OPERATORS else frozenset(operators.split())
+        groups[row["language"], row["evaluator"], shape].setdefault(own, number)
+    found: list[int] = []
+    for _, group in sorted(groups.items()):
+        few = sorted(group, key=lambda own: (len(own), group[own]))
+        first = [own for own in few if not any(other < own for other in few)]
+        found += [group[own] for own in [*first, *(own for own in few if own not in first)][:SAMPLE]]
+    return found[:MOST]
+
+
+def _shrunk(job: Job, full: Row, evaluator: Evaluator) -> dict[str, Any]:
+    """A disagreement as it is kept: shrunk if it comes again, and not if it would be the end of this process."""
+    index, output, name = full["case"], full["output"], full["evaluator"]
+    found = dict(full) | {"found": full["query"], "note": None}
+    if name in job.evaluators and full["detail"].startswith(CRASHED):
+        return found | {"note": "not shrunk: its process died"}
+    part, phi, S, _ = job.case(index)
+    plan = replace(job.plans[part], left=Timed(job.definition(part), job.seconds), right=evaluator)
+    try:
+        _, verdicts = judge(plan.left, {name: plan.right}, phi, S, output)
+    except GiveUp as error:
+        return found | {"note": f"not shrunk: {error}"}
+    verdict = verdicts.get(name)
+    if verdict is None or verdict.outcome != "disagreed" or verdict.expected is None or verdict.got is None:
+        return found | {"note": "not shrunk: it did not come again"}
+    d = shrunk(plan, index, (output, verdict.expected, verdict.got))
+    again = replace(verdict, expected=d.left, got=d.right)
+    return found | row_of(job, index, part, d.phi, d.stream, output, name, again)

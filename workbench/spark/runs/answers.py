@@ -1,0 +1,144 @@
+"""What a worker makes of the rows of some keys: for each a run, and its matches with the key and the events' ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import CerifyError
+from cerify.spark.errors import told
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns, Rows, rows_of, shown
+from cerify.spark.runs.run import Run
+from cerify.spark.runs.start import start
+
+Output = Literal["matches", "valuations", "count", "events"]
+DIGITS = 38  # of a number in a column
+ROWS = 65_536  # of a batch that is handed on
+
+
+def answers(
+    batches: Iterable[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget
+) -> Iterator[pa.RecordBatch]:
+    """What to hand back for some rows, those of a key one after the other in their order; query is its JSON."""
+    with told():
+        asked = Query.from_json(query)
+        stream: Answering | None = None
+        for parts in rows_of(batches, columns, asked.schema):
+            found: list[pa.Table] = []
+            for rows in parts:
+                if rows.begins or stream is None:
+                    if stream is not None:
+                        found.append(stream.finish())
+                    stream = Answering(start(asked, budget), rows.key, columns, output)
+                found.append(stream.push(rows))
+            yield from batches_of(found)
+        if stream is not None:
+            yield from batches_of([stream.finish()])
+
+
+def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
+    if some := [table for table in tables if table.num_rows]:
+        yield from pa.concat_tables(some).combine_chunks().to_batches(ROWS)
+
+
+def told_number(number: int) -> tuple[Decimal | None, str]:
+    """A number of matches as an answer has it."""
+    digits = str(Decimal(number))  # str of an integer stops at some thousand digits
+    return Decimal(number) if len(digits) <= DIGITS else None, digits
+
+
+class Answering:
+    """The stream of one key."""
+
+    def __init__(self, run: Run, key: pa.RecordBatch, columns: Columns, output: Output) -> None:
+        self.run, self.key, self.output = run, key, output
+        self._columns = columns
+        self._ids = _Ids() if columns.id is not None else None
+        self._number = 0  # of matches
+
+    def push(self, rows: Rows) -> pa.Table:
+        """What is known by the rows."""
+        if self._ids is not None and rows.ids is not None:
+            self._ids.add(rows.ids)
+        try:
+            if self.output == "count":
+                self._number += self.run.count(rows.table)
+                return pa.table({})
+            found = self._named(self.run.push(rows.table))
+        except CerifyError as error:
+            raise self._placed(error) from None
+        if self._ids is not None:
+            self._ids.let_go(self.run.reaches)
+        return found
+
+    def finish(self) -> pa.Table:
+        """What is known at the end."""
+        try:
+            if self.output != "count":
+                return self._named(self.run.finish())
+            self._number += self.run.finish_count()
+        except CerifyError as error:
+            raise self._placed(error) from None
+        number, digits = told_number(self._number)
+        return self._keyed({"count": pa.array([number], pa.decimal128(DIGITS, 0)), "digits": pa.array([digits])})
+
+    def _placed(self, error: CerifyError) -> CerifyError:
+        key = shown({name: self.key.column(name)[0].as_py() for name in self._columns.keys})
+        error.message = f"{key}: {error.message}" if key else error.message
+        return error
+
+    def _named(self, found: pa.Table) -> pa.Table:
+        """The matches with the key, and with ids for positions."""
+        if not found.num_rows:
+            return pa.table({})
+        found = found.combine_chunks()
+        at, events, bindings, result = (found.column(i).combine_chunks() for i in range(4))
+        if self.output == "events":
+            parents = pc.list_parent_indices(events)
+            numbers = pc.add(parents, self._number)
+            self._number += len(found)
+            return self._keyed(
+                {"match": numbers, "at": self._id(at.take(parents)), "event": self._id(pc.list_flatten(events))}
+            )
+        ided = pa.ListArray.from_arrays(events.offsets, self._id(events.values))
+        if bindings.null_count:
+            bound = pa.nulls(len(found), pa.map_(pa.string(), ided.type))
+        else:
+            lists = pa.ListArray.from_arrays(bindings.items.offsets, self._id(bindings.items.values))
+            bound = pa.MapArray.from_arrays(bindings.offsets, bindings.keys, lists)
+        said = {"at": self._id(at), "events": ided, "bindings": bound}
+        return self._keyed(said if result.null_count else said | {"result": result})
+
+    def _id(self, positions: pa.Array) -> pa.Array:
+        return positions if self._ids is None else self._ids.of(positions)
+
+    def _keyed(self, columns: dict[str, pa.Array]) -> pa.Table:
+        first = next(iter(columns.values()))
+        zeros = pa.repeat(0, len(first))
+        return pa.table({name: self.key.column(name).take(zeros) for name in self._columns.keys} | columns)
+
+
+class _Ids:
+    """The ids of the events of a stream, by position, as far back as a match may reach."""
+
+    def __init__(self) -> None:
+        self._first = 0
+        self._parts: list[pa.Array] = []
+
+    def add(self, ids: pa.Array) -> None:
+        # a copy: the batch that the ids are a part of is not to stay in memory for them
+        self._parts.append(pa.concat_arrays([ids, ids.slice(0, 0)]))
+
+    def of(self, positions: pa.Array) -> pa.Array:
+        found = pa.chunked_array(self._parts).take(pc.subtract(positions, self._first))
+        return found.combine_chunks() if found.num_chunks != 1 else found.chunk(0)
+
+    def let_go(self, before: int) -> None:
+        while self._parts and self._first + len(self._parts[0]) <= before:
+            self._first += len(self._parts.pop(0))

@@ -1,0 +1,53 @@
+"""Runs of event expressions: a finite automaton, or for attribute variables a machine for each choice of values."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.spawned import Spawned, Symbolic
+from cerify.semantics.budget import Budget
+from cerify.semantics.events import Stream
+from cerify.spark.runs.run import NOTHING, Run, of_events
+
+
+class ExpressionRun(Run):
+    """One state of one automaton; the evaluator serves all runs of the expression in turn."""
+
+    def __init__(self, evaluator: CompiledEvaluator) -> None:
+        self._evaluator = evaluator
+        self._states, self._position = [0], 0
+
+    def push(self, table: pa.Table) -> pa.Table:
+        """A match for each event at which the expression takes place."""
+        return _each(self._read(table))
+
+    def count(self, table: pa.Table) -> int:
+        """Their number."""
+        return len(self._read(table))
+
+    def _read(self, table: pa.Table) -> pa.Array:
+        E = self._evaluator
+        E.states, E.position = self._states, self._position
+        (positions,) = E.read(Stream.from_table(table))
+        self._states, self._position = E.states, E.position
+        return pa.array(positions, pa.int64())
+
+
+class SpawnedRun(Run):
+    """An expression with attribute variables."""
+
+    def __init__(self, symbolic: Symbolic, budget: Budget) -> None:
+        self._machines = Spawned(symbolic, budget)
+
+    def push(self, table: pa.Table) -> pa.Table:
+        """A match for each event at which the expression takes place for some values."""
+        return _each(pa.array(self._machines.read(Stream.from_table(table)), pa.int64()))
+
+
+def _each(positions: pa.Array) -> pa.Table:
+    """A match of one event for each position."""
+    if not len(positions):
+        return NOTHING
+    offsets = pa.array(range(len(positions) + 1), pa.int32())
+    return of_events(positions, pa.ListArray.from_arrays(offsets, positions))

@@ -1,0 +1,48 @@
+"""A run that gathers its stream, for what no evaluator of batches carries: it is evaluated as a whole at the end."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pyarrow as pa
+
+from cerify.evaluators import match
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Stream
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.run import NOTHING, Run, of_matches
+
+EVENTS = 1_000_000  # of one stream, at most
+
+
+class GatheredRun(Run):
+    """All events of the stream so far, and nothing else."""
+
+    streams: ClassVar[bool] = False
+
+    def __init__(self, query: Query, budget: Budget) -> None:
+        self.query, self.budget = query, budget
+        self._parts: list[pa.Table] = []
+        self._events = 0
+
+    def push(self, table: pa.Table) -> pa.Table:
+        """Only keep them. Raises BudgetExceeded."""
+        self._events += table.num_rows
+        if self._events > EVENTS:
+            raise BudgetExceeded(
+                f"this query is evaluated over its stream as a whole, which is gathered up to {EVENTS} events; "
+                "partition by a finer key, or write the query without what looks at the whole stream"
+            )
+        self._parts.append(table)
+        return NOTHING
+
+    def finish(self) -> pa.Table:
+        """All matches."""
+        if not self._parts:
+            return NOTHING
+        S = Stream.from_table(pa.concat_tables(self._parts, promote_options="permissive"), self.query.schema)
+        query = self.query
+        return of_matches(
+            match(query.parsed, S, language=query.language, output=query.output, budget=self.budget, evaluator="kernel")
+        )

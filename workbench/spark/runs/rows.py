@@ -1,0 +1,148 @@
+"""The rows that come: which columns of the data a query needs, and what is checked before it sees them.
+
+A worker gets the rows of a key one after the other, in their order. Two rows of a key with the same place in the order
+would make the answer depend on chance, so that they are an error, as is a row without a place or without a type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cerify.semantics.arrow_tables import stream_table
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME, TYPE, Schema
+
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where in the data is what: the order, the key, the type of an event, its id, its time, and its attributes.
+
+    Without an id events are told by their positions. A column may serve for several of these.
+    """
+
+    order: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    type: str = TYPE
+    id: str | None = None
+    time: str | None = None
+    attributes: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """All columns, each once."""
+        optional = (name for name in (self.id, self.time) if name is not None)
+        return tuple(dict.fromkeys((*self.keys, *self.order, self.type, *optional, *self.attributes)))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of one key in a row, as a stream has them; begins says whether they are the first of their key."""
+
+    begins: bool
+    key: pa.RecordBatch
+    table: pa.Table
+    ids: pa.Array | None
+
+
+def rows_of(batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None) -> Iterator[list[Rows]]:
+    """For each batch its rows, key by key. Raises InputError."""
+    last: pa.RecordBatch | None = None
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        starts = _starts(batch, last, columns)
+        table = events_of(batch, columns, schema)
+        keys, ids = batch.select(list(columns.keys)), None if columns.id is None else batch.column(columns.id)
+        ends = [*starts[1:], batch.num_rows]
+        continues = last is not None and _same(last, batch.slice(0, 1), columns.keys)
+        yield [
+            Rows(
+                begin > 0 or not continues,
+                keys.slice(begin, 1),
+                table.slice(begin, end - begin),
+                None if ids is None else ids.slice(begin, end - begin),
+            )
+            for begin, end in zip(starts, ends, strict=True)
+        ]
+        last = batch.slice(batch.num_rows - 1)
+
+
+def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) -> pa.Table:
+    """The table of a stream with these rows. Raises InputError."""
+    types = batch.column(columns.type)
+    if types.null_count:
+        row = pc.index(types.is_null(), True).as_py()
+        raise InputError(f"{place(batch, row, columns)}: the column {columns.type!r} is empty; every event has a type")
+    parts = {name: batch.column(name) for name in columns.attributes} | {TYPE: types}
+    if columns.time is not None:
+        parts[TIME] = batch.column(columns.time)
+    return stream_table(pa.table(parts), schema, {}, "the data", lambda row: place(batch, row, columns))
+
+
+def place(batch: pa.RecordBatch, row: int, columns: Columns) -> str:
+    """Where a row is, for a person: its key, and its place in the order."""
+    values = {name: batch.column(name)[row].as_py() for name in (*columns.keys, *columns.order)}
+    return shown(values)
+
+
+def shown(values: Mapping[str, Any]) -> str:
+    """Names with their values."""
+    return ", ".join(f"{name}={v!r}" if isinstance(v, str) else f"{name}={v}" for name, v in values.items())
+
+
+def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns) -> list[int]:
+    """Where the rows of a key begin, the first row included. Raises InputError where the order says too little."""
+    for name in columns.order:
+        if batch.column(name).null_count:
+            row = pc.index(batch.column(name).is_null(), True).as_py()
+            raise InputError(
+                f"{place(batch, row, columns)}: the column {name!r} is empty; every event has a place in the order"
+            )
+    rest, before = batch.slice(1), batch.slice(0, batch.num_rows - 1)
+    same_key = _agree(before, rest, columns.keys)
+    if columns.order:  # else whoever asks has put the rows in order
+        tied = np.flatnonzero(same_key & _agree(before, rest, columns.order))
+        if tied.size:
+            raise _tie(batch, int(tied[0]) + 1, columns)
+        if last is not None and _same(last, batch.slice(0, 1), (*columns.keys, *columns.order)):
+            raise _tie(batch, 0, columns)
+    return [0, *(np.flatnonzero(~same_key) + 1).tolist()]
+
+
+def _tie(batch: pa.RecordBatch, row: int, columns: Columns) -> InputError:
+    of = "" if not columns.keys else f" of {', '.join(columns.keys)}"
+    return InputError(
+        f"{place(batch, row, columns)}: two events{of} have the same place in the order, so that it does not say which "
+        f"comes first; order_by more columns than {', '.join(columns.order)}, or, if it is one event twice, drop one "
+        "by dropDuplicates"
+    )
+
+
+def _same(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> bool:
+    """Whether two rows agree on these columns."""
+    return bool(_agree(left, right, names).all())
+
+
+def _agree(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> Mask:
+    """Row by row, whether two batches agree on these columns; null agrees with null, and NaN with NaN."""
+    found: list[Mask] = [_equal(left.column(name), right.column(name)) for name in names]
+    return reduce(np.logical_and, found, np.ones(left.num_rows, np.bool_))
+
+
+def _equal(left: pa.Array, right: pa.Array) -> Mask:
+    equal = pc.fill_null(pc.equal(left, right), False)
+    if left.null_count and right.null_count:
+        equal = pc.or_(equal, pc.and_(left.is_null(), right.is_null()))
+    if pa.types.is_floating(left.type):
+        equal = pc.or_(equal, pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False))
+    mask: Mask = equal.to_numpy(zero_copy_only=False)
+    return mask

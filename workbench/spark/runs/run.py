@@ -1,0 +1,80 @@
+"""A run: a query on its way through one stream, which comes in Arrow tables; and the table of what it finds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Match
+
+POSITIONS = pa.list_(pa.int64())
+RESULT = pa.schema(
+    [
+        ("at", pa.int64()),
+        ("events", POSITIONS),
+        ("bindings", pa.map_(pa.string(), POSITIONS)),
+        ("result", pa.string()),
+    ]
+)
+"""A match: `at` and `events` are positions; `bindings` and `result` are null where the query does not say them."""
+
+NOTHING = RESULT.empty_table()
+
+
+class Run(ABC):
+    """What is known of one stream; positions count from its first event.
+
+    The tables that are pushed have the column "type" and one for each attribute, as Stream.table has them. streams says
+    whether matches are reported as soon as they are known; else the events are gathered, and all are found at the end.
+    """
+
+    streams: ClassVar[bool] = True
+
+    @abstractmethod
+    def push(self, table: pa.Table) -> pa.Table:
+        """Read the next events; the matches known by them, a table as RESULT says."""
+
+    def count(self, table: pa.Table) -> int:
+        """Read the next events; the exact number of the matches known by them."""
+        return len(self.push(table))
+
+    def finish(self) -> pa.Table:
+        """The matches that are known by the end of the stream."""
+        return NOTHING
+
+    def finish_count(self) -> int:
+        """The exact number of the matches that are known by the end of the stream."""
+        return len(self.finish())
+
+    @property
+    def reaches(self) -> int:
+        """The least position that a match which is not known yet may have."""
+        return 0
+
+    def save(self) -> bytes:
+        """What is known, to go on from later. Raises Unsupported."""
+        raise Unsupported("of this query no state can be saved; ask for it by cerify.spark.match, over data at rest")
+
+
+def of_matches(matches: Sequence[Match]) -> pa.Table:
+    """The table of some matches."""
+    bindings: list[list[tuple[str, tuple[int, ...]]] | None] = [
+        None if m.bindings is None else list(m.bindings) for m in matches
+    ]
+    columns: list[Any] = [
+        [m.at for m in matches],
+        [m.events for m in matches],
+        bindings,
+        [None if m.result is None else m.result.text for m in matches],
+    ]
+    return pa.table([pa.array(values, kind) for values, kind in zip(columns, RESULT.types, strict=True)], RESULT)
+
+
+def of_events(at: pa.ChunkedArray | pa.Array, events: pa.ChunkedArray | pa.Array) -> pa.Table:
+    """The table of matches that say neither bindings nor a result."""
+    rest = [pa.nulls(len(at), kind) for kind in RESULT.types[2:]]
+    return pa.table([at, events.cast(POSITIONS), *rest], schema=RESULT)

@@ -1,0 +1,132 @@
+"""The table function cel_match for Spark SQL: a query over each partition of a table.
+
+    SELECT * FROM cel_match(TABLE(flights) PARTITION BY tailnum ORDER BY (dep_time), 'A ; B+ ; C', key => 'tailnum')
+
+Spark fixes the columns of such a function's answer when it is registered, and does not tell the function by what a
+table is partitioned and ordered. So key and ids are text, and the columns that they are made of are named again. The
+brackets around dep_time are Spark's wish: what follows a comma would be one more column to order by.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import arrow_udtf
+
+from cerify.evaluators import Output
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME, TYPE
+from cerify.spark.columns import mentioned
+from cerify.spark.errors import listen, told
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns, Rows, rows_of
+from cerify.spark.runs.run import RESULT, Run
+from cerify.spark.runs.start import start
+
+if TYPE_CHECKING:
+    from pyspark.sql.udtf import UserDefinedTableFunction
+
+ANSWER = (
+    "key string, at bigint, events array<bigint>, ids array<string>, bindings map<string, array<bigint>>, result string"
+)
+WRITTEN = pa.schema([("key", pa.string()), *list(RESULT)[:2], ("ids", pa.list_(pa.string())), *list(RESULT)[2:]])
+
+
+class CelMatch:
+    """One partition of the table on its way through one run. Spark makes an instance for each."""
+
+    def __init__(self) -> None:
+        self._run: Run | None = None
+        self._key: str | None = None
+        self._ids: list[str] = []
+        self._skipped = False
+
+    def eval(
+        self,
+        rows: pa.RecordBatch,
+        query: pa.Array,
+        language: pa.Array | None = None,
+        output: pa.Array | None = None,
+        key: pa.Array | None = None,
+        id: pa.Array | None = None,
+        type: pa.Array | None = None,
+        time: pa.Array | None = None,
+    ) -> Iterator[pa.Table]:
+        """The matches known by some rows of the partition."""
+        with told():
+            shown: Output = "valuations" if _text(output) == "valuations" else "matches"
+            asked = Query(_text(query) or "", _text(language) or "cel", shown)
+            columns = _columns(rows, asked, _names(key), _text(id), _text(type) or TYPE, _text(time))
+            if self._run is None:
+                self._run = start(asked)
+                values = {name: rows.column(name)[0].as_py() for name in columns.keys}
+                self._skipped = any(value is None or value != value for value in values.values())
+                self._key = _one(values)
+            if not self._skipped:
+                for parts in rows_of([rows], columns, None):
+                    yield from (self._pushed(part) for part in parts)
+
+    def terminate(self) -> Iterator[pa.Table]:
+        """The matches known at the end of the partition."""
+        with told():
+            if self._run is not None and not self._skipped:
+                yield self._written(self._run.finish())
+
+    def _pushed(self, part: Rows) -> pa.Table:
+        assert self._run is not None
+        if part.ids is not None:
+            self._ids += part.ids.cast(pa.string()).to_pylist()
+        return self._written(self._run.push(part.table))
+
+    def _written(self, found: pa.Table) -> pa.Table:
+        events = found["events"].to_pylist() if self._ids else []
+        ids = [[self._ids[p] for p in positions] for positions in events] if self._ids else [None] * len(found)
+        columns: dict[str, Any] = {name: found[name] for name in RESULT.names}
+        columns |= {"key": [self._key] * len(found), "ids": ids}
+        return pa.table({name: columns[name] for name in WRITTEN.names}, schema=WRITTEN)
+
+
+def register(session: SparkSession, name: str = "cel_match") -> None:
+    """Let Spark SQL know the table function.
+
+    Its arguments are the table, the query, and by name: language, output ("matches" or "valuations"), key, the columns
+    that the table is partitioned by, for the answer; id, type and time, the columns with an event's id, type and time.
+    """
+    listen()
+    session.udtf.register(name, cast("UserDefinedTableFunction", arrow_udtf(CelMatch, returnType=ANSWER)))
+
+
+def _columns(
+    rows: pa.RecordBatch, query: Query, keys: tuple[str, ...], id: str | None, type_: str, time: str | None
+) -> Columns:
+    """As columns.columns_of, where nothing but the rows is known. Raises InputError."""
+    names = rows.schema.names
+    for name in (*keys, type_, *([id] if id else []), *([time] if time else [])):
+        if name not in names:
+            raise InputError(f"there is no column {name!r}; the columns are {', '.join(names)}")
+    named, timed = mentioned(query.parsed)
+    clock = time or (TIME if TIME in names else None)
+    if timed and clock is None:
+        raise InputError(f"a window of time needs a column {TIME!r}, or time => the column that has it")
+    attributes = tuple(name for name in names if name in named and name not in (type_, TYPE, TIME))
+    return Columns((), keys, type_, id, clock, attributes)
+
+
+def _text(argument: pa.Array | None) -> str | None:
+    """The value of an argument, which is the same for all rows."""
+    return None if argument is None or not len(argument) else argument[0].as_py()
+
+
+def _names(argument: pa.Array | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (_text(argument) or "").split(",") if name.strip())
+
+
+def _one(values: dict[str, Any]) -> str | None:
+    """The values of a key as one text; of several columns as JSON."""
+    if len(values) < 2:
+        return next((str(value) for value in values.values()), None)
+    return json.dumps({name: value if isinstance(value, int | float) else str(value) for name, value in values.items()})

@@ -1,0 +1,103 @@
+"""The states of the keys of a stream of events in Spark's store, and what is done with them: keyed.py, key by key.
+
+Rows come and go in packs; see packs.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcessorHandle, ValueState
+
+from cerify.spark.errors import told
+from cerify.spark.streams.keyed import MILLISECOND, Kept, evaluated, is_due, received, remembered, require_same, wakes
+from cerify.spark.streams.packs import ROWS, key_name, packed, unpacked
+from cerify.spark.streams.plan import Plan
+from cerify.spark.streams.processor import KIND, MATCH
+
+PIECE = 8_192  # rows of a pack that is kept, or handed on
+
+
+class KeyStates:
+    """For the key at hand a list of packs of rows that are held, and what else is kept of it."""
+
+    def __init__(self, plan: str, handle: StatefulProcessorHandle, held: ListState, kept: ValueState) -> None:
+        self._plan = Plan.from_json(plan)
+        self._handle, self._held, self._kept = handle, held, kept
+
+    def read(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:
+        """What is to be said about packs of rows of the key. The watermark is in milliseconds."""
+        plan, passed = self._plan, watermark * MILLISECOND
+        with told():
+            before = self._known()
+            came = unpacked((row[ROWS] for row in rows), plan.schema)
+            kept, more, aside = received(plan, before, came, passed)
+            for reason, table in aside.items():
+                yield from _said(key, reason, table)
+            if not more.num_rows:
+                return
+            if is_due(kept, passed):
+                yield from self._evaluate(key, before, kept, more, passed)
+            else:
+                self._held.appendList(_packs(more))
+                self._keep(before, kept)
+
+    def wake(self, key: Any, timer: int, watermark: int) -> Iterator[Row]:
+        """What is to be said when the watermark has passed a timer of the key."""
+        passed = watermark * MILLISECOND
+        with told():
+            kept = self._known()
+            if kept.timer != timer:
+                return
+            before = replace(kept, timer=None)  # Spark deletes it
+            if is_due(kept, passed):
+                yield from self._evaluate(key, before, before, None, passed)
+            else:
+                self._keep(before, remembered(self._plan, before, passed))
+
+    def _evaluate(self, key: Any, before: Kept, kept: Kept, more: pa.Table | None, watermark: int) -> Iterator[Row]:
+        plan = self._plan
+        held = unpacked((pack for (pack,) in self._held.get()), plan.held)
+        held = held if more is None else pa.concat_tables([held, more])
+        kept, rest, found = evaluated(plan, kept, held, watermark)
+        for table in found:
+            yield from _said(key, MATCH, table)
+        if rest.num_rows:
+            self._held.put(_packs(rest))
+        else:
+            self._held.clear()
+        self._keep(before, remembered(plan, kept, watermark))
+
+    def _known(self) -> Kept:
+        known: Any = self._kept.get()
+        if known is None:
+            return Kept(self._plan.fingerprint)
+        kept = Kept(*known)
+        require_same(self._plan, kept)
+        return kept
+
+    def _keep(self, before: Kept, kept: Kept | None) -> None:
+        timer = None if kept is None else wakes(self._plan, kept)
+        if timer != before.timer:
+            if before.timer is not None:
+                self._handle.deleteTimer(before.timer)
+            if timer is not None:
+                self._handle.registerTimer(timer)
+        if kept is None:
+            self._kept.clear()
+        else:
+            self._kept.update(astuple(replace(kept, timer=timer)))
+
+
+def _packs(rows: pa.Table) -> list[tuple[bytes]]:
+    return [(packed(rows.slice(start, PIECE)),) for start in range(0, rows.num_rows, PIECE)]
+
+
+def _said(key: Any, kind: str, table: pa.Table) -> Iterator[Row]:
+    names = [key_name(i) for i in range(len(key))]
+    for (pack,) in _packs(table):
+        yield Row(*names, KIND, ROWS)(*key, kind, pack)

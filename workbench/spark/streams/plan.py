@@ -1,0 +1,78 @@
+"""What a worker is told about a stream of events: the query, and which column of the data is what."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+
+from cerify.semantics.events import TIME
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns
+from cerify.spark.streams.resumable import Compiled, compiled
+
+MICROSECONDS = 10**6
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The first of the columns of the order is the event time. schema: that of the rows, as Arrow has it."""
+
+    query: Query
+    columns: Columns
+    schema: pa.Schema
+
+    @property
+    def event_time(self) -> str:
+        """The column that the watermark is on."""
+        return self.columns.order[0]
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The query. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
+        return compiled(self.query.to_json())
+
+    @cached_property
+    def held(self) -> pa.Schema:
+        """The columns of rows that are held until the watermark passes them."""
+        return pa.schema([self.schema.field(name) for name in self.columns.needed])
+
+    @cached_property
+    def order(self) -> list[tuple[str, str]]:
+        """The order in which events are read. Those that agree on all of it are the same to the query."""
+        ids = () if self.columns.id is None else (self.columns.id,)
+        return [(name, "ascending") for name in dict.fromkeys((*self.columns.order, *ids, *self.columns.needed))]
+
+    @cached_property
+    def silence(self) -> int | None:
+        """After so many microseconds without an event nothing need be known of a key; None if something must."""
+        widths = self.compiled.widths
+        time = TIME if self.columns.time == self.event_time else self.event_time
+        if time not in widths or not self.compiled.forgets:
+            return None
+        return int(widths[time] * MICROSECONDS) + 1
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """Of all that what is kept depends on."""
+        said = (self.query.to_json(), self.columns, [(field.name, str(field.type)) for field in self.held])
+        return sha256(repr(said).encode()).digest()[:16]
+
+    def to_json(self) -> str:
+        """All of it as text."""
+        schema = self.schema.serialize().to_pybytes().hex()
+        return json.dumps({"query": self.query.to_json(), "columns": asdict(self.columns), "schema": schema})
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan of that text."""
+        said = json.loads(text)
+        columns: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in said["columns"].items()
+        }
+        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(said["schema"])))
+        return cls(Query.from_json(said["query"]), Columns(**columns), schema)
