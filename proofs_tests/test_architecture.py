@@ -94,4 +94,7 @@ def test_nothing_is_unpickled_or_executed() -> None:
         for path in (ROOT / folder).rglob("*.py"):
             text = path.read_text(encoding="utf-8")
             for word in ("import pickle", "eval(", "exec(", "shell=True", "Lark.load("):
-                assert word not in text.replace("_eval(", ""), f"{word} in {path.relative_to(ROOT)}"
+                # Spark asks for a method of that name of whoever makes a table function
+                assert word not in text.replace("_eval(", "").replace("def eval(", ""), (
+                    f"{word} in {path.relative_to(ROOT)}"
+                )

@@ -239,7 +239,7 @@ def test_what_is_missing_does_not_overlap_what_is_done() -> None:
 def test_spark_submit_runs_the_command(tmp_path: Path) -> None:
     import pyspark
 
-    from cerify.commands import fuzz_submit
+    from cerify import fuzz_submit
 
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     options = ["--out", str(tmp_path / "c"), "--cases", "40", "--evaluator", "automaton", "--nodes", "5", "--json"]

@@ -1,3 +1,5 @@
+"""How far back a query looks: by hand, and against what the definition finds on the rest of a stream."""
+
 from __future__ import annotations
 
 from random import Random
