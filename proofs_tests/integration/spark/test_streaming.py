@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 HOW = {"event_time": "time", "partition_by": "k", "id_col": "id"}
 SEED = 7
+DISORDERED = 20  # the seed of a pair of which some rows are late, and some matches still held at the end
 
 
 def test_a_stream_in_disorder(spark: SparkSession, tmp_path: Path) -> None:
-    its = pair(Random(SEED), batches=2)
+    its = pair(Random(DISORDERED), batches=2)
     broken = dict.fromkeys(SCHEMA.names) | {"type": "A", "id": "broken", "x": 1}
     write(tmp_path, Pair(its.query, [[*its.batches[0], broken], its.batches[1]]))
     rows = spark.readStream.schema(spark.read.parquet(str(tmp_path / "in")).schema)

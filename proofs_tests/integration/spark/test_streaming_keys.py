@@ -285,17 +285,6 @@ def test_ids_that_no_match_can_have_any_more_are_forgotten() -> None:
     assert len(kept.run or b"") < 8000
 
 
-def test_a_run_can_be_taken_up_whatever_was_in_the_memory_of_its_unions() -> None:
-    its = compiled(Query("(A+ ; B) WITHIN 4 EVENTS").to_json())
-    run = its.start()
-    run.push(pa.table({"type": list("AAABAAAB")}))
-    tree = run._evaluator.kept.tree
-    unions = tree["event"] < 0
-    assert unions.any()
-    tree["floor"][unions] = 2**62
-    assert its.restore(run.save()).position == 8
-
-
 def test_the_state_of_another_query_is_refused() -> None:
     operator = after("A ; B", (events(("A", 1, "a")), None))
     operator.plan = plan_of(Query("A ; C"))

@@ -355,3 +355,12 @@ def test_a_state_that_ends_what_is_known_may_lead_on_with_what_is_not() -> None:
     evaluator = Evaluator(parse("(A ; B) OR (A ; (B : C))"))
     assert evaluator.read(stream("A B")) == [Match(1, (0, 1))]
     assert evaluator.read(stream("C")) == [Match(2, (0, 1, 2))]
+
+
+def test_room_for_more_nodes_has_nothing_of_what_stood_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A union has no floor of its own: whatever stands there is saved, and has to be right when it is restored."""
+    from cerify.automata.evaluate.scene import enlarged
+
+    monkeypatch.setattr(np, "empty", lambda size, kind: np.frombuffer(b"\xff" * size * kind.itemsize, kind).copy())
+    tree = np.zeros(2, np.dtype([("event", "<i8"), ("floor", "<i8")]))
+    assert not enlarged(tree, 2, 9).view(np.uint8).any()

@@ -68,7 +68,7 @@ def test_a_match_that_is_lost_by_chance_has_no_cause() -> None:
     [
         ("core-cel", "(A AS a ; B AS b) FILTER a.x > 2", "filter: ignored"),
         ("event-expression", "prior(A, B)", "ev-event: any type"),
-        ("sase", "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { a.x > 2 }", "event: any type"),
+        ("sase", "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { a.x > 2 } RETURN a.x", "event: any type"),
     ],
 )
 def test_every_language_has_its_suspects(language: str, query: str, wrong: str) -> None:
