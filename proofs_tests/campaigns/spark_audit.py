@@ -26,7 +26,6 @@ from cerify.spark.batch import match
 from cerify.spark.session import session
 
 QUERY = "(A ; B+ ; C) FILTER A.x < 3 AND C.s = 'Up' WITHIN 8 EVENTS"
-FIRST, LAST = F.element_at("events", 1), F.element_at("events", -1)
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ FAULTS = (
         "reported at the first event",
         frozenset({"early"}),
         "event: reported at its first event",
-        reported=lambda df, keys: df.withColumn("at", FIRST),
+        reported=lambda df, keys: df.withColumn("at", F.element_at("events", 1)),
     ),
 )
 

@@ -65,13 +65,13 @@ def test_a_stream_in_disorder(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_driver_that_is_killed_and_a_worker_that_is_killed(tmp_path: Path) -> None:
-    its = [pair(Random(seed), events=60, batches=6) for seed in (SEED, SEED + 1)]
+    its = [pair(Random(SEED), events=40, batches=4)]
     folders = [tmp_path / str(i) for i in range(len(its))]
     for folder, each in zip(folders, its, strict=True):
         write(folder, each)
     counts = killed(folders, 1, Random(SEED))
     assert [said for folder, each in zip(folders, its, strict=True) for said in differences(folder, each)] == []
-    assert counts == {"drivers": 1, "workers": 1, "streams in mid-stream": 2}
+    assert counts == {"drivers": 1, "workers": 1, "streams in mid-stream": 1}
 
 
 @pytest.fixture(scope="module")
