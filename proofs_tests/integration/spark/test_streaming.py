@@ -34,6 +34,7 @@ SEED = 7
 DISORDERED = 20  # the seed of a pair of which some rows are late, and some matches still held at the end
 
 
+@pytest.mark.long
 def test_a_stream_in_disorder(spark: SparkSession, tmp_path: Path) -> None:
     its = pair(Random(DISORDERED), batches=2)
     broken = dict.fromkeys(SCHEMA.names) | {"type": "A", "id": "broken", "x": 1}
@@ -64,6 +65,7 @@ def test_a_stream_in_disorder(spark: SparkSession, tmp_path: Path) -> None:
     assert counted == {"match": len(now), "late": len(too_late), "no key": 1}
 
 
+@pytest.mark.long
 def test_a_driver_that_is_killed_and_a_worker_that_is_killed(tmp_path: Path) -> None:
     its = [pair(Random(SEED), events=40, batches=4)]
     folders = [tmp_path / str(i) for i in range(len(its))]
