@@ -104,13 +104,22 @@ def log(spark: SparkSession, events: int, keys: int) -> DataFrame:
 
 
 def report(events: DataFrame, keys: int) -> DataFrame:
-    """What the engines report: the keys of each by their remainder; one remainder more is right."""
+    """What the engines report: the keys of each by their remainder; one remainder more is right.
+
+    Engines that ask the same query are asked together.
+    """
     columns: dict[str, Any] = {"order_by": "id", "id_col": "id", "partition_by": "k"}
-    parts = []
+    engine = F.col("k") % (len(FAULTS) + 1)
+    of_query: dict[str, list[tuple[int, Fault]]] = {}
     for number, fault in enumerate((*FAULTS, Fault("right", frozenset()))):
-        mine = events.where(F.col("k") % (len(FAULTS) + 1) == number)
-        found = match(fault.events(mine), fault.query, **columns).select("k", "at", "events")
-        parts.append(fault.reported(found, keys))
+        of_query.setdefault(fault.query, []).append((number, fault))
+    parts = []
+    for query, some_faults in of_query.items():
+        seen = reduce(
+            DataFrame.unionByName, (fault.events(events.where(engine == number)) for number, fault in some_faults)
+        )
+        found = match(seen, query, **columns).select("k", "at", "events").persist()
+        parts += [fault.reported(found.where(engine == number), keys) for number, fault in some_faults]
     return reduce(DataFrame.unionByName, parts)
 
 

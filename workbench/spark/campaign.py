@@ -2,7 +2,7 @@
 
 The folder says which ranges are done, so that a campaign that was ended goes on where it was: at most the ranges that
 were under way are done again. A worker that dies ends Spark's job, not the campaign: the ranges that are left are asked
-again, see campaign_limits.py.
+again, see fuzzing/limits.py.
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ def campaign(
             ended = _asked(session(), work, lambda: progress(_cases(folder)))
         except Exception as error:
             deaths += 1
-            print(type(error).__mro__, str(error)[:1500])
             if isinstance(error, PythonException) and NOT_EVEN not in str(error):
                 raise
             if deaths > DEATHS:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cerify.conformance.campaign_plan import Job, Part
+from cerify.conformance.campaign_plan import Job, Part, asked_of
 from cerify.conformance.fuzzed import FUZZED
 from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
@@ -38,6 +38,7 @@ GENERATOR = "generator"  # stands for an evaluator where no case comes about
 IN_FULL: tuple[Outcome, ...] = ("disagreed", "budget")  # outcomes of which every case is kept, the others are counted
 WORST: tuple[Outcome, ...] = ("disagreed", "budget", "unsupported", "matched", "empty")
 OPERATORS_TOLD = ("cel", "sase")  # in the others the operators are those of the tree, which is one of CEL
+WARMING = 6  # small cases of each part that are done before any counts
 SLACK = 30.0  # seconds that a worker has over what its evaluators may take
 
 
@@ -93,10 +94,13 @@ def prepared(text: str) -> Job:
     compile_once()
     job = Job.of_text(text)
     for part in job.parts:  # what is imported and compiled once is not to count against the time of a case
-        phi, S = replace(job.plans[part], nodes=2, events=2, together=1).case(0)
-        for evaluator in (job.definition(part), *job.built_in(part).values()):
-            with suppress(Exception):
-                evaluator(phi, S, "matches")
+        small = replace(job.plans[part], nodes=2, events=2, together=1)
+        for index in range(WARMING):
+            phi, S = small.case(index)
+            for evaluator in (job.definition(part), *job.built_in(part).values()):
+                for output in asked_of(part, index):
+                    with suppress(Exception):
+                        evaluator(phi, S, output)
     return job
 
 
