@@ -7,6 +7,7 @@ import pytest
 SPARK = "proofs_tests/integration/spark/"
 
 
+@pytest.hookimpl(tryfirst=True)  # before what reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         file = item.nodeid.partition("::")[0]
