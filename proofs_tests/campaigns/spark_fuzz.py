@@ -1,6 +1,6 @@
 """`cerify fuzz --spark` on many cases, killed half-way and begun again, and once more without that: the same summary.
 
-Run as: python -m proofs_tests.campaigns.spark_fuzz FOLDER [--cases N] [--mix NAME] [--spark URL] [--once]
+Run as: python -m proofs_tests.campaigns.spark_fuzz FOLDER [--cases N] [--mix NAME] [--spark URL] [--once] [-- …]
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from cerify.spark.fuzzing.files import Folder
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("more", nargs=-1)
 @click.option("--cases", type=click.IntRange(2), default=1_000_000, show_default=True)
 @click.option("--seed", default=1, show_default=True)
 @click.option("--mix", default="automata", show_default=True)
 @click.option("--spark", "url", default="local[2]", show_default=True)
 @click.option("--once", is_flag=True, help="Only the one that is killed; its summary is compared with none.")
-def main(folder: Path, cases: int, seed: int, mix: str, url: str, once: bool) -> None:
+def main(folder: Path, more: tuple[str, ...], cases: int, seed: int, mix: str, url: str, once: bool) -> None:
     """Status 1 if the summaries differ, or a case disagrees."""
 
     def command(out: str) -> list[str]:
         options = ["--spark", url, "--mix", mix, "--cases", str(cases), "--seed", str(seed), "--json"]
-        return [sys.executable, "-m", "cerify.cli", "fuzz", *options, "--out", str(folder / out)]
+        return [sys.executable, "-m", "cerify.cli", "fuzz", *options, *more, "--out", str(folder / out)]
 
     killed = subprocess.Popen(command("killed"), stdout=subprocess.DEVNULL, start_new_session=True)
     begun = time.monotonic()

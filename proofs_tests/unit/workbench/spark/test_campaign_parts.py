@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from cerify.automata.cea.compile import compile_cel
 from cerify.conformance.campaign_plan import MIXES, Job, Part
 from cerify.equivalence.differential.judge import judge
 from cerify.equivalence.differential.remembered import Remembered
@@ -77,7 +78,7 @@ def test_notes_of_a_range_that_is_done_are_gone(tmp_path: Path) -> None:
 
 
 def test_a_formula_is_compiled_once_for_each_budget() -> None:
-    compiler, phi = Remembered(), parse("(A ; B) ALL (B ; A) ALL (A+ ; B)")
+    compiler, phi = Remembered(compile_cel), parse("(A ; B) ALL (B ; A) ALL (A+ ; B)")
     with pytest.raises(BudgetExceeded):
         compiler(phi, Budget(states=3))
     assert compiler(phi, Budget()) is compiler(parse("(A ; B) ALL (B ; A) ALL (A+ ; B)"), Budget())
