@@ -1,15 +1,16 @@
 """The pictures of the documentation: `python -m proofs_tests.pictures` writes them.
 
-Those of docs/guide/event-expression-examples.md are in docs/guide/pictures, and in docs/theory/pictures the nodes of
-an evaluator's run as they grow, a picture for each step.
+Those of docs/guide/event-expression-examples.md are in docs/guide/pictures. In docs/theory/pictures are automata, and
+the nodes of an evaluator's run as they grow, a picture for each step that a chapter shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cerify.draw.automaton import svg_of
 from cerify.draw.growth import growth_svg
 from cerify.draw.page import DRAWINGS
 from cerify.draw.record import record
@@ -80,42 +81,67 @@ PICTURES: Mapping[str, Picture] = {
 }
 
 
+RISE = "PATTERN SEQ(Stock+ a[], End b) WHERE skip_till_next_match(a[], b) { a[i].price > a[i-1].price } RETURN b.at"
+ANY = "PATTERN SEQ(Stock+ a[], End b) WHERE skip_till_any_match(a[], b) { } RETURN b.at"
+
+AUTOMATA: Mapping[str, tuple[str, str]] = {  # a query, and its language
+    "sequence": ("A ; B", "cel"),
+    "iteration": ("A+ ; B", "cel"),
+    "contiguous": ("A:+", "cel"),
+    "unless": ("A UNLESS B", "cel"),
+    "pipe": ("(I or D) | sequence(D, D)", "event-expression"),
+    "rise": (RISE, "sase"),
+}
+
+
 @dataclass(frozen=True)
 class Growth:
-    """A formula whose run is drawn step by step, and the stream: event types, each with a key after a dot, or none."""
+    """A query whose run is drawn at some steps, and the stream: event types, each with a value after a dot, or none.
+
+    steps: the events after which it is drawn. attribute: of which the values are.
+    """
 
     query: str
     stream: str
+    steps: Sequence[int]
+    language: str = "cel"
+    attribute: str = "key"
 
     def run(self) -> Recording:
         """The run of the evaluator."""
         parts = (word.partition(".") for word in self.stream.split())
-        return record(self.query, Stream([Event(T, {"key": key} if key else {}) for T, _, key in parts]))
+        events = [Event(T, {self.attribute: int(v) if v.isdigit() else v} if v else {}) for T, _, v in parts]
+        return record(self.query, Stream(events), self.language)
 
-    def svgs(self) -> list[str]:
-        """A picture for each event, as the text of an SVG file."""
+    def svgs(self) -> dict[int, str]:
+        """A picture for each of the steps, as the text of an SVG file."""
         run = self.run()
-        return [document(growth_svg(run, step), (*DRAWINGS, "draw/growth.css")) for step in run.steps[1:]]
+        styles = (*DRAWINGS, "draw/growth.css")
+        return {n: document(growth_svg(run, run.steps[n + 1]), styles) for n in self.steps}
 
 
 GROWING: Mapping[str, Growth] = {
-    "lists": Growth("A ; B", "A A B A B"),  # Algorithm 2: lists that grow at their ends
-    "iteration": Growth("A+ ; B", "A A A B"),  # nodes that are shared: seven complex events, six nodes and ⊥
-    "window": Growth("(A ; B) WITHIN 3 EVENTS", "A A B A B"),  # unions, the more recent set first
-    "keys": Growth("(A ; B) PARTITION BY [key]", "A.x A.y A.x B.x B.y"),  # a series for each key
+    "lists": Growth("A ; B", "A A B A B", (1, 2, 4)),  # Algorithm 2: lists that grow at their ends
+    "iteration": Growth("A+ ; B", "A A A B", range(4)),  # shared nodes: seven complex events, six nodes and ⊥
+    "window": Growth("(A ; B) WITHIN 3 EVENTS", "A A B A B", (2, 3, 4)),  # unions, the more recent set first
+    "keys": Growth("(A ; B) PARTITION BY [key]", "A.x A.y A.x B.x B.y", (3, 4)),  # a series for each key
+    "buffer": Growth(RISE, "Stock.10 Stock.8 Stock.12 End", range(4), "sase", "price"),  # a node for each run
+    "shared": Growth(ANY, "Stock.10 Stock.8 Stock.12 End", range(1, 4), "sase", "price"),  # runs that become one
 }
 
 
-def growing() -> dict[str, str]:
-    """The pictures of docs/theory/pictures by the names of their files: lists-0.svg after event 0, and so on."""
-    return {f"{name}-{n}.svg": svg for name, growth in GROWING.items() for n, svg in enumerate(growth.svgs())}
+def theory() -> dict[str, str]:
+    """The pictures of docs/theory/pictures by the names of their files: lists-1.svg after event 1, and so on."""
+    automata = {f"automaton-{name}.svg": svg_of(query, language) for name, (query, language) in AUTOMATA.items()}
+    growing = {f"{name}-{n}.svg": svg for name, growth in GROWING.items() for n, svg in growth.svgs().items()}
+    return automata | growing
 
 
 def main() -> None:
     """Write every picture."""
     FOLDER.mkdir(exist_ok=True)
     THEORY.mkdir(exist_ok=True)
-    for file, svg in growing().items():
+    for file, svg in theory().items():
         (THEORY / file).write_text(svg, encoding="utf-8")
     for name, picture in PICTURES.items():
         (FOLDER / f"{name}.svg").write_text(picture.svg(), encoding="utf-8")

@@ -1,10 +1,10 @@
-"""The pictures of the guide are those that the interpreter gives today, and the guide shows all of them."""
+"""The pictures of guide and theory are those that the project draws today, and the pages show all of them."""
 
 import re
 
 import pytest
 
-from proofs_tests.pictures import FOLDER, GROWING, PICTURES, THEORY, growing
+from proofs_tests.pictures import FOLDER, GROWING, PICTURES, THEORY, theory
 
 PAGE = FOLDER.parent / "event-expression-examples.md"
 
@@ -20,12 +20,23 @@ def test_the_guide_shows_each_picture_once_and_says_what_it_shows() -> None:
     assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(PICTURES)
 
 
-def test_the_pictures_of_growing_nodes_are_up_to_date() -> None:
-    """Those that are there are those that the evaluator's runs give today, and there are no others."""
-    assert {path.name: path.read_text(encoding="utf-8") for path in THEORY.iterdir()} == growing()
+def test_the_pictures_of_the_theory_are_up_to_date() -> None:
+    """Those that are there are the automata and the evaluators' runs of today, and there are no others."""
+    assert {path.name: path.read_text(encoding="utf-8") for path in THEORY.iterdir()} == theory()
 
 
-@pytest.mark.parametrize(("name", "nodes", "matches"), [("lists", 6, 5), ("iteration", 7, 7), ("keys", 7, 3)])
+def test_the_chapters_show_each_picture_and_say_what_it_shows() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in sorted(THEORY.parent.glob("*.md")))
+    shown = re.findall(r"!\[([^]]+)\]\(pictures/([\w-]+\.svg)\)", text)
+    assert {file for _, file in shown} == {path.name for path in THEORY.iterdir()}
+    assert len(shown) == text.count("](pictures/")
+    assert len({said for said, _ in shown}) == len(shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "matches"),
+    [("lists", 6, 5), ("iteration", 7, 7), ("keys", 7, 3), ("buffer", 6, 3), ("shared", 6, 7)],
+)
 def test_what_the_growing_pictures_show(name: str, nodes: int, matches: int) -> None:
     run = GROWING[name].run()
     assert (len(run.nodes), sum(len(step.found) for step in run.steps)) == (nodes, matches)
