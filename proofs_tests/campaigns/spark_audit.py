@@ -151,7 +151,9 @@ def checked(findings: Findings, verdicts: DataFrame) -> list[tuple[str, bool, bo
 @click.option("--html", "page", type=click.Path(path_type=Path), help="Write the findings here.")
 def main(events: int, keys: int, master: str, page: Path | None) -> None:
     """The faults with what was found; status 1 if one was not found, or not explained."""
-    spark = session(master, **{"spark.ui.enabled": "false", "spark.driver.memory": "3g"})
+    spark = session(
+        master, **{"spark.ui.enabled": "false", "spark.driver.memory": "3g", "spark.sql.shuffle.partitions": "4"}
+    )
     began = time.perf_counter()
     data = log(spark, events, keys)
     reported = report(data, keys).persist()

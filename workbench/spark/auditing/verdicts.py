@@ -95,22 +95,31 @@ def _from(name: str, start: Column) -> Column:
 
 
 def _ordered(found: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """The verdicts, early told from late, and what has events that the log does not know from what is extra."""
-    later = F.col("kind") == "late"
-    said = places.select(*map(column, keys), F.col("id").alias("reported_at"), F.col("place").alias("said_place"))
-    due = places.select(*map(column, keys), F.col("id").alias("at"), F.col("place").alias("due_place"))
-    moved = found.where(later).join(said, [*keys, "reported_at"], "left").join(due, [*keys, "at"], "left")
-    kind = F.when(F.col("said_place").isNull(), "malformed").when(F.col("said_place") < F.col("due_place"), "early")
-    moved = moved.withColumn("kind", kind.otherwise("late")).select(*map(column, found.columns))
+    """The verdicts, early told from late, and what has events that the log does not know from what is extra.
 
-    extra = found.where(F.col("kind") == "extra")
-    match = [*keys, "events", "reported_at"]
-    named = extra.select(*map(column, match), F.explode(F.array_append("events", F.col("reported_at"))).alias("id"))
-    unknown = named.join(places, [*keys, "id"], "left_anti").select(*map(column, match)).distinct()
-    extra = extra.join(unknown.withColumn("unknown", F.lit(True)), match, "left")
-    extra = extra.withColumn("kind", F.when(F.col("unknown"), "malformed").otherwise("extra"))
-    rest = found.where(~F.col("kind").isin("late", "extra"))
-    return rest.unionByName(moved).unionByName(extra.select(*map(column, found.columns)))
+    The log is read once for it: each event that such a verdict names is looked up.
+    """
+    named = F.concat(_named("due", F.array("at")), _named("said", F.array("reported_at")), _named("", F.col("events")))
+    asked = F.when(F.col("kind").isin("late", "extra"), named)
+    where = places.select(*map(column, keys), F.col("id").alias("named"), F.col("place"))
+    seen = (
+        found.withColumn("one", F.explode_outer(asked))
+        .withColumn("named", F.col("one.id"))
+        .join(where, [*keys, "named"], "left")
+        .groupBy(*map(column, found.columns))
+        .agg(
+            F.max(F.when(F.col("one.as") == "due", F.col("place"))).alias("due"),
+            F.max(F.when(F.col("one.as") == "said", F.col("place"))).alias("said"),
+            F.coalesce(F.bool_or(F.col("named").isNotNull() & F.col("place").isNull()), F.lit(False)).alias("unknown"),
+        )
+    )
+    early = (F.col("kind") == "late") & (F.col("said") < F.col("due"))
+    kind = F.when(F.col("unknown"), "malformed").when(early, "early").otherwise(F.col("kind"))
+    return seen.withColumn("kind", kind).select(*map(column, found.columns))
+
+
+def _named(role: str, ids: Column) -> Column:
+    return F.transform(ids, lambda one: F.struct(F.lit(role).alias("as"), one.alias("id")))
 
 
 def _in_order(name: str) -> Column:
