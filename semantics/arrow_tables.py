@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import ARROW, TIME, TYPE, Schema, ValueType
+from cerify.semantics.events import ARROW, TIME, TYPE, Schema, ValueType, microseconds
 from cerify.semantics.text_columns import Place, first, first_failure, shown, values_of_text
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-EARLIEST, LATEST = (
-    (limit.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1) for limit in (datetime.min, datetime.max)
-)
+EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
 NAMES: Mapping[pa.DataType, ValueType] = {arrow: value_type for value_type, arrow in ARROW.items()}
 
 

@@ -19,6 +19,7 @@ ValueType = Literal["int", "float", "string", "bool", "timestamp"]
 
 TYPE = "type"  # the reserved key, and column, of an event's type
 TIME = "time"  # the reserved key, and column, of an event's time
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 ARROW: Mapping[ValueType, pa.DataType] = {
     "int": pa.int64(),
@@ -132,8 +133,10 @@ class Stream(Sequence[Event]):
         self.schema = schema
 
     @classmethod
-    def from_table(cls, table: pa.Table, schema: Schema | None = None) -> Stream:
-        """The stream of a table's rows; the column "type" must be there and without nulls."""
+    def from_table(cls, table: pa.Table | pa.RecordBatch, schema: Schema | None = None) -> Stream:
+        """The stream of the rows of a table, or batch; the column "type" must be there and without nulls."""
+        if isinstance(table, pa.RecordBatch):
+            table = pa.Table.from_batches([table])
         if TYPE not in table.column_names:
             raise InputError(f"no column {TYPE!r} for the event type; the columns are {', '.join(table.column_names)}")
         nulls = table[TYPE].is_null().to_pylist() if table[TYPE].null_count else []
@@ -231,6 +234,16 @@ def parse_time(text: str) -> datetime:
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
+def microseconds(time: datetime) -> int:
+    """How long after the epoch a time is, as Arrow has it; one without an offset is taken as UTC."""
+    return ((time.replace(tzinfo=UTC) if time.tzinfo is None else time) - EPOCH) // timedelta(microseconds=1)
+
+
+def time_at(ticks: int) -> datetime:
+    """The time that is so many microseconds after the epoch."""
+    return EPOCH + timedelta(microseconds=ticks)
+
+
 def show_time(time: datetime) -> str:
     """The ISO 8601 text of a UTC time, with Z for its offset."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
@@ -263,6 +276,6 @@ def _values(column: pa.ChunkedArray) -> list[Value | None]:
     if pa.types.is_timestamp(column.type):
         # microseconds from the epoch, read as such: as_py of a zoned timestamp would ask for a time zone database
         ticks = column.cast(ARROW["timestamp"]).cast(pa.int64()).to_pylist()
-        return [None if t is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=t) for t in ticks]
+        return [None if t is None else time_at(t) for t in ticks]
     values: list[Value | None] = column.to_pylist()
     return values

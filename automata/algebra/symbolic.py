@@ -11,14 +11,14 @@ import math
 import struct
 import sys
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 import z3
 
 from cerify.automata.algebra.values import LARGEST_INT
-from cerify.semantics.events import Value
+from cerify.semantics.events import Value, microseconds, time_at
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -39,17 +39,12 @@ from cerify.semantics.predicates import (
 
 Kind = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
 NUMBERS: frozenset[Kind] = frozenset({"int", "float", "real", "nan"})
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST_FLOAT = sys.float_info.max
 TRUSTED = 2**53  # integers up to here are floats exactly
 
 
 class TooHard(Exception):
     """The solver cannot be told this exactly."""
-
-
-def microseconds(time: datetime) -> int:
-    return (time.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 
 
 BOUNDS: Mapping[Kind | None, tuple[int, int]] = {
@@ -216,7 +211,7 @@ def value_of(found: Any, kind: Kind) -> Value:
         case "int":
             return int(found.as_long())
         case "timestamp":
-            return EPOCH + timedelta(microseconds=found.as_long())
+            return time_at(found.as_long())
         case "bool":
             return bool(z3.is_true(found))
         case "string":

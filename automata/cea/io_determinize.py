@@ -81,6 +81,10 @@ class Determinized:
         self._steps: list[dict[int, Steps]] = [{}]
         self._spent = 0.0  # seconds on steps that no event had asked for before
 
+    def anew(self) -> Determinized:
+        """The same, of which no stream has asked for anything."""
+        return Determinized(self.A, self._budget, self.named)
+
     def step(self, state: int, type_: int) -> Steps:
         """The pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
         known = self._steps[state].get(type_)

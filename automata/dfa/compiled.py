@@ -32,10 +32,11 @@ class CompiledEvaluator(Evaluator):
 
         Raises InputError for a late start event, and Unsupported where numba is not installed.
         """
-        return self.read_classes(self._classes(S))
+        return self.read_classes(self.classes.of_stream(S))
 
     def read_classes(self, classes: NDArray[np.int32]) -> list[Positions]:
         """The same for events given by their classes, as self.classes numbers them."""
+        self._require_starts(classes)
         try:
             from cerify.automata.dfa.kernels import advance_four, advance_one
         except ImportError as error:

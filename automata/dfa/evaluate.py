@@ -51,7 +51,9 @@ class Evaluator:
         Raises InputError for a late start event.
         """
         found: list[list[int]] = [[] for _ in self.automata]
-        for c in self._classes(S).tolist():
+        classes = self.classes.of_stream(S)
+        self._require_starts(classes)
+        for c in classes.tolist():
             for k in self._advance(c):
                 found[k].append(self.position - 1)
         return [np.array(positions, np.int64) for positions in found]
@@ -76,13 +78,11 @@ class Evaluator:
         for types in self.classes.types[len(self._steps) :]:
             self._steps.append([column(A, a) for A, a in zip(self.automata, types, strict=True)])
 
-    def _classes(self, S: Stream) -> NDArray[np.int32]:
-        """The classes of the next events."""
-        classes = self.classes.of_stream(S)
+    def _require_starts(self, classes: NDArray[np.int32]) -> None:
+        """None of the next events is a late start event."""
         if self.classes.starts:
             for i in np.flatnonzero(np.isin(classes, sorted(self.classes.starts)))[:2].tolist():
                 self._require_first(self.position + i)
-        return classes
 
     def _require_first(self, position: int) -> None:
         if position > 0:

@@ -14,11 +14,9 @@ and as unsigned ones they need no test whether they count from the end of an arr
 
 from __future__ import annotations
 
-from typing import Any
+from numba import uint64
 
-from numba import njit, uint64
-
-compiled: Any = njit(cache=True, nogil=True)
+from cerify.automata.evaluate.jit import compiled
 
 
 @compiled

@@ -64,6 +64,13 @@ def _classes(predicates: Sequence[Predicate], columns: _Columns) -> tuple[NDArra
     return classes, types
 
 
+def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column in one piece, as its different values and which of them each row has."""
+    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    combined = encoded.unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
+
+
 def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """The values as numbers from 0 on, and the value of each number; all are from 0 up to the bound."""
     if bound > DENSE:
@@ -101,12 +108,7 @@ class _Columns:
     @staticmethod
     def of(table: pa.Table) -> _Columns:
         """The rows of a table."""
-        column = table[TYPE]
-        if not pa.types.is_dictionary(column.type):
-            column = pc.dictionary_encode(column)
-        encoded = column.unify_dictionaries().combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = pa.concat_arrays(encoded.chunks)
+        encoded = dictionary_of(table[TYPE])
         names = {str(name): code for code, name in enumerate(encoded.dictionary.to_pylist())}
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         return _Columns(table, names, codes.astype(np.uint8 if len(names) <= 256 else np.int32))

@@ -7,23 +7,24 @@ matching for ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from cerify.automata.cea.culprit import lazily
-from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.cea.model import UNMARKED
+from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.crossing import crossing
 from cerify.automata.evaluate.partitions import partitioned
 from cerify.automata.evaluate.scene import Chunk, Scene, total
 from cerify.automata.evaluate.scope import punctual, split
 from cerify.automata.evaluate.scope_columns import Clock, Coded, Keys
-from cerify.automata.evaluate.tables import Tables, moves, tabulate
+from cerify.automata.evaluate.tables import Known
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 Consumption = Literal["none", "any"]
 Output = Literal["matches", "valuations"]
+Classes: TypeAlias = NDArray[np.int32]
 
 PIECE = 262_144  # events of a batch that are read at a time
 KEYS = 256  # rows for keys at first
@@ -59,29 +61,47 @@ class Evaluator:
             raise Unsupported(f"an evaluator of batches needs numba: pip install 'cerify[fast]' ({error})") from None
         self.phi, self.output, self.consume, self.budget = phi, output, consume, budget
         self.scope = split(_carried(phi))
-        self.automaton = lazily(self.scope.core, budget, None if output == "valuations" else single_variable)
-        self.types: dict[int, int] = {}
-        self.growth: list[int] = []
+        self.known = Known(lazily(self.scope.core, budget, None if output == "valuations" else single_variable))
+        self.punctual = punctual(self.automaton.A)
+        self._plain = self.scope.everything and consume == "none"
+        self._empty: Callable[[], Lists | Trees] = (
+            Lists if self._plain else partial(Trees, self.punctual, self.scope.windowed, consume == "any")
+        )
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be at the beginning of a stream."""
         self.clocks = [Clock(a, width) for a, width in self.scope.widths]
         self.keys = Keys(self.scope.attributes)
         self.position = 0  # of the next event
-        nothing = np.zeros(1, np.bool_)
-        self.tables = Tables(np.zeros((1, 0, 1), np.int32), nothing, nothing, (UNMARKED,))
-        self.moves = moves(self.tables)
-        self._plain = self.scope.everything and consume == "none"
-        self.kept: Lists | Trees = (
-            Lists() if self._plain else Trees(punctual(self.automaton.A), self.scope.windowed, consume == "any")
-        )
+        self.kept = self._empty()
+        self.tables, self.moves = self.known.tables, self.known.moves
         self._whole = True
+
+    @property
+    def automaton(self) -> Determinized:
+        """The automaton, as far as it is determinized."""
+        return self.known.automaton
+
+    @property
+    def types(self) -> dict[int, int]:
+        """The types of events that evaluators of the automaton have met, each with its class."""
+        return self.known.types
+
+    def fresh(self) -> Evaluator:
+        """An evaluator of the same formula that has read nothing; the two share the automaton and its tables."""
+        E = copy(self)
+        E._begin()
+        return E
 
     def push(self, batch: pa.RecordBatch | pa.Table, limit: int | None = None) -> list[Match]:
         """Read the rows of a batch; their matches, sorted, or the first ones that are found."""
-        return self.read(Stream.from_table(_table(batch)), limit)
+        return self.read(Stream.from_table(batch), limit)
 
-    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+    def read(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
         """As push, for a piece of the stream as a Stream."""
         found = []
-        for chunk in self._limited(S, limit):
+        for chunk in self._limited(S, limit, classes):
             names, ends = self.tables.labels, chunk.offsets.tolist()
             events, labels = chunk.events.tolist(), chunk.labels.tolist()
             for at, start, end in zip(chunk.at.tolist(), ends[:-1], ends[1:], strict=True):
@@ -92,10 +112,15 @@ class Evaluator:
                 found.append(Match(at, tuple(events[start:end]), bindings))
         return sorted(found)
 
-    def push_arrow(self, batch: pa.RecordBatch | pa.Table, limit: int | None = None) -> pa.Table:
-        """As push; the matches as a table with the columns at and events, in the order in which they are found."""
+    def push_arrow(
+        self, batch: pa.RecordBatch | pa.Table, limit: int | None = None, classes: Classes | None = None
+    ) -> pa.Table:
+        """As push; the matches as a table with the columns at and events, in the order in which they are found.
+
+        classes: those of the events, if they are known; else they are looked up.
+        """
         ats, lists = [], []
-        for chunk in self._limited(Stream.from_table(_table(batch)), limit):
+        for chunk in self._limited(Stream.from_table(batch), limit, classes):
             ats.append(pa.array(chunk.at))
             lists.append(pa.LargeListArray.from_arrays(chunk.offsets, chunk.events))
         return pa.table(
@@ -105,17 +130,17 @@ class Evaluator:
             }
         )
 
-    def count(self, batch: pa.RecordBatch | pa.Table) -> int:
+    def count(self, batch: pa.RecordBatch | pa.Table, classes: Classes | None = None) -> int:
         """Read the rows of a batch; the exact number of their matches, which are not enumerated.
 
         Without window and partition that takes no more than reading them; else time linear in the nodes of the window
         for each position with matches.
         """
-        return self.count_in(Stream.from_table(_table(batch)))
+        return self.count_in(Stream.from_table(batch), classes)
 
-    def count_in(self, S: Stream) -> int:
+    def count_in(self, S: Stream, classes: Classes | None = None) -> int:
         """As count, for a piece of the stream as a Stream."""
-        scenes = self.scenes(S)
+        scenes = self.scenes(S, classes)
         return sum(total(numbers) for scene in scenes for _, numbers in self.kept.numbers(scene, self.moves))
 
     def numbers(self, S: Stream) -> Iterator[tuple[int, int]]:
@@ -130,11 +155,11 @@ class Evaluator:
         if number:
             yield at, number
 
-    def _limited(self, S: Stream, limit: int | None) -> Iterator[Chunk]:
+    def _limited(self, S: Stream, limit: int | None, classes: Classes | None = None) -> Iterator[Chunk]:
         """The complex events of a batch, a chunk at a time, as far as the limit; the batch is read to its end."""
         most = self.budget.matches if limit is None else limit
         found = 0
-        for roots in self.advance(S):
+        for roots in self.advance(S, classes):
             for chunk in self.chunks(roots) if found < most or limit is None else ():
                 if found + chunk.at.size <= most:
                     found += chunk.at.size
@@ -147,23 +172,34 @@ class Evaluator:
                     yield chunk.first(left)
                     break
 
-    def advance(self, S: Stream) -> Iterator[NDArray[np.int64]]:
+    def advance(self, S: Stream, classes: Classes | None = None) -> Iterator[NDArray[np.int64]]:
         """Read all events; hand out the sets of complex events completed on the way, which have to be used at once."""
-        for scene in self.scenes(S):
+        for scene in self.scenes(S, classes):
             yield from self.kept.advance(scene, self.moves)
 
     def chunks(self, roots: NDArray[np.int64]) -> Iterator[Chunk]:
         """The complex events of sets that advance has handed out."""
         return self.kept.chunks(roots, self.output == "valuations")
 
-    def scenes(self, S: Stream) -> Iterator[Scene]:
+    def classes(self, S: Stream) -> Classes:
+        """The class of each event. They are the same for all evaluators of the automaton, so that events of several
+        streams can be looked at together."""
+        classes, types = classified(self.automaton.A.predicates, S)
+        new = [type_ for type_ in types if type_ not in self.types]
+        if new:
+            self.known.grow(new, [len(self.types) + len(new)], self.budget)
+        numbers = [self.types[type_] for type_ in types]
+        return classes if numbers == list(range(len(numbers))) else np.array(numbers, np.int32)[classes]
+
+    def scenes(self, S: Stream, classes: Classes | None = None) -> Iterator[Scene]:
         """A batch piece by piece, each to be read before the next is taken.
 
         Whatever is wrong with the batch is found before anything changes.
         """
         self.require_whole()
         n, base, none = len(S), self.position, np.zeros(0, np.int64)
-        classes, types = classified(self.automaton.A.predicates, S)
+        if classes is None:
+            classes = self.classes(S)
         low, admitted, clocks = none, none.astype(np.bool_), []
         if not self._plain:
             first = base + 1 - self.scope.events if self.scope.events is not None else -n
@@ -174,14 +210,8 @@ class Evaluator:
                 # an event that reaches nowhere itself still follows what the ones before it have left behind
                 low, admitted = np.maximum.accumulate(np.maximum(low, low_)), admitted & admitted_
         coded = self.keys.read(S.table) if self.scope.attributes else None
-        new = [type_ for type_ in types if type_ not in self.types]
-        if new:
-            self.grow(new, [len(self.types) + len(new)])
-        self.kept.widen(self.tables.final.size, max(1, self.keys.size))
+        self.grow([], [])
         self.clocks = clocks
-        numbers = [self.types[type_] for type_ in types]
-        if numbers != list(range(len(numbers))):
-            classes = np.array(numbers, np.int32)[classes]
         self._whole = False
         for start in range(0, n, PIECE):
             part = slice(start, start + PIECE)
@@ -214,14 +244,11 @@ class Evaluator:
             raise InputError("the evaluator stopped inside an earlier batch; go on from a saved state, or start again")
 
     def grow(self, types: list[int], growth: list[int]) -> None:
-        """Extend the tables by types of events, in steps that end with so many; states are numbered step by step."""
-        for end in growth:
-            new = types[: end - len(self.types)]
-            types = types[len(new) :]
-            self.tables = tabulate(self.automaton, [*self.types, *new], self.budget, self.tables.labels)
-            self.types |= {type_: len(self.types) + i for i, type_ in enumerate(new)}
-            self.growth.append(end)
-        self.moves = moves(self.tables)
+        """Extend the tables by types of events, in steps that end with so many, and have room for all states."""
+        if growth:
+            self.known.grow(types, growth, self.budget)
+        self.tables, self.moves = self.known.tables, self.known.moves
+        self.kept.widen(self.tables.final.size, max(1, self.keys.size))
 
 
 def _carried(phi: Formula) -> Formula:
@@ -236,7 +263,3 @@ def _carried(phi: Formula) -> Formula:
                 node.span,
             )
     return psi
-
-
-def _table(batch: pa.RecordBatch | pa.Table) -> pa.Table:
-    return batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])

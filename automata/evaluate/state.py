@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.evaluator import Evaluator
 from cerify.automata.evaluate.scene import require
+from cerify.automata.evaluate.tables import Known
 from cerify.semantics.errors import InputError
 
 FORMAT, VERSION = "cerify evaluator", 3
@@ -26,13 +27,14 @@ FORMAT, VERSION = "cerify evaluator", 3
 def save(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
     """Write what the evaluator knows after the batches it has read. Raises InputError if it stopped inside one."""
     evaluator.require_whole()
+    evaluator.grow([], [])  # as others of the automaton may have met more types
     header = {
         "format": FORMAT,
         "version": VERSION,
         "query": _fingerprint(evaluator),
         "position": evaluator.position,
         "types": [str(type_) for type_ in evaluator.types],
-        "growth": evaluator.growth,
+        "growth": evaluator.known.growth,
         "keys": [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in evaluator.keys.numbers.items()],
         "clocks": [clock.kind for clock in evaluator.clocks],
     }
@@ -45,7 +47,7 @@ def save(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
 
 def restore(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
     """Let an evaluator that has read nothing go on from a state. Raises InputError for a state of anything else."""
-    if evaluator.position or evaluator.types:
+    if evaluator.position:
         raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
     try:
         with np.load(file, allow_pickle=False) as loaded:
@@ -68,11 +70,11 @@ def restore(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
 
 
 def _take(evaluator: Evaluator, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    fresh = Evaluator(evaluator.phi, output=evaluator.output, consume=evaluator.consume, budget=evaluator.budget)
+    fresh = evaluator.fresh()
+    fresh.known = Known(evaluator.automaton.anew())  # its states are to have the numbers that they have in the state
     fresh.grow(list(map(int, header["types"])), header["growth"])
     require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
     fresh.position = int(header["position"])
-    fresh.kept.widen(fresh.tables.final.size, 1)
     fresh.kept.take(arrays, fresh.position)
     labels = fresh.kept.labels
     require(((labels >= 0) & (labels < len(fresh.tables.labels))).all(), "a label is out of range")

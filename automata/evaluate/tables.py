@@ -98,3 +98,28 @@ def moves(tables: Tables) -> Moves:
     busy = moving | np.bitwise_or.reduce(np.where(marking, bit, np.uint64(0)), axis=1)
     finals = np.flatnonzero(tables.final).astype(np.int32)
     return Moves(skip, begin, marks, finals, tables.ended, moving, busy)
+
+
+class Known:
+    """The tables of an automaton over the types of events met so far: all evaluators of the automaton share them.
+
+    types: the class of each type. growth: how many there were after each step, as states are numbered step by step.
+    """
+
+    def __init__(self, automaton: Determinized) -> None:
+        self.automaton = automaton
+        self.types: dict[int, int] = {}
+        self.growth: list[int] = []
+        nothing = np.zeros(1, np.bool_)
+        self.tables = Tables(np.zeros((1, 0, 1), np.int32), nothing, nothing, (UNMARKED,))
+        self.moves = moves(self.tables)
+
+    def grow(self, types: list[int], growth: list[int], budget: Budget) -> None:
+        """Extend the tables by types of events, in steps that end with so many. Raises BudgetExceeded."""
+        for end in growth:
+            new = types[: end - len(self.types)]
+            types = types[len(new) :]
+            self.tables = tabulate(self.automaton, [*self.types, *new], budget, self.tables.labels)
+            self.types |= {type_: len(self.types) + i for i, type_ in enumerate(new)}
+            self.growth.append(end)
+        self.moves = moves(self.tables)

@@ -10,6 +10,7 @@ from bisect import bisect_left
 
 from cerify.automata.nfab.compile import compile_absence
 from cerify.automata.nfab.moves import Configuration, Runs
+from cerify.automata.nfab.negation import accepted
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Predicate, mentions, satisfied
@@ -102,14 +103,7 @@ class _Absence:
         if not self.k.kleene:
             initial = self.runs.A.initial
             return any(self.runs.holds("begin", Configuration(initial, p, M)) for p in firsts)
-        scope = self._scope(M, list(range(low, high)))
-        inside = frozenset(scope)
-
-        def looking(now: Configuration) -> bool:
-            return now.at <= scope[-1] + 1 and (now.buffer == M or inside.issuperset(now.buffer[-1][1]))
-
-        starts = (Configuration(self.runs.A.initial, p, M) for p in firsts)
-        return any(now.state == self.runs.A.final for now in self.runs.reached(starts, looking))
+        return accepted(self.runs, M, firsts, self._scope(M, list(range(low, high))))
 
     def _scope(self, M: Bindings, positions: list[int]) -> list[int]:
         """Those of the positions, between the neighbours, that the window lets it look at."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from cerify.automata.nfab.evaluate import Evaluator
-from cerify.automata.nfab.plan import Clock
+from cerify.automata.nfab.evaluate import Evaluator, require_matches
+from cerify.automata.nfab.plan import ascend
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import TIME, Stream
+from cerify.semantics.events import Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.conditions import Bindings
@@ -24,10 +23,9 @@ def bindings(
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
     """The matches of a query over a stream, as run.bindings. Raises BudgetExceeded."""
-    E = Evaluator(q, reading, budget, operations, ordered=_ascends(S))
+    E = Evaluator(q, reading, budget, operations, ordered=ascend(S))
     found = {*E.read(S), *E.finish()}
-    if len(found) > budget.matches:
-        raise BudgetExceeded(f"more than {budget.matches} matches; set a window or a stricter strategy, or count them")
+    require_matches(len(found), budget)
     return found
 
 
@@ -39,7 +37,7 @@ def count(
     operations: Operations = NO_OPERATIONS,
 ) -> int:
     """How many matches there are. They are not listed, unless a negated component has to be looked for in each."""
-    E = Evaluator(q, reading, budget, operations, ordered=_ascends(S))
+    E = Evaluator(q, reading, budget, operations, ordered=ascend(S))
     if E.absences is not None:
         return sum(1 for _ in _all(E, S))
     return sum(node.count for event in S for node in E.nodes(event)) + sum(node.count for node in E.end())
@@ -54,16 +52,10 @@ def first(
     operations: Operations = NO_OPERATIONS,
 ) -> list[Bindings]:
     """The matches that are known first, at most so many; the stream is read no further than these need."""
-    return list(islice(_all(Evaluator(q, reading, budget, operations, ordered=_ascends(S)), S), limit))
+    return list(islice(_all(Evaluator(q, reading, budget, operations, ordered=ascend(S)), S), limit))
 
 
 def _all(E: Evaluator, S: Stream) -> Iterator[Bindings]:
     for event in S:
         yield from E.listed(E.nodes(event))
     yield from E.listed(E.end())
-
-
-def _ascends(S: Stream) -> bool:
-    """Whether the times of the stream do."""
-    clock = Clock()
-    return all(clock.ascends(event.get(TIME)) for event in S)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.nfab import answers
 from cerify.automata.nfab import opcodes as op
+from cerify.automata.nfab.evaluate import require_matches
 from cerify.automata.nfab.memory import Memory
 from cerify.automata.nfab.numbered import Numbered, kinds_of
 from cerify.automata.nfab.plan import Place, Plan
@@ -274,13 +275,10 @@ def compiled_bindings(q: sase.Query, S: Stream, reading: Reading = DECIDED, budg
             tuple((v, tuple(positions)) for v, positions in zip(E.variables, row, strict=True))
             for row in zip(*lists, strict=True)
         }
-    if len(found) > budget.matches:
-        raise BudgetExceeded(f"more than {budget.matches} matches; set a window or a stricter strategy, or count them")
+    require_matches(len(found), budget)
     return found
 
 
 def _pieces(batch: Stream | pa.RecordBatch | pa.Table) -> list[Stream]:
-    if isinstance(batch, pa.RecordBatch):
-        batch = pa.Table.from_batches([batch])
     S = batch if isinstance(batch, Stream) else Stream.from_table(batch)
     return [S.part(start, min(PIECE, len(S) - start)) for start in range(0, len(S), PIECE)]

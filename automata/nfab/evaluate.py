@@ -87,12 +87,10 @@ class Evaluator:
 
     def read(self, S: Iterable[Event] | pa.RecordBatch | pa.Table) -> list[Bindings]:
         """The same for some events, or for the rows of a batch."""
-        if isinstance(S, pa.RecordBatch):
-            S = pa.Table.from_batches([S])
         found: list[Bindings] = []
-        for event in Stream.from_table(S) if isinstance(S, pa.Table) else S:
+        for event in Stream.from_table(S) if isinstance(S, pa.Table | pa.RecordBatch) else S:
             found += self.push(event)
-            self._require_matches(len(found))
+            require_matches(len(found), self.budget)
         return found
 
     def finish(self) -> list[Bindings]:
@@ -290,11 +288,11 @@ class Evaluator:
             for M in matches_of(node, self._variables):
                 if self.absences is None or not self.absences.forbid(M):
                     found += 1
-                    self._require_matches(found)
+                    require_matches(found, self.budget)
                     yield M
 
-    def _require_matches(self, found: int) -> None:
-        if found > self.budget.matches:
-            raise BudgetExceeded(
-                f"more than {self.budget.matches} matches; set a window or a stricter strategy, or count them"
-            )
+
+def require_matches(found: int, budget: Budget) -> None:
+    """Raises BudgetExceeded if there are more matches than the budget has."""
+    if found > budget.matches:
+        raise BudgetExceeded(f"more than {budget.matches} matches; set a window or a stricter strategy, or count them")

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cerify.automata.dfa.kernels import compiled
+from cerify.automata.evaluate.jit import compiled
 from cerify.automata.nfab.move_kernels import add, look, matched, released, select
 from cerify.automata.nfab.opcodes import (
     ALIVE,

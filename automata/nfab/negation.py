@@ -8,6 +8,8 @@ ends that begins with the match. How far its strategy counts: docs/decisions/sas
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cerify.automata.nfab.compile import compile_absence
 from cerify.automata.nfab.moves import Configuration, Runs
 from cerify.semantics.sase import clauses
@@ -21,12 +23,17 @@ def present(q: sase.Query, k: sase.Component, M: Bindings, runs: Runs) -> bool:
     if not scope:
         return scope is None
     own = Runs(compile_absence(q, k, runs.reading), runs.S, runs.reading, runs.budget, runs.operations)
+    return accepted(own, M, scope, scope)
+
+
+def accepted(own: Runs, M: Bindings, starts: Iterable[int], scope: list[int]) -> bool:
+    """Whether a run of a negated component's automaton, from one of the starts, accepts events of its scope."""
     inside = frozenset(scope)
 
     def looking(now: Configuration) -> bool:
         return now.at <= scope[-1] + 1 and (now.buffer == M or inside.issuperset(now.buffer[-1][1]))
 
-    initial = (Configuration(own.A.initial, j, M) for j in scope)
+    initial = (Configuration(own.A.initial, j, M) for j in starts)
     return any(now.state == own.A.final for now in own.reached(initial, looking))
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cerify.automata.evaluate.classify import dictionary_of
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.programs import Kind, Programs
 from cerify.semantics.errors import Unsupported
@@ -69,7 +70,7 @@ class Numbered:
         for name in self.routes:
             if self._kind(table, name) is None:
                 return np.zeros(n, np.int32)
-            encoded = _encoded(table[name])
+            encoded = dictionary_of(table[name])
             of = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
             known = encoded.dictionary.to_pylist() or [None]
             nan = np.array([value is None or value != value for value in known])
@@ -139,7 +140,7 @@ class Numbered:
         there = column.is_valid().to_numpy()
         kind = kind_of(column.type)
         if kind == "string":
-            encoded = _encoded(column)
+            encoded = dictionary_of(column)
             numbers = [self.strings.setdefault(text, len(self.strings)) for text in encoded.dictionary.to_pylist()]
             of = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
             return np.array(numbers or [0], np.float64)[of], there
@@ -156,9 +157,3 @@ class Numbered:
         if column.null_count:
             column = column.fill_null(0)
         return column.cast(pa.float64()).to_numpy(), there
-
-
-def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
-    combined = encoded.unify_dictionaries().combine_chunks()
-    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined

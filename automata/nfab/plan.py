@@ -14,7 +14,7 @@ from typing import Literal
 
 from cerify.automata.nfab.cells import Cells, Values
 from cerify.automata.nfab.compile import EDGES, states_of
-from cerify.semantics.events import Value
+from cerify.semantics.events import TIME, Stream, Value
 from cerify.semantics.predicates import Predicate, mentions
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
@@ -145,6 +145,12 @@ class Clock:
                 return True
             case int() | float() | datetime():
                 return type(time) is type(last) and last <= time  # type: ignore[operator]
+
+
+def ascend(S: Stream) -> bool:
+    """Whether all times of a stream do."""
+    clock = Clock()
+    return all(clock.ascends(event.get(TIME)) for event in S)
 
 
 def _is_own(p: Predicate, variable: str, kind: Literal["single", "first", "more"]) -> bool:

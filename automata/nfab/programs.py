@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Literal, assert_never
 
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.plan import Place
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Value
+from cerify.semantics.events import Value, microseconds
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -40,7 +40,6 @@ Kind = Literal["int", "float", "string", "bool", "timestamp"]
 """The kind of a column; int and float can be compared with each other."""
 
 STACK = 16
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 COMPARE: Mapping[Comparator, int] = {
     "<": op.LESS,
     "<=": op.LESS_EQUAL,
@@ -146,7 +145,7 @@ class Programs:
             case str():
                 number, of = float(self.strings.setdefault(value, len(self.strings))), "string"
             case datetime():
-                number, of = float((value - EPOCH) // timedelta(microseconds=1)), "timestamp"
+                number, of = float(microseconds(value)), "timestamp"
         self.constants.append(number)
         return Typed([(op.CONSTANT, len(self.constants) - 1)], of)  # type: ignore[arg-type]
 

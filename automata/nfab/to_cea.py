@@ -17,7 +17,7 @@ from functools import reduce
 
 from cerify.automata.evaluate import compiled
 from cerify.automata.evaluate.evaluator import Evaluator
-from cerify.automata.nfab.plan import Clock
+from cerify.automata.nfab.plan import ascend
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import Unsupported
@@ -76,11 +76,10 @@ def bindings(
 
 def formula_for(q: sase.Query, S: Stream, reading: Reading = DECIDED) -> cel.Formula:
     """The formula of a query over a stream, of whose times it is asked what a window needs. Raises Unsupported."""
-    clock = Clock()
     times: type = int
     if q.within is not None and len(S):
         times = type(S[0].get(TIME))
-        if times not in (int, float) or not all(clock.ascends(event.get(TIME)) for event in S):
+        if times not in (int, float) or not ascend(S):
             raise Unsupported("a window of SASE+ is one of CEL here only where times are numbers that ascend")
     return formula(q, reading, times)
 

@@ -12,10 +12,10 @@ from itertools import count
 from typing import TypeAlias, TypeVar, assert_never
 
 from cerify.equivalence.rewrite.trees import at_each_node, attribute_names, constants, mapped, names
-from cerify.equivalence.shrink.weight import BINARY, EPOCH, UNARY
+from cerify.equivalence.shrink.weight import BINARY, UNARY
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula, size, subformulas
-from cerify.semantics.events import Event, Schema, Stream, Value
+from cerify.semantics.events import EPOCH, Event, Schema, Stream, Value
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeAlias, assert_never
 
 from cerify.equivalence.rewrite.trees import constants, names, predicates
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula, size, subformulas
-from cerify.semantics.events import Stream, Value
+from cerify.semantics.events import Stream, Value, microseconds
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -45,8 +45,6 @@ UNARY: tuple[type[Unary], ...] = (
 )
 LADEN = (cel.In, cel.Filter, cel.Project, cel.PartitionBy, cel.Within)
 RANK: dict[type, int] = {kind: rank for group in (BINARY, UNARY + LADEN) for rank, kind in enumerate(group)}
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def weight(phi: Formula, stream: Stream) -> Weight:
@@ -141,4 +139,4 @@ def value_weight(value: Value) -> int:
         case str():
             return int.from_bytes(value.encode())
         case datetime():
-            return value_weight((value - EPOCH) // (datetime.resolution))
+            return value_weight(microseconds(value))

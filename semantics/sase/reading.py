@@ -6,7 +6,7 @@ The reasons, and for each question a stream on which the answers differ, are in 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args, get_type_hints
 
 from cerify.semantics.errors import InputError
@@ -46,6 +46,16 @@ def choices() -> dict[str, tuple[str, ...]]:
     """The questions, each with its answers; ours comes first."""
     kinds = get_type_hints(Reading)
     return {field.name: get_args(kinds[field.name]) for field in fields(Reading)}
+
+
+def others() -> dict[tuple[str, str], Reading]:
+    """The readings that answer one question in another way than we do, by the question and the answer."""
+    return {
+        (name, answer): replace(DECIDED, **{name: answer})  # type: ignore[arg-type]
+        for name, answers in choices().items()
+        for answer in answers
+        if answer != getattr(DECIDED, name)
+    }
 
 
 def read_reading(given: Iterable[str]) -> Reading:
