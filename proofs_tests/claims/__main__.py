@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from proofs_tests.claims.errata import page as errata
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.claims.ledger import Effort
 from proofs_tests.claims.page import STATUSES, page, with_totals
@@ -42,7 +43,7 @@ COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), 
     "--write",
     "path",
     type=click.Path(path_type=Path),
-    help="Write the page of all claims, quickly checked, and the totals in the README beside its folder.",
+    help="Write the page of all claims, quickly checked, the errata beside it, and the totals in the README above.",
 )
 def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: Path | None) -> None:
     """Check the claims of the papers. Without IDs, all of them; an ID may be a prefix, such as tods21.thm6.2.
@@ -50,7 +51,11 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
     The ledger is part of the project's source, so this runs in a checkout.
     """
     if path is not None:
-        path.write_text(page(jobs), encoding="utf-8")
+        written = page(jobs)
+        if wrong := list(errata.problems()):
+            raise click.ClickException("; ".join(wrong))
+        path.write_text(written, encoding="utf-8")
+        path.with_name("errata.md").write_text(errata.page(), encoding="utf-8")
         readme = path.resolve().parent.parent / "README.md"
         if readme.exists():
             readme.write_text(with_totals(readme.read_text(encoding="utf-8")), encoding="utf-8")

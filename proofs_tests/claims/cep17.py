@@ -100,7 +100,7 @@ def _unsafe_disjunct() -> Finding:
         "expected": sorted(map(sorted, expected)),
         "got": sorted(map(sorted, got)),
     }
-    correction = "an impossible disjunct that is safe goes on defining the variable: A AS x FILTER x.time < x.time"
+    correction = "an impossible disjunct that is safe goes on defining the variable: `A AS x FILTER x.time < x.time`"
     return Finding("holds-corrected", "exhaustive", "", counterexample, correction)
 
 

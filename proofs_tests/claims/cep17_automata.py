@@ -10,6 +10,7 @@ from random import Random
 from typing import Any, cast
 
 from cerify.automata.cea import run
+from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import MARKED, io_determinize, single_variable
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
 from cerify.automata.evaluate.cep17 import listed
@@ -18,6 +19,7 @@ from cerify.automata.evaluate.cep17.enumeration import complex_events, enum_all
 from cerify.automata.evaluate.cep17.evaluate import Strategy, evaluate
 from cerify.automata.evaluate.classify import classify
 from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.parse import parse
 from cerify.semantics.core_cel.denote import last_at_most, next_at_most
 from cerify.semantics.events import ComplexEvent, Event, Stream
 from cerify.semantics.predicates import Anything, OfType, Predicate
@@ -165,8 +167,12 @@ def compared(
     library: Evaluator | None = None,
     deterministic: bool = False,
     reading: str = LOST,
+    on_formula: tuple[str, str] | None = None,
 ) -> None:
-    """Enter that what is printed outputs what the strategy keeps; its correction and the library always have to."""
+    """Enter that what is printed outputs what the strategy keeps; its correction and the library always have to.
+
+    on_formula is a formula and the types of a stream that show the difference too, at its last position.
+    """
 
     @claim(id_, title, kind, reading)
     def check(effort: Effort) -> Finding:
@@ -191,7 +197,17 @@ def compared(
         )
         if counterexample is None or correction is None:
             return Finding("holds", "exhaustive", bound)
+        if on_formula is not None:
+            counterexample["on a formula"] = _of_formula(as_printed, strategy, *on_formula)
         return Finding("holds-corrected", "exhaustive", bound, counterexample, correction.words)
+
+
+def _of_formula(as_printed: Evaluator, strategy: Strategy, query: str, types: str) -> dict[str, Any]:
+    A, S = single_variable(compile_cel(parse(query))), Stream(map(Event, types.split()))
+    found = shown(as_printed, A, S, len(S) - 1, meaning(A, S, strategy))
+    assert found["expected"] != found["got"]
+    del found["automaton"]
+    return {"query": f"{strategy.upper()}({query})", **found}
 
 
 # --- the algorithms ---------------------------------------------------------------------------------------------------
@@ -200,7 +216,10 @@ _MARKING = "of the transitions into final states only those that mark lead to th
 _SIGN = LOST + "; that the transitions into the new final state are only those that mark may be one of the lost signs"
 _END = "the sink comes last in the list of the state of the empty run"
 _ADD = LOST + "; line 13 adds the sink, and add is the method for the beginning of a list"
-_CONDITIONS = "a mark gives way to better marks only, and no mark to every mark and to better ones without"
+_CONDITIONS = (
+    "a marking step gives way to marking steps of higher sets only; a step without a mark to every marking step into "
+    "the state, and to steps without a mark of higher sets"
+)
 _FINALS = (
     "one new final state, which only marking transitions reach, as for Algorithm 5; the construction itself is the same"
 )
@@ -324,7 +343,15 @@ compared(
     _NEXT,
     Correction(_FINALS, lambda A, S: _NEXT(printed.one_final(A, marking_only=True), S)),
 )
-compared("cep17.appC.3:last", "The automaton of LAST", "construction", "last", _LAST, Correction(_CONDITIONS, _LAST_2))
+compared(
+    "cep17.appC.3:last",
+    "The automaton of LAST",
+    "construction",
+    "last",
+    _LAST,
+    Correction(_CONDITIONS, _LAST_2),
+    on_formula=("A ; B", "A A B"),
+)
 compared("cep17.appC.3:max", "The automaton of MAX", "construction", "max", _MAX)
 
 

@@ -296,6 +296,7 @@ def _(effort: Effort) -> Finding:
         "at": 1,
         "expected": "at most one",
         "got": sorted(list(match.events) for match in evaluate(automaton("A+"), S, "strict") if match.at == 1),
+        "MAX(A ; B) on A A B": [list(m.events) for m in sorted(evaluate(automaton("A ; B"), stream("A A B"), "max"))],
     }
     correction = "that is so for NXT and LAST; of STRICT and MAX one event may have many outputs"
     return Finding("holds-corrected", "measured", bound, counterexample, correction)

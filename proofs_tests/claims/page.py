@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
+from proofs_tests.claims.errata.everything import erratum_of
 from proofs_tests.claims.everything import PAPERS, of_paper
 from proofs_tests.claims.ledger import LEDGER, entry
+from proofs_tests.claims.markdown import escaped
 from proofs_tests.claims.run import checked
 
 STATUSES = ("holds", "holds-corrected", "refuted", "open")
@@ -17,13 +19,13 @@ INTRODUCTION = """# The claims of the papers
 Every numbered or displayed claim of the five papers, and what a check of it says. *holds*: the claim passes as it is
 printed. *holds-corrected*: as printed it fails, with a counterexample, and a correction passes the same check.
 *refuted*: it fails. *open*: nothing decides it yet; the last column says why. What fails is told in
-[errata](errata.md).
+[errata](errata.md), and the status of each such claim leads to the place.
 
 Evidence: *decided* covers all streams, or all histories, for the formulas that the last column names; *exhaustive* all
 cases to a size; *solver* all values of attributes at the lengths named; *random* a sample; *measured* counted
 operations, over the range named; *proof* an argument from other entries. The bounds are those of the quick check;
 `cerify claims --budget full` looks at more, and `--json` shows the counterexamples. This page is written by
-`cerify claims --write docs/claims.md`, here with cerify {version}.
+`cerify claims --write docs/claims.md`, together with the errata, here with cerify {version}.
 """
 TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 
@@ -70,8 +72,8 @@ def _of(paper: str) -> Iterator[str]:
     for claim in of_paper(paper):
         found = quick(claim.id)
         status = found["status"]
-        if found["counterexample"] is not None:
-            status = f"[{status}](errata.md)"
+        if (erratum := erratum_of(claim.id)) is not None:
+            status = f"[{status}](errata.md#{erratum.anchor})"
         bound = found["bound"] + (f". Reading: {found['reading']}" if found["reading"] else "")
         cells = (f"`{claim.id}`", claim.title, status, found["evidence"] or "", bound)
         yield "| " + " | ".join(_cell(text) for text in cells) + " |"
@@ -79,9 +81,7 @@ def _of(paper: str) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """As Markdown has it: no bar, and neither * nor _ nor [ taken for a sign, and no link."""
+    """As Markdown has it, but for ids and links."""
     if text.startswith(("`", "[holds", "[refuted")):
         return text
-    for sign in ("\\", "|", "*", "_", "[", "]", "<"):
-        text = text.replace(sign, "\\" + sign)
-    return text.replace("](", "]\\(")
+    return escaped(text)

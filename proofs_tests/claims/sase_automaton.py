@@ -46,7 +46,7 @@ TABLE_1 = {
 }
 
 READING = "the symbols as in Figure 2; the types, and the window on begin and take edges, are not shown there"
-RUNNING = "avg(a[..i-1].price) for avg(a[i-1].price), as in Query 3 and in the text of section 3.2"
+RUNNING = "`avg(a[..i-1].price)` for `avg(a[i-1].price)`, as in Query 3 and in the text of section 3.2"
 # prices: above the average of all before, but not above the one before
 RISE = "A1 A5 A4 B"
 BY_LAST, BY_AVERAGE = (
@@ -116,16 +116,17 @@ def _(effort: Effort) -> Finding:
     take = {a for a in _identifiers(beyond, nfab.Label(beyond.states[1], "take")) if a.variable == "b"}
     found = {
         "query": QUERY_3.format(strategy="skip_till_next_match"),
-        "expected": "on the take edge of a[i] no identifier behind a, nor a[a.LEN]",
+        "expected": "on the take edge of `a[i]` no identifier behind a, nor `a[a.LEN]`",
         "got": sorted(f"{a.variable}.{a.name} ({a.place})" for a in take),
-        "why": "¬θ_a[i]_forced-stop is a factor of θ_a[i]_take, and ! puts θ_b_begin into it; in Query 2, a[a.LEN]",
+        "why": "`¬θ_a[i]_forced-stop` is a factor of `θ_a[i]_take`, and ! puts `θ_b_begin` into it; in Query 2, "
+        "`a[a.LEN]`",
     }
     return Finding(
         "holds-corrected" if not wrong and take else "refuted",
         "exhaustive",
         f"{len(automata):,} queries compiled: their states and edges are those of A.2",
         found,
-        "θ_forced-stop, and so take and ignore edges, may speak of the next component and of a[a.LEN], as proceed",
+        "`θ_forced-stop`, and so take and ignore edges, may speak of the next component and of `a[a.LEN]`, as proceed",
     )
 
 
@@ -185,8 +186,8 @@ def _(effort: Effort) -> Finding:
         "exhaustive",
         f"the buffers of all accepting runs, corrected, are the matches: {looked_at} queries and streams",
         example(text, "A1 A2", shown(got)),
-        "a.len = n − 1 in the proceed move: in the state a[n] the events a[1] to a[n−1] are selected, and a[n] is only "
-        "looked at. Besides: θ_{t_{k−1}}_begin in the begin move, e_{j_{v_n}} for e_{v_n}",
+        "`a.len = n − 1` in the proceed move: in the state `a[n]` the events `a[1]` to `a[n−1]` are selected, and "
+        "`a[n]` is only looked at. Besides: `θ_{t_{k−1}}_begin` in the begin move, `e_{j_{v_n}}` for `e_{v_n}`",
     )
 
 

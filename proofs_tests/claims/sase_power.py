@@ -73,11 +73,10 @@ def _(effort: Effort) -> Finding:
         "exhaustive",
         f"{len(texts)} simple queries over one event: none has the even lengths up to {most}; composed, one has",
         {
-            "query": "(aa)+",
-            "got": "no simple query",
-            "why": "a Kleene plus is of single events: SEQ is not closed under Kleene plus, as the proof says it is",
+            "regular set": "(aa)+, the words of even length",
+            "simple queries that recognize it": f"{simple} of {len(texts)}",
         },
-        "composition, the results carrying where they begin and end: which is not of finitely many values any more",
+        "by composition, whose results carry where they begin and end: which is not of finitely many values any more",
     )
 
 
@@ -127,8 +126,8 @@ def _(effort: Effort) -> Finding:
         {
             "query": "SEQ(P+ a[]) WHERE strict_contiguity(a[]) { image(a[].p) = 1 }",
             "events": [{"type": "P", "p": "13245"}],
-            "expected": "not the identity",
-            "got": "v = 1 at its beginning and its end",
+            "expected": "no match, as the product is not the identity",
+            "got": "a match: v = 1 at its beginning and its end",
         },
         "the aggregate is the product itself, as π(v) is no associative operation on v; v = 1 says that 1 is fixed, "
         "which is the word problem where all products are the identity or move 1",
@@ -184,7 +183,10 @@ def reaches(graph: Graph, n: int) -> bool:
     return bool(nx.has_path(directed, 1, n))
 
 
-ORDER = "the edges come in the order of their tails: else a path may be there whose edges come too late"
+ORDER = (
+    "the text has REACH_d for skip till any match too, where oREACH is meant; the edges come in the order of their "
+    "tails: else a path may be there whose edges come too late"
+)
 
 
 def _reaches(

@@ -89,14 +89,14 @@ def _(effort: Effort) -> Finding:
     assert S is not None
     phi = theorem_8_9(loop, star_step)
     sides = shown(S, expected=single_variable(star(loop)), got=single_variable(compile_cel(phi)))
-    counterexample = {"automaton": "one state, with a loop (A, {A})", "query": show(phi), **sides}
+    counterexample = {"automaton": "one state, with a loop (A, {A})", "compared with": show(phi), **sides}
     cases = 0
     for A in automata(effort, seed=4):
         cases += 1
         if star_difference(A, star_step_iterated) is not None:
             return Finding("refuted", "decided", f"after {cases} automata", counterexample)
     bound = f"{cases} automata of 1 to 3 states, on all streams of A and B"
-    return Finding("holds-corrected", "decided", bound, counterexample, "phi_kk+ in the place of phi_kk")
+    return Finding("holds-corrected", "decided", bound, counterexample, "`φ_kk+` in the place of `φ_kk`")
 
 
 @claim("tods21.rem8.9", "Theorem 8.9 does not hold for valuations: R marked with T only has no formula", "remark")

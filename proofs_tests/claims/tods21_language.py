@@ -104,7 +104,7 @@ def _(effort: Effort) -> Finding:
             got = frozenset(C for C in every if Q(S, C, as_printed=True))
             if got != expected and differ is None:
                 differ = {
-                    "query": f"(A ; B) with a window of {window} in place of 100",
+                    "query": f"(A ; B) WITHIN {window} EVENTS",
                     "events": [{"type": R, "ts": ts} for ts, R in enumerate(kinds)],
                     "at": n,
                     "expected": sorted(map(sorted, expected)),
@@ -225,4 +225,6 @@ def _(effort: Effort) -> Finding:
     }
     status: Status = "holds-corrected" if as_printed != expected else "holds"
     bound = "the words of the text, and fig3:strict for the corrected clause"
-    return Finding(status, "exhaustive", bound, counterexample, "k in sup(mu) for every k between, in place of: not in")
+    return Finding(
+        status, "exhaustive", bound, counterexample, "k ∈ sup(μ) for every k between, in place of k ∉ sup(μ)"
+    )

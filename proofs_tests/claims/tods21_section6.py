@@ -20,8 +20,8 @@ from proofs_tests.claims.printed.tods21_regular import one_initial_one_final, th
 from proofs_tests.claims.search import Space
 
 CORRECTION = (
-    "let psi_t keep the fresh variable, projecting on L and it, so that every event of a run is marked until the end; "
-    "and project it away around START: PROJECT[L](START(phi_1n)) with all variables L of the automaton"
+    "let `ψ_t` keep the fresh variable, projecting on L and it, so that every event of a run is bound until the end; "
+    "and project it away around START: `PROJECT[L](START(φ_1n))` with all variables L of the automaton"
 )
 ALLOWED = (cel.Event, cel.In, cel.Filter, cel.ContiguousSeq, cel.ContiguousPlus, cel.Project, cel.Start, cel.Or)
 SMALL = Space(("filter", "seq", "plus", "or", "and", "all", "unless"), nodes=4, events=3)
@@ -38,8 +38,8 @@ def _(effort: Effort) -> Finding:
     S = refuted_by(theorem_6_3, A)
     assert S is not None
     counterexample = {
-        "automaton": "Figure 5 with R = A",
-        "query": show(theorem_6_3(A)),
+        "automaton": "Figure 5 with R = A, which is that of the formula A",
+        "compared with": show(theorem_6_3(A)),
         **shown(S, expected=A, got=compile_cel(theorem_6_3(A))),
     }
     cases = 0

@@ -1,0 +1,114 @@
+"""The page of the errata, docs/errata.md: what is told of each, and what the checks of its claims find."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+from proofs_tests.claims.errata.case import lines
+from proofs_tests.claims.errata.erratum import Erratum
+from proofs_tests.claims.errata.everything import ERRATA, NOTES
+from proofs_tests.claims.everything import PAPERS, of_paper
+from proofs_tests.claims.ledger import LEDGER
+from proofs_tests.claims.markdown import codes, escaped
+from proofs_tests.claims.page import STATUSES, quick
+
+INTRODUCTION = """# Errata
+
+What the papers print and what fails. Each erratum is about claims of the ledger, whose ids are in [claims](claims.md).
+Their statuses, the counterexamples and the corrections are what the checks find, with the quick budget, which begins
+with the smallest cases that the full one has found. *holds-corrected*: the claim fails as it is printed, and with
+the correction it passes the same check. *refuted*: it fails. A claim that no erratum is about holds, if not as printed
+then in the reading that [claims](claims.md) tells with it; or it is open.
+
+In a case, positions count from 0, {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of
+type A. `cerify claims ID --json` shows the case of one claim as data. This page is written by
+`cerify claims --write docs/claims.md`, together with that one, here with cerify {version}.
+"""
+
+
+def problems() -> Iterator[str]:
+    """Why the errata are not those of the ledger."""
+    told = Counter(id_ for erratum in ERRATA for id_ in erratum.claims)
+    for id_ in told.keys() - LEDGER.keys():
+        yield f"an erratum is about {id_}, which is no claim"
+    for id_ in LEDGER:
+        status = quick(id_)["status"]
+        if status in ("holds-corrected", "refuted") and not told[id_]:
+            yield f"{id_} is {status}, and no erratum is about it"
+        if status in ("holds", "open") and told[id_]:
+            yield f"an erratum is about {id_}, which is {status}"
+        if told[id_] > 1:
+            yield f"{told[id_]} errata are about {id_}"
+
+
+def page() -> str:
+    """The page."""
+    papers = (line for paper in PAPERS for line in _of(paper))
+    return "\n".join([INTRODUCTION.format(version=version("cerify")), *_results(), *papers]).rstrip() + "\n"
+
+
+def _results() -> Iterator[str]:
+    """The claims that fail, with what becomes of the result; those of one paper for which it is the same together."""
+    yield from ("## What becomes of the results", "")
+    yield from ("| claims that fail as printed | status | and then |", "|---|---|---|")
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for paper in PAPERS:
+        for erratum in ERRATA:
+            for id_ in erratum.claims if erratum.paper == paper else ():
+                rows.setdefault((paper, quick(id_)["status"], erratum.outcome), []).append(id_)
+    for (_, status, outcome), ids in rows.items():
+        yield f"| {codes(tuple(ids))} | {status} | {outcome} |"
+    yield ""
+
+
+def _of(paper: str) -> Iterator[str]:
+    yield from (f"## {paper}", "")
+    counts = Counter(quick(claim.id)["status"] for claim in of_paper(paper))
+    counted = ", ".join(f"*{status}* {counts[status]}" for status in STATUSES if counts[status])
+    yield from (f"{PAPERS[paper]}. {counts.total()} claims: {counted}.", "")
+    if paper in NOTES:
+        yield from (NOTES[paper], "")
+    for erratum in ERRATA:
+        if erratum.paper == paper:
+            yield from _told(erratum)
+
+
+def _told(erratum: Erratum) -> Iterator[str]:
+    found = {id_: quick(id_) for id_ in erratum.claims}
+    yield from (f"### {erratum.title}", "")
+    statuses = _together({id_: entry["status"] for id_, entry in found.items()})
+    yield from ("; ".join(f"{codes(ids)}: *{status}*" for ids, status in statuses) + ".", "")
+    yield from (f"*Printed.* {erratum.printed}", "")
+    cases = _together({id_: entry["counterexample"] for id_, entry in found.items()})
+    yield from (f"*Smallest counterexample{'s' if len(cases) > 1 else ''} found*:", "")
+    for ids, case in cases:
+        if len(cases) > 1:
+            yield f"- {codes(ids)}"
+        yield from lines(case, "  " if len(cases) > 1 else "")
+    yield ""
+    if erratum.why is not None:
+        yield from (f"*Why.* {erratum.why}", "")
+    corrections = {id_: entry["correction"] for id_, entry in found.items() if entry["correction"] is not None}
+    if corrections:
+        yield from (f"*Correction*: {_by_claim(corrections)}.", "")
+    yield from (f"*And then*: {erratum.outcome}.", "")
+
+
+def _by_claim(texts: dict[str, str]) -> str:
+    """What each claim has; without their ids if all have the same."""
+    together = _together(texts)
+    if len(together) == 1:
+        return escaped(together[0][1])
+    return "; ".join(f"{codes(ids)}: {escaped(text)}" for ids, text in together)
+
+
+def _together(found: dict[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
+    """The ids for which the same is found, with what that is."""
+    groups: dict[str, list[str]] = {}
+    for id_, what in found.items():
+        groups.setdefault(json.dumps(what, sort_keys=True), []).append(id_)
+    return [(tuple(ids), found[ids[0]]) for ids in groups.values()]
