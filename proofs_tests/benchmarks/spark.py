@@ -133,9 +133,9 @@ def identity_like(df: DataFrame, name: str) -> DataFrame:
     if name != "window":
         return some.repartition("key").sortWithinPartitions("key", "n").mapInArrow(_same, some.schema)
     from cerify.semantics.budget import Budget
-    from cerify.spark.chunking.chunks import reach_of_query
     from cerify.spark.chunking.cuts import CHUNK, cuts_of, in_chunks
     from cerify.spark.runs.query import Query
+    from cerify.spark.runs.reach import reach_of_query
     from cerify.spark.runs.rows import Columns
 
     columns = Columns(("n",), attributes=("x",))

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cerify.evaluators import Output
+from cerify.evaluators import SASE, Output
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema
@@ -159,16 +159,17 @@ def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.R
     id_col = said.columns.id
     found = answer_of(pa.int64() if id_col is None else said.schema.field(id_col).type)
     row = pa.struct(list(said.schema))
+    told = found.names if said.query.spoken is SASE else found.names[:-1]  # only these have results
     for batch in batches:
         for i in range(batch.num_rows):
             kind, pack = batch.column(KIND)[i].as_py(), batch.column(ROWS)[i].as_py()
             table = unpacked([pack], found if kind == MATCH else said.schema)
             n = table.num_rows
             if kind == MATCH:
-                columns = [table[name] for name in found.names] + [pa.repeat(kind, n), pa.nulls(n, row)]
+                columns = [table[name] for name in told] + [pa.repeat(kind, n), pa.nulls(n, row)]
             else:
-                nothing = [pa.nulls(n, field.type) for field in found]
+                nothing = [pa.nulls(n, found.field(name).type) for name in told]
                 columns = [*nothing, pa.repeat(kind, n), table.to_struct_array()]
             keys = [batch.column(key_name(k)).take(pa.repeat(i, n)) for k in range(len(said.columns.keys))]
-            names = [*said.columns.keys, *found.names, KIND, ROW]
+            names = [*said.columns.keys, *told, KIND, ROW]
             yield from pa.table([*keys, *columns], names=names).combine_chunks().to_batches()

@@ -12,13 +12,17 @@ from typing import Any
 import pyarrow as pa
 
 from cerify import match
+from cerify.equivalence.generate import expressions, sase
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import ARROW, Stream, ValueType
+from cerify.semantics.gehani.show import show as show_expression
+from cerify.semantics.gehani.syntax import START as START_EVENT
+from cerify.semantics.sase.show import show as show_sase
 from cerify.spark.runs.query import Query
-from cerify.spark.streams.resumable import compiled
+from cerify.spark.streams.states import compiled
 
 Row = dict[str, Any]
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -51,19 +55,13 @@ class Pair:
 
 def pair(rng: Random, nodes: int = 6, events: int = 40, batches: int = 5) -> Pair:
     """A pair whose query an evaluator of batches carries and whose answer is small."""
+    language = rng.choice(("cel", "cel", "cel", "event-expression", "sase"))
     while True:
-        phi, S = case(rng, PROFILES[rng.choice(("core", "everything", "typed"))], nodes, events)
-        for around in rng.sample(
-            (lambda psi: cel.Within(psi, cel.TimeWindow(rng.choice((2, 4, 9)), "second")),
-             lambda psi: cel.Within(psi, cel.EventWindow(rng.randint(2, 6))),
-             lambda psi: cel.PartitionBy(psi, "x")), rng.choice((0, 1, 1, 2))
-        ):  # fmt: skip
-            phi = around(phi)
-        query = Query(show(phi), output=rng.choice(("matches", "valuations")))
-        rows = _rows(rng, S)
+        query, S = _asked(rng, language, nodes, events)
+        rows = _rows(rng, S, language == "sase")
         try:
             compiled(query.to_json())
-            if len(expected(query, rows, timedelta.max)) > SMALL:
+            if any(event.type == START_EVENT for event in S) or len(expected(query, rows, timedelta.max)) > SMALL:
                 continue
         except (Unsupported, BudgetExceeded):
             continue
@@ -71,12 +69,35 @@ def pair(rng: Random, nodes: int = 6, events: int = 40, batches: int = 5) -> Pai
         return Pair(query, [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)])
 
 
-def _rows(rng: Random, S: Stream) -> list[Row]:
+def _asked(rng: Random, language: str, nodes: int, events: int) -> tuple[Query, Stream]:
+    """A query, mostly with windows where the language has some, and events for it."""
+    match language:
+        case "event-expression":
+            E, S = expressions.case(rng, rng.choice(list(expressions.PROFILES.values())), nodes, events)
+            return Query(show_expression(E), language), S
+        case "sase":
+            q, S = sase.case(rng, rng.choice(list(sase.PROFILES.values())), nodes, events)
+            return Query(show_sase(q), language), S
+    profile = rng.choice(("core", "everything", "typed", "correlated"))
+    phi, S = case(rng, PROFILES[profile], nodes, events)
+    if profile == "correlated":  # no state of an evaluator, but the rows of a window
+        phi = cel.Within(phi, cel.TimeWindow(rng.choice((2, 9)), "second"))
+    for around in rng.sample(
+        (lambda psi: cel.Within(psi, cel.TimeWindow(rng.choice((2, 4, 9)), "second")),
+         lambda psi: cel.Within(psi, cel.EventWindow(rng.randint(2, 6))),
+         lambda psi: cel.PartitionBy(psi, "x")), rng.choice((0, 1, 1, 2))
+    ):  # fmt: skip
+        phi = around(phi)
+    return Query(show(phi), output=rng.choice(("matches", "valuations"))), S
+
+
+def _rows(rng: Random, S: Stream, unique: bool) -> list[Row]:
     """The events with keys and times, nearly in the order of time; some keys fall silent."""
     clock, rows = START, []
     for i, event in enumerate(S):
         clock += timedelta(seconds=rng.choice((0, 0, 1, 1, 2, 20)))
         time = clock - timedelta(seconds=rng.choice((0, 0, 0, 1, 3, 12)), microseconds=rng.choice((0, 1, 999)))
+        time += timedelta(microseconds=2_000 * i if unique else 0)
         row = {"k": rng.choice(KEYS), "time": time, "type": event.type, "id": f"e{i}"}
         rows.append(row | {name: event.get(name) for name in ATTRIBUTES})
     return rows
@@ -112,7 +133,8 @@ def found_in(rows: Iterable[Mapping[str, Any]]) -> Found:
     found: Found = []
     for row in rows:
         bindings = row["bindings"] and tuple((v, tuple(ids)) for v, ids in sorted(dict(row["bindings"]).items()))
-        found.append((row["k"], row["at"], tuple(row["events"]), bindings))
+        result = () if row.get("result") is None else (row["result"],)
+        found.append((row["k"], row["at"], tuple(row["events"]), bindings, *result))
     return sorted(found, key=repr)
 
 
@@ -127,7 +149,10 @@ def expected(query: Query, rows: Iterable[Row], before: datetime | timedelta) ->
         its.sort(key=lambda row: (row["time"], row["id"]))
         table = pa.Table.from_pylist(its, SCHEMA)
         ids = [row["id"] for row in its]
-        for m in match(query.text, Stream.from_table(table), output=query.output, evaluator="kernel"):
+        for m in match(
+            query.text, Stream.from_table(table), language=query.language, output=query.output, evaluator="kernel"
+        ):
             bindings = m.bindings and tuple((v, tuple(ids[p] for p in at)) for v, at in m.bindings)
-            found.append((key, ids[m.at], tuple(ids[p] for p in m.events), bindings))
+            result = () if m.result is None else (m.result.text,)
+            found.append((key, ids[m.at], tuple(ids[p] for p in m.events), bindings, *result))
     return sorted(found, key=repr)

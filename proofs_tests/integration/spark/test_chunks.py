@@ -24,10 +24,10 @@ from cerify.spark.batch import answer_schema
 from cerify.spark.chunking.chunks import by_reach, unpartitioned
 from cerify.spark.chunking.cuts import counted, lows_of, place_of, starts_of
 from cerify.spark.chunking.owned import Owned
-from cerify.spark.chunking.reach import Reach, reach_of
 from cerify.spark.columns import columns_of, selected
 from cerify.spark.errors import listen
 from cerify.spark.runs.query import Query
+from cerify.spark.runs.reach import Reach, reach_of
 from cerify.spark.runs.start import start
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Stream
 from cerify.semantics.sase.parse import parse as parse_sase
-from cerify.spark.chunking.reach import Reach, reach_of, reach_of_block
+from cerify.spark.runs.reach import Reach, reach_of, reach_of_block
 from proofs_tests.support import stream
 
 AROUND = (cel.Next, cel.Last, cel.Max, cel.Strict, cel.Start, lambda phi: cel.Project(frozenset({"A", "X"}), phi))

@@ -23,7 +23,7 @@ from cerify.spark.streams.keyed import Kept
 from cerify.spark.streams.packs import ROWS, packing, unpacked
 from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.processor import MATCH, Processor
-from cerify.spark.streams.resumable import compiled
+from cerify.spark.streams.states import compiled
 from cerify.spark.streams.told_ids import answer
 from proofs_tests.integration.spark.disorder import (
     ATTRIBUTES,
@@ -294,8 +294,14 @@ def test_the_state_of_another_query_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("query", "language"),
-    [("(A ; B) FILTER A.x < B.x", "cel"), ("prior(a, b)", "event-expression"), ("EVENT SEQ(A a, B b)", "sase")],
+    [
+        ("(A ; B) FILTER A.x < B.x", "cel"),
+        ("(A ; B) FILTER A.x < B.x WITHIN 5 [x]", "cel"),
+        ("prior(A(v), B(v))", "event-expression"),
+        ("PATTERN SEQ(A a, B b) RETURN a.x", "sase"),
+        ("PATTERN SEQ(A a, B+ b[]) WITHIN 5 seconds RETURN a.x", "sase"),
+    ],
 )
-def test_a_query_without_an_evaluator_of_batches_is_refused(query: str, language: str) -> None:
-    with pytest.raises(Unsupported):
+def test_a_query_that_may_need_all_rows_is_refused(query: str, language: str) -> None:
+    with pytest.raises(Unsupported, match=r"WITHIN|at rest"):
         compiled(Query(query, language).to_json())

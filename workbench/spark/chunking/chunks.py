@@ -14,18 +14,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.evaluators import CEL, CORE_CEL, SASE
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.spark.chunking.compose import composed
 from cerify.spark.chunking.cuts import Cuts, cuts_of, in_chunks
 from cerify.spark.chunking.owned import Owned, answers_of_run, chunk_of
-from cerify.spark.chunking.reach import Reach, reach_of, reach_of_block
 from cerify.spark.columns import column
 from cerify.spark.errors import told
 from cerify.spark.runs.answers import DIGITS, Output, answers, told_number
 from cerify.spark.runs.query import Query
+from cerify.spark.runs.reach import reach_of_query
 from cerify.spark.runs.rows import Columns
 from cerify.spark.runs.start import start
 
@@ -61,20 +58,6 @@ def unpartitioned(
     warnings.warn(ADVICE, stacklevel=3)
     task = partial(_answered, query=query.to_json(), columns=columns, output=output, budget=budget)
     return df.repartition(1).sortWithinPartitions(*map(column, columns.order)).mapInArrow(task, answer)
-
-
-def reach_of_query(query: Query, budget: Budget) -> Reach | None:
-    """How far back the query looks, if that is known not to be all of the past."""
-    if query.spoken is CEL:
-        return reach_of(query.parsed)
-    if query.spoken is SASE:
-        return reach_of_block(query.parsed)
-    if query.spoken is CORE_CEL:
-        try:
-            return reach_of(to_cel(query.parsed, budget))
-        except (Unsupported, BudgetExceeded):
-            return None
-    return None
 
 
 def by_reach(

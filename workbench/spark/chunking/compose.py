@@ -21,10 +21,10 @@ from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.budget import Budget
 from cerify.spark.chunking.cuts import Cuts, even_cuts, in_chunks
 from cerify.spark.chunking.owned import Owned, answers_of_run, chunk_of
-from cerify.spark.chunking.transfer import NOTHING_READ, Effect, automaton_of, transfer_of
+from cerify.spark.chunking.transfer import NOTHING_READ, Effect, transfer_of
 from cerify.spark.errors import told
 from cerify.spark.runs.answers import Output, told_number
-from cerify.spark.runs.expression import ExpressionRun
+from cerify.spark.runs.expression import ExpressionRun, automaton_of
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, rows_of
 

@@ -19,8 +19,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from cerify.semantics.events import TIME
-from cerify.spark.chunking.reach import Reach
 from cerify.spark.columns import TIMES, WHOLE, column
+from cerify.spark.runs.reach import Reach
 from cerify.spark.runs.rows import Columns
 
 CHUNK, LAST = "cerify_chunk", "cerify_last_chunk"

@@ -13,7 +13,7 @@ from cerify.spark.chunking.cuts import CHUNK
 from cerify.spark.runs.answers import Answering, Output, batches_of
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, rows_of
-from cerify.spark.runs.run import POSITIONS, RESULT, Run
+from cerify.spark.runs.run import NOTHING, POSITIONS, RESULT, Classes, Run
 
 MATCHES = 1 << 40  # of a chunk, at most, whose matches are numbered one by one
 
@@ -28,18 +28,14 @@ class Owned(Run):
         self._run, self._before, self._owned, self._by = run, before, owned, by
         self._read = 0
 
-    def push(self, table: pa.Table) -> pa.Table:
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """The matches known by these events that are its to report."""
-        foreign, own = self._parted(table)
-        for part in foreign:
-            self._run.push(part)
-        return self._told(self._run.push(own)) if own.num_rows else RESULT.empty_table()
+        own = self._own(table)
+        return self._told(self._run.push(own)) if own.num_rows else NOTHING
 
-    def count(self, table: pa.Table) -> int:
+    def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """Their number."""
-        foreign, own = self._parted(table)
-        for part in foreign:
-            self._run.push(part)
+        own = self._own(table)
         return self._run.count(own) if own.num_rows else 0
 
     def finish(self) -> pa.Table:
@@ -56,10 +52,13 @@ class Owned(Run):
         """As of the run."""
         return self._run.reaches
 
-    def _parted(self, table: pa.Table) -> tuple[list[pa.Table], pa.Table]:
+    def _own(self, table: pa.Table) -> pa.Table:
+        """Those of the events that are its own; the others before them are read."""
         seam = max(0, min(table.num_rows, self._before - self._read))
         self._read += table.num_rows
-        return [table.slice(0, seam)] if seam else [], table.slice(seam)
+        if seam:
+            self._run.push(table.slice(0, seam))
+        return table.slice(seam)
 
     def _told(self, found: pa.Table) -> pa.Table:
         """Its own matches, by their positions in the whole stream."""

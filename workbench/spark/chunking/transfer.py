@@ -20,17 +20,14 @@ from numpy.typing import NDArray
 from cerify.automata.algebra.finite import types
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.model import DFA
-from cerify.automata.dfa.valued import Valued
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.evaluator import Evaluator
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.evaluators import CEL, CORE_CEL, EVENT_EXPRESSION
+from cerify.evaluators import CEL, CORE_CEL
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani.history import in_order
-from cerify.semantics.gehani.opened import opened
 from cerify.spark.chunking.count_kernels import transfer
+from cerify.spark.runs.expression import automaton_of
 from cerify.spark.runs.query import Query
 
 STATES = 64  # that are followed side by side
@@ -171,14 +168,6 @@ class Counted(Transfer):
         self._runs = after
 
 
-def automaton_of(query: Query, budget: Budget) -> DFA | None:
-    """The automaton of an event expression; None where there is one for each choice of values, or no expression."""
-    if query.spoken is not EVENT_EXPRESSION or opened(query.parsed).variables:
-        return None
-    order = {} if query.schema is None else in_order(query.schema)
-    return Valued(query.parsed, order, budget).automaton(())
-
-
 def counter_of(query: Query, budget: Budget) -> Evaluator | None:
     """The evaluator of a formula without windows, its automaton made for all events that there can be.
 
@@ -187,8 +176,7 @@ def counter_of(query: Query, budget: Budget) -> Evaluator | None:
     if query.spoken not in (CEL, CORE_CEL):
         return None
     try:
-        phi = query.parsed if query.spoken is CEL else to_cel(query.parsed, budget)
-        E = Evaluator(phi, budget=budget)
+        E = Evaluator(query.in_cel(budget), budget=budget)
         if not E.scope.everything:
             return None
         kinds = [sum(1 << i for i in chosen) for chosen, _ in types(E.automaton.A.predicates, budget)]

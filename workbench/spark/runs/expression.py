@@ -5,10 +5,24 @@ from __future__ import annotations
 import pyarrow as pa
 
 from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.model import DFA
 from cerify.automata.dfa.spawned import Spawned, Symbolic
+from cerify.automata.dfa.valued import Valued
+from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Stream
-from cerify.spark.runs.run import NOTHING, Run, of_events
+from cerify.semantics.gehani.history import in_order
+from cerify.semantics.gehani.opened import opened
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.run import NOTHING, Classes, Run, of_events
+
+
+def automaton_of(query: Query, budget: Budget) -> DFA | None:
+    """The automaton of an event expression; None where there is one for each choice of values, or no expression."""
+    if query.spoken is not EVENT_EXPRESSION or opened(query.parsed).variables:
+        return None
+    order = {} if query.schema is None else in_order(query.schema)
+    return Valued(query.parsed, order, budget).automaton(())
 
 
 class ExpressionRun(Run):
@@ -18,18 +32,22 @@ class ExpressionRun(Run):
         self._evaluator = evaluator
         self._states, self._position = [0], 0
 
-    def push(self, table: pa.Table) -> pa.Table:
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """A match for each event at which the expression takes place."""
-        return _each(self._read(table))
+        return _each(self._read(table, classes))
 
-    def count(self, table: pa.Table) -> int:
+    def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """Their number."""
-        return len(self._read(table))
+        return len(self._read(table, classes))
 
-    def _read(self, table: pa.Table) -> pa.Array:
+    def classes(self, table: pa.Table) -> Classes:
+        """Of events the letter that each is to the automaton."""
+        return self._evaluator.classes.of_stream(Stream.from_table(table))
+
+    def _read(self, table: pa.Table, classes: Classes | None) -> pa.Array:
         E = self._evaluator
         E.states, E.position = self._states, self._position
-        (positions,) = E.read(Stream.from_table(table))
+        (positions,) = E.read_classes(self.classes(table) if classes is None else classes)
         self._states, self._position = E.states, E.position
         return pa.array(positions, pa.int64())
 
@@ -40,7 +58,7 @@ class SpawnedRun(Run):
     def __init__(self, symbolic: Symbolic, budget: Budget) -> None:
         self._machines = Spawned(symbolic, budget)
 
-    def push(self, table: pa.Table) -> pa.Table:
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """A match for each event at which the expression takes place for some values."""
         return _each(pa.array(self._machines.read(Stream.from_table(table)), pa.int64()))
 

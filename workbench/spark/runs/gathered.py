@@ -11,7 +11,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
 from cerify.spark.runs.query import Query
-from cerify.spark.runs.run import NOTHING, Run, of_matches
+from cerify.spark.runs.run import NOTHING, Classes, Run, of_matches
 
 EVENTS = 1_000_000  # of one stream, at most
 
@@ -26,7 +26,7 @@ class GatheredRun(Run):
         self._parts: list[pa.Table] = []
         self._events = 0
 
-    def push(self, table: pa.Table) -> pa.Table:
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """Only keep them. Raises BudgetExceeded."""
         self._events += table.num_rows
         if self._events > EVENTS:

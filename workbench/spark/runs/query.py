@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
-from cerify.evaluators import CORE_CEL, EVENT_EXPRESSION, LANGUAGES, Language, Output
+from cerify.equivalence.rewrite.translate.to_cel import to_cel
+from cerify.evaluators import CEL, CORE_CEL, EVENT_EXPRESSION, LANGUAGES, Language, Output
+from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import NO_PREDICATES, require_registered
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import IllFormed, Unsupported, errors_in
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported, errors_in
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import schema_of_json
 
@@ -36,6 +38,18 @@ class Query:
             if self.output == "valuations" and self.spoken in (CORE_CEL, EVENT_EXPRESSION):
                 raise Unsupported(f"the answer of a query in {self.language} is its matches; it binds no sets to list")
             return phi
+
+    def in_cel(self, budget: Budget) -> Formula:
+        """The query as a formula of CEL. Raises Unsupported where there is none."""
+        if self.spoken is CEL:
+            phi: Formula = self.parsed
+            return phi
+        if self.spoken is not CORE_CEL:
+            raise Unsupported(f"a query in {self.language} is not evaluated as one of CEL")
+        try:
+            return to_cel(self.parsed, budget)
+        except BudgetExceeded as error:
+            raise Unsupported(error.message, error.span) from None
 
     @property
     def spoken(self) -> Language[Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match
 
 POSITIONS = pa.list_(pa.int64())
@@ -24,6 +25,9 @@ RESULT = pa.schema(
 
 NOTHING = RESULT.empty_table()
 
+Classes: TypeAlias = NDArray[np.int32]
+"""For each event what the query can tell of it, as a number."""
+
 
 class Run(ABC):
     """What is known of one stream; positions count from its first event.
@@ -35,12 +39,19 @@ class Run(ABC):
     streams: ClassVar[bool] = True
 
     @abstractmethod
-    def push(self, table: pa.Table) -> pa.Table:
-        """Read the next events; the matches known by them, a table as RESULT says."""
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """Read the next events; the matches known by them, a table as RESULT says.
 
-    def count(self, table: pa.Table) -> int:
+        classes: what `classes` says of them, if it has been asked.
+        """
+
+    def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """Read the next events; the exact number of the matches known by them."""
-        return len(self.push(table))
+        return len(self.push(table, classes))
+
+    def classes(self, table: pa.Table) -> Classes | None:
+        """The classes of events, which may be of several streams, so that they are looked at together; else None."""
+        return None
 
     def finish(self) -> pa.Table:
         """The matches that are known by the end of the stream."""
@@ -54,10 +65,6 @@ class Run(ABC):
     def reaches(self) -> int:
         """The least position that a match which is not known yet may have."""
         return 0
-
-    def save(self) -> bytes:
-        """What is known, to go on from later. Raises Unsupported."""
-        raise Unsupported("of this query no state can be saved; ask for it by cerify.spark.match, over data at rest")
 
 
 def of_matches(matches: Sequence[Match]) -> pa.Table:

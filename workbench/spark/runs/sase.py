@@ -20,7 +20,7 @@ from cerify.semantics.sase.program import positions_of
 from cerify.semantics.sase.results import result
 from cerify.spark.runs.gathered import EVENTS, GatheredRun
 from cerify.spark.runs.query import Query
-from cerify.spark.runs.run import Run, of_matches
+from cerify.spark.runs.run import Classes, Run, of_matches
 
 
 def is_carried(q: sase.Tree) -> bool:
@@ -41,7 +41,7 @@ class SaseRun(Run):
         self._rows = _Rows()
         self._gathered: GatheredRun | None = None
 
-    def push(self, table: pa.Table) -> pa.Table:
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """The matches known by these events. Raises BudgetExceeded where rows have to be kept without a window."""
         if (known := self._read(table)) is None:
             assert self._gathered is not None
@@ -56,7 +56,7 @@ class SaseRun(Run):
             return self._gathered.finish()
         return of_matches(self._matches(self._evaluator.finish()))
 
-    def count(self, table: pa.Table) -> int:
+    def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """The number of matches known by these events; without HAVING they are not listed."""
         if self.q.having is not None or self._gathered is not None:
             return super().count(table)

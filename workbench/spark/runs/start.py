@@ -9,15 +9,13 @@ from typing import Any, TypeAlias
 
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.spawned import symbolic
-from cerify.automata.dfa.valued import Valued
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.evaluators import CEL, CORE_CEL, EVENT_EXPRESSION, SASE
+from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.evaluators import EVENT_EXPRESSION, SASE
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported, errors_in
+from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.gehani.history import in_order
-from cerify.semantics.gehani.opened import opened
-from cerify.spark.runs import cel
-from cerify.spark.runs.expression import ExpressionRun, SpawnedRun
+from cerify.spark.runs.cel import CelRun
+from cerify.spark.runs.expression import ExpressionRun, SpawnedRun, automaton_of
 from cerify.spark.runs.gathered import GatheredRun
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import Run
@@ -30,12 +28,6 @@ QUERIES = 64  # that a process keeps compiled
 def start(query: Query, budget: Budget = Budget()) -> Run:
     """A run over a stream of which nothing is known yet. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
     return _makes(query.to_json(), budget)()
-
-
-def restore(query: Query, saved: bytes, budget: Budget = Budget()) -> Run:
-    """The run that was saved. Raises InputError for the state of anything else, and Unsupported."""
-    with errors_in(query.text):
-        return cel.restored(_in_cel(query, budget), query.output, budget, saved)
 
 
 @lru_cache(QUERIES)
@@ -60,25 +52,13 @@ def _streaming(phi: Any, query: Query, budget: Budget) -> Make:
             raise Unsupported("it is known at the end")
         SaseRun(query, budget)
         return partial(SaseRun, query, budget)
-    return partial(cel.CelRun, cel.shared_of(_in_cel(query, budget), query.output, budget))
-
-
-def _in_cel(query: Query, budget: Budget) -> Any:
-    """The query as a formula of CEL. Raises Unsupported where there is none."""
-    if query.spoken is CEL:
-        return query.parsed
-    if query.spoken is not CORE_CEL:
-        raise Unsupported(f"of a query in {query.language} no state can be saved")
-    try:
-        return to_cel(query.parsed, budget)
-    except BudgetExceeded as error:
-        raise Unsupported(error.message, error.span) from None
+    first = Evaluator(query.in_cel(budget), output=query.output, budget=budget)
+    return lambda: CelRun(first.fresh())
 
 
 def _expressions(E: Any, query: Query, budget: Budget) -> Make:
-    order = {} if query.schema is None else in_order(query.schema)
-    if opened(E).variables:
-        if query.schema is None:
-            raise Unsupported("which attribute is meant, only the whole stream says")
-        return partial(SpawnedRun, symbolic(E, order, budget), budget)
-    return partial(ExpressionRun, CompiledEvaluator([Valued(E, order, budget).automaton(())]))
+    if (A := automaton_of(query, budget)) is not None:
+        return partial(ExpressionRun, CompiledEvaluator([A]))
+    if query.schema is None:
+        raise Unsupported("which attribute is meant, only the whole stream says")
+    return partial(SpawnedRun, symbolic(E, in_order(query.schema), budget), budget)

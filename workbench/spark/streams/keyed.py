@@ -16,7 +16,7 @@ from cerify.semantics.errors import CerifyError, InputError
 from cerify.spark.runs.rows import events_of
 from cerify.spark.streams.aside import micros, sorted_out
 from cerify.spark.streams.plan import Plan
-from cerify.spark.streams.told_ids import Ids, shifted
+from cerify.spark.streams.told_ids import Ids, moved
 
 MILLISECOND = 1000
 PIECE = 65_536  # events that are evaluated at a time
@@ -76,7 +76,7 @@ def evaluated(plan: Plan, kept: Kept, held: pa.Table, watermark: int) -> tuple[K
         except CerifyError as error:
             raise _placed(plan, rows, error) from None
         if matches.num_rows:
-            found.append(shifted(matches, kept.began) if ids is None else ids.of(matches))
+            found.append(moved(matches, kept.began) if ids is None else ids.of(matches))
     kept = replace(
         kept,
         first=pc.min(micros(rest[plan.event_time])).as_py(),

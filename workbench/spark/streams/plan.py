@@ -13,7 +13,8 @@ import pyarrow as pa
 from cerify.semantics.events import TIME
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
-from cerify.spark.streams.resumable import Compiled, compiled
+from cerify.spark.streams.resumable import Compiled
+from cerify.spark.streams.states import compiled
 
 MICROSECONDS = 10**6
 
@@ -34,7 +35,12 @@ class Plan:
     @cached_property
     def compiled(self) -> Compiled:
         """The query. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
-        return compiled(self.query.to_json())
+        return compiled(self.query.to_json(), self.clock)
+
+    @property
+    def clock(self) -> str:
+        """What the event time is to the query: its time, or an attribute."""
+        return TIME if self.columns.time == self.event_time else self.event_time
 
     @cached_property
     def held(self) -> pa.Schema:
@@ -51,10 +57,9 @@ class Plan:
     def silence(self) -> int | None:
         """After so many microseconds without an event nothing need be known of a key; None if something must."""
         widths = self.compiled.widths
-        time = TIME if self.columns.time == self.event_time else self.event_time
-        if time not in widths or not self.compiled.forgets:
+        if self.clock not in widths or not self.compiled.forgets:
             return None
-        return int(widths[time] * MICROSECONDS) + 1
+        return int(widths[self.clock] * MICROSECONDS) + 1
 
     @cached_property
     def fingerprint(self) -> bytes:

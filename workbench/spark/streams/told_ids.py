@@ -18,10 +18,11 @@ POSITION, ID = "position", "id"
 def answer(place: pa.DataType) -> pa.Schema:
     """The columns of matches whose events are told by values of this type."""
     places = pa.list_(place)
-    return pa.schema([("at", place), ("events", places), ("bindings", pa.map_(pa.string(), places))])
+    bindings = pa.map_(pa.string(), places)
+    return pa.schema([("at", place), ("events", places), ("bindings", bindings), ("result", pa.string())])
 
 
-def shifted(matches: pa.Table, by: int) -> pa.Table:
+def moved(matches: pa.Table, by: int) -> pa.Table:
     """Matches of a run whose first event has that position."""
     return _told(matches, pa.int64(), lambda positions: pc.add(positions, by))
 
@@ -52,11 +53,12 @@ class Ids:
 
 def _told(matches: pa.Table, place: pa.DataType, tell: Callable[[pa.Array], pa.Array]) -> pa.Table:
     """The matches with what tell makes of positions."""
-    at, events, bindings = (matches[name].combine_chunks() for name in RESULT.names[:3])
+    at, events, bindings, result = (matches[name].combine_chunks() for name in RESULT.names)
     said = answer(place)
     if bindings.null_count == len(bindings):
         bound = pa.nulls(len(bindings), said.field("bindings").type)
     else:
         lists = pa.ListArray.from_arrays(bindings.items.offsets, tell(bindings.items.values))
         bound = pa.MapArray.from_arrays(bindings.offsets, bindings.keys, lists)
-    return pa.table([tell(at), pa.ListArray.from_arrays(events.offsets, tell(events.values)), bound], schema=said)
+    told = pa.ListArray.from_arrays(events.offsets, tell(events.values))
+    return pa.table([tell(at), told, bound, result], schema=said)

@@ -15,7 +15,8 @@ from cerify.semantics.events import Match, Result, Schema, Stream
 from cerify.spark.runs import gathered, sase
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import RESULT, Run
-from cerify.spark.runs.start import restore, start
+from cerify.spark.runs.start import start
+from cerify.spark.streams.states import compiled
 from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair
 
 BUDGET = Budget(matches=20_000, valuations=200_000, seconds=5)
@@ -84,31 +85,48 @@ def test_runs_of_many_streams_take_turns() -> None:
             assert matches([*(turn[i] for turn in tables), run.finish()]) == answered(query, T), query.text
 
 
-@pytest.mark.parametrize("text", ["A ; B+ ; C WITHIN 4 seconds", "A ; B", "A ; B PARTITION BY [x]"])
-def test_a_saved_run_goes_on_where_it_was(text: str) -> None:
-    rng = Random(3)
-    query, S = Query(text), pair(rng, "cel", events=40)[1]
-    other = start(query)
-    other.push(S.table.slice(20))  # types that the saved run has not met
-    run, tables = start(query), []
-    for part in pieces(rng, S.table):
-        tables.append(run.push(part))
-        run = restore(query, run.save())
-    assert matches(tables) == answered(query, S)
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query("A ; B+ ; C WITHIN 4 seconds"),
+        Query("A ; B"),
+        Query("A ; B PARTITION BY [x]"),
+        Query("relative(A, B)", "event-expression"),
+        Query("(A ; B) FILTER A.x < B.x WITHIN 4 seconds", output="valuations"),
+        Query("(A ; B) FILTER A.x < B.x WITHIN 5 EVENTS"),
+        Query("PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { a.x < b.x } WITHIN 4 seconds RETURN a.x, b.x AS y", "sase"),
+    ],
+    ids=lambda query: query.text,
+)
+def test_a_saved_run_goes_on_where_it_was(query: Query) -> None:
+    rng, found = Random(3), 0
+    for _ in range(6):
+        S = pair(rng, "cel", events=40)[1]
+        states = compiled(query.to_json())
+        states.start().push(S.table.slice(20))  # types that the saved run has not met
+        run, tables = states.start(), []
+        for part in pieces(rng, S.table):
+            tables.append(run.push(part))
+            run = states.restore(run.save())
+        assert matches(tables) == answered(query, S)
+        assert run.position == len(S)
+        found += bool(matches(tables))
+    assert found > 1
 
 
-def test_a_state_of_another_query_is_refused() -> None:
-    saved = start(Query("A ; B")).save()
-    with pytest.raises(InputError, match="the state is of another query"):
-        restore(Query("A ; C"), saved)
-
-
-def test_a_run_that_is_no_evaluator_of_cel_has_no_state() -> None:
-    run = start(Query("relative(A, B)", "event-expression"))
-    with pytest.raises(Unsupported, match="no state can be saved"):
-        run.save()
-    with pytest.raises(Unsupported, match="no state can be saved"):
-        restore(Query("relative(A, B)", "event-expression"), b"")
+@pytest.mark.parametrize(
+    ("query", "other"),
+    [
+        (Query("A ; B"), Query("A ; C")),
+        (Query("prior(A, B)", "event-expression"), Query("relative(A, B, B)", "event-expression")),
+        (Query("A ; B"), Query("relative(A, B)", "event-expression")),
+        (Query("relative(A, B)", "event-expression"), Query("(A ; B) FILTER A.x < B.x WITHIN 5 EVENTS")),
+    ],
+)
+def test_the_state_of_another_query_is_refused(query: Query, other: Query) -> None:
+    saved = compiled(query.to_json()).start().save()
+    with pytest.raises(InputError, match=r"the state is of another|no saved"):
+        compiled(other.to_json()).restore(saved)
 
 
 def test_what_is_gathered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

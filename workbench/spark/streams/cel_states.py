@@ -1,0 +1,79 @@
+"""What is kept of a formula of CEL between batches: the arrays of its evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.cea.model import CEA
+from cerify.automata.evaluate import state
+from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.scope import Width, punctual
+from cerify.semantics.budget import Budget
+from cerify.semantics.predicates import Anything
+from cerify.spark.runs.cel import CelRun
+from cerify.spark.runs.query import Query
+from cerify.spark.streams.resumable import Compiled, Resumable
+
+
+class ResumableCel(CelRun, Resumable):
+    """A run that is saved without what its windows have let go."""
+
+    @property
+    def position(self) -> int:
+        """Of the next event."""
+        return self._evaluator.position
+
+    def save(self) -> bytes:
+        """The arrays of the evaluator, as automata/evaluate/state.py writes them."""
+        E, file = self._evaluator, BytesIO()
+        used = E.kept.let_go(self.reaches)
+        if E.scope.attributes:
+            E.keys.keep(used)
+        state.save(E, file)
+        return file.getvalue()
+
+    def reachable(self) -> NDArray[np.int64]:
+        """The positions of the nodes."""
+        return np.unique(self._evaluator.kept.arrays["tree"]["event"])
+
+
+class CompiledCel(Compiled):
+    """A formula with its automaton. Raises Unsupported where no evaluator of batches carries it."""
+
+    def __init__(self, query: Query, budget: Budget) -> None:
+        self._evaluator = Evaluator(query.in_cel(budget), output=query.output, budget=budget)
+
+    def start(self) -> ResumableCel:
+        """An evaluator of the automaton."""
+        return ResumableCel(self._evaluator.fresh())
+
+    def restore(self, saved: bytes) -> ResumableCel:
+        """The evaluator that was saved. Raises InputError for the state of anything else."""
+        E = self._evaluator.fresh()
+        state.restore(E, BytesIO(saved))
+        return ResumableCel(E)
+
+    @property
+    def widths(self) -> Mapping[str, Width]:
+        """Those around the formula."""
+        return dict(self._evaluator.scope.widths)
+
+    @property
+    def forgets(self) -> bool:
+        """As the automaton says."""
+        return forgets(self._evaluator.automaton.A)
+
+
+def forgets(A: CEA) -> bool:
+    """Whether a match that begins after some events needs none of them, and ends in the event it is reported at.
+
+    It needs none if a run that has marked nothing stays where it may begin, whatever it reads. Then, after a silence
+    longer than a window on values, what the automaton knows is as good as nothing.
+    """
+    stays = {t.source for t in A.transitions if not t.marks and t.predicate == Anything() and t.source == t.target}
+    moves = {t.source for t in A.transitions if not t.marks and t.source != t.target}
+    return A.initial <= stays - moves and punctual(A)

@@ -1,0 +1,53 @@
+"""Which state a query keeps between batches."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from cerify.evaluators import EVENT_EXPRESSION, SASE
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import Unsupported, errors_in
+from cerify.semantics.events import TIME
+from cerify.spark.runs.expression import automaton_of
+from cerify.spark.runs.query import Query
+from cerify.spark.runs.reach import reach_of_query
+from cerify.spark.streams.cel_states import CompiledCel
+from cerify.spark.streams.expression_states import CompiledExpression
+from cerify.spark.streams.resumable import Compiled
+from cerify.spark.streams.window_states import CompiledWindow
+
+QUERIES = 16  # that a process keeps compiled
+
+
+@lru_cache(QUERIES)
+def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
+    """The query of this JSON, once for a process; its rows come in the order of the attribute clock.
+
+    Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
+    """
+    query = Query.from_json(text)
+    with errors_in(query.text):
+        if (A := automaton_of(query, budget)) is not None:
+            return CompiledExpression(A)
+        try:
+            return CompiledCel(query, budget)
+        except Unsupported as error:
+            reach = reach_of_query(query, budget)
+            if reach is None or not {a for a, _ in reach.widths} <= {clock}:
+                raise _refused(query, error) from None
+            return CompiledWindow(query, budget, reach)
+
+
+def _refused(query: Query, error: Unsupported) -> Unsupported:
+    if query.spoken in (SASE, EVENT_EXPRESSION):
+        return Unsupported(
+            "of this query no state can be saved, and no window bounds what it looks back on; put WITHIN around it, or "
+            "use cerify.spark.match on data at rest"
+            if query.spoken is SASE
+            else "of an event expression with attribute variables no state can be saved; use cerify.spark.match on "
+            "data at rest"
+        )
+    return Unsupported(
+        f"{error.message}; or put WITHIN around it, some events or on the time, which bounds what has to be kept",
+        error.span,
+    )
