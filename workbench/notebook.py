@@ -25,6 +25,7 @@ from cerify.draw.timeline import Row
 from cerify.equivalence.decide.expressions import Proved
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
 from cerify.explain.derivation import Node
+from cerify.explain.evidence import braces
 from cerify.explain.explanation import Derived, Rejected
 from cerify.explain.explanation import summary as explained
 from cerify.explain.text import clause_text, rejection_lines
@@ -116,7 +117,7 @@ def _list(values: list[Any]) -> str | None:
 def _table(matches: Sequence[Match]) -> str:
     bound = any(match.bindings for match in matches)
     rows = "".join(
-        f'<tr><th scope="row">{match.at}</th><td>{_braces(match)}</td>'
+        f'<tr><th scope="row">{match.at}</th><td>{braces(match.events)}</td>'
         f"{f'<td>{escape(match_text(match))}</td>' if bound else ''}"
         f"{f'<td>{escape(match.result.text)}</td>' if match.result else ''}</tr>"
         for match in matches[:MOST_LISTED]
@@ -210,10 +211,6 @@ def _told(S: Stream) -> str:
     """A stream in words: the types of its first events."""
     types = ", ".join(f"{n} {event.type}" for n, event in enumerate(S[:WHOLE]))
     return f"Stream of {_count(len(S), 'event')}: {types}{' and so on' if len(S) > WHOLE else ''}."
-
-
-def _braces(match: Match) -> str:
-    return f"{{{', '.join(map(str, match.events))}}}"
 
 
 def _at(match: Match) -> str:

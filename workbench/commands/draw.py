@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import get_args
 
 import click
 
+from cerify.commands.files import Source, reads_events, write
 from cerify.draw.automaton import AUTOMATA, diagram_of
 from cerify.draw.dot import dot
 from cerify.draw.hoa import hoa_of
@@ -18,9 +18,8 @@ from cerify.draw.svg import document, svg
 from cerify.evaluators import match
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import require_typed
-from cerify.semantics.errors import InputError, Unsupported, errors_in
-from cerify.semantics.events import TYPE, Match, Schema, Stream
-from cerify.semantics.readers import Format, read, read_schema
+from cerify.semantics.errors import Unsupported, errors_in
+from cerify.semantics.events import Match, Schema, Stream
 
 SUFFIXES = (".svg", ".html")
 
@@ -40,20 +39,14 @@ SUFFIXES = (".svg", ".html")
 @click.option("--svg", "printed", flag_value="svg", help="Print the picture.")
 @click.option("--dot", "printed", flag_value="dot", help="Print the automaton for Graphviz.")
 @click.option("--hoa", "printed", flag_value="hoa", help="Print the automaton in the HOA format (not of SASE+).")
-@click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
-@click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
-@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
-@click.option("--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says.")
+@reads_events
 def command(
     query: str,
     file: str | None,
     language: str,
     output_file: Path | None,
     printed: str | None,
-    schema_text: str | None,
-    time_column: str | None,
-    type_column: str,
-    format_: Format | None,
+    source: Source,
 ) -> int:
     """Draw the automaton of QUERY; with FILE, draw the events of FILE and what QUERY matches there.
 
@@ -68,7 +61,7 @@ def command(
         raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
     if output_file is not None and output_file.suffix not in SUFFIXES:
         raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
-    schema = None if schema_text is None else read_schema(schema_text)
+    schema = source.schema
     with errors_in(query):
         if printed == "dot":
             click.echo(dot(diagram_of(query, language, schema)), nl=False)
@@ -81,7 +74,7 @@ def command(
             inline, says = _automaton(query, language, schema)
         else:
             title = "Stream and matches"
-            S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
+            S = source.read(file)
             inline, says = _stream(query, language, S)
     if output_file is None:
         click.echo(document(inline), nl=False)
@@ -92,10 +85,7 @@ def command(
         from markupsafe import Markup
 
         text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=Markup(inline))
-    try:
-        output_file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {output_file}: {error.strerror}") from None
+    write(output_file, text)
     click.echo(f"{output_file}: {says}")
     return 0
 

@@ -9,12 +9,12 @@ from typing import Any, cast, get_args
 
 import click
 
+from cerify.commands.files import write
 from cerify.compare import BOUND, Language, contained, equivalent, expressions
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.expressions import ExpressionVerdict, Proved
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Level, Undecided, Verdict
 from cerify.explain.evidence import braces, row
-from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.readers import read_schema
@@ -84,7 +84,7 @@ def command(
             left, right, level=level, schema=schema, bound=bound, languages=(spoken, language_right or spoken)
         )
     if certificate_file is not None and isinstance(verdict, Equivalent | Contained | Proved):
-        _write(certificate_file, verdict.certificate.to_json())
+        write(certificate_file, verdict.certificate.to_json() + "\n")
     click.echo(json.dumps(_json(verdict), ensure_ascii=False) if as_json else "\n".join(_text(verdict, level)))
     match verdict:
         case Equivalent() | Contained() | Proved():
@@ -93,13 +93,6 @@ def command(
             return 1
         case Bounded() | Undecided():
             return UNDECIDED
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _text(verdict: Verdict | ExpressionVerdict, level: Level) -> list[str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
+from cerify.commands.files import Source, reads_events, write
 from cerify.explain.explanation import (
     Derived,
     Explanation,
@@ -27,8 +29,7 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.events import TYPE, ComplexEvent, Schema, Stream, Valuation, bindings_of
-from cerify.semantics.readers import Format, read, read_schema
+from cerify.semantics.events import ComplexEvent, Schema, Stream, Valuation, bindings_of
 
 
 @click.command()
@@ -58,31 +59,12 @@ from cerify.semantics.readers import Format, read, read_schema
 @click.option(
     "--limit", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Without --match."
 )
-@click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
-@click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
-@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
-@click.option("--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says.")
-@click.option("--json", "as_json_", is_flag=True, help="Print one JSON object.")
+@reads_events
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a page."
 )
-def command(
-    query: str,
-    file: str,
-    language: str,
-    match_text: str | None,
-    valuation_text: str | None,
-    output: Output,
-    at: int | None,
-    derivations: int,
-    limit: int,
-    schema_text: str | None,
-    time_column: str | None,
-    type_column: str,
-    format_: Format | None,
-    as_json_: bool,
-    html_file: Path | None,
-) -> int:
+def command(language: str, output: Output, **given: Any) -> int:
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
     With --valuation, why its variables bind what they bind. Without either, explain the matches of the stream in their
@@ -91,127 +73,131 @@ def command(
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    schema = None if schema_text is None else read_schema(schema_text)
+    asked = _Asked(**given)
+    schema = asked.source.schema
+    match language:
+        case "event-expression":
+            if asked.valuation_text is not None or output != "matches":
+                raise click.UsageError("an event expression has no valuations")
+            return _expression(asked, schema)
+        case "sase":
+            return _sase(asked, schema)
+        case _:
+            return _cel(asked, schema, output)
 
-    def stream() -> Stream:
-        return read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
 
-    if language == "event-expression":
-        if valuation_text is not None or output != "matches":
-            raise click.UsageError("an event expression has no valuations")
-        return _expression(query, stream, schema, match_text, at, derivations, limit, as_json_, html_file)
-    if language == "sase":
-        return _sase(query, stream, schema, match_text, valuation_text, at, derivations, limit, as_json_, html_file)
-    phi = parse(query)
-    with errors_in(query):
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be explained, and how it is to be shown: the options that all languages have."""
+
+    query: str
+    file: str
+    source: Source
+    match_text: str | None
+    valuation_text: str | None
+    at: int | None
+    derivations: int
+    limit: int
+    as_json: bool
+    html_file: Path | None
+
+    def stream(self) -> Stream:
+        """The events."""
+        return self.source.read(self.file)
+
+
+def _cel(asked: _Asked, schema: Schema | None, output: Output) -> int:
+    phi, at = parse(asked.query), asked.at
+    with errors_in(asked.query):
         if schema is not None:
             require_typed(phi, schema)
-        S = stream()
+        S = asked.stream()
         if at is not None:
             _require_on(S, at, "--at")
-        if match_text is None and valuation_text is None:
-            return _stream(phi, S, at, limit, output, as_json_, html_file)
-        mu = None if valuation_text is None else valuation(valuation_text, S)
-        events = positions(match_text, S) if match_text is not None else sup(mu or frozenset())
+        if asked.match_text is None and asked.valuation_text is None:
+            return _stream(phi, S, asked, output)
+        mu = None if asked.valuation_text is None else valuation(asked.valuation_text, S)
+        events = positions(asked.match_text, S) if asked.match_text is not None else sup(mu or frozenset())
         if at is None and not events:
             raise InputError("the match of no event needs --at: it has no last event to be reported at")
         n = max(events) if at is None else at
-        return _one(phi, S, explain(phi, S, events, n, valuation=mu, count=derivations), as_json_, html_file)
+        return _one(phi, S, explain(phi, S, events, n, valuation=mu, count=asked.derivations), asked)
 
 
-def _expression(
-    query: str,
-    stream: Callable[[], Stream],
-    schema: Schema | None,
-    match_text: str | None,
-    at: int | None,
-    derivations: int,
-    limit: int,
-    as_json_: bool,
-    html_file: Path | None,
-) -> int:
+def _expression(asked: _Asked, schema: Schema | None) -> int:
     """Explain an event of an event expression, or each of those at which it takes place."""
     from cerify.explain import occurring
     from cerify.explain.occurring_html import render
     from cerify.semantics.gehani import wellformed
     from cerify.semantics.gehani.parse import parse as parse_expression
 
-    E = parse_expression(query)
-    with errors_in(query):
+    E, at, limit = parse_expression(asked.query), asked.at, asked.limit
+    with errors_in(asked.query):
         if schema is not None:
             wellformed.require_typed(E, schema)
-        S = stream()
-        if match_text is not None:
-            places = positions(match_text, S)
+        S = asked.stream()
+        if asked.match_text is not None:
+            places = positions(asked.match_text, S)
             if len(places) != 1 or (at is not None and places != {at}):
                 raise InputError("an event expression takes place at single events: give --match one position")
             (at,) = places
         if at is not None:
             _require_on(S, at, "--at")
-            found = occurring.explain_event(E, S, at, derivations)
-            if html_file is not None:
-                _save(html_file, render(E, S, [found]))
-            if as_json_:
+            found = occurring.explain_event(E, S, at, asked.derivations)
+            if asked.html_file is not None:
+                write(asked.html_file, render(E, S, [found]))
+            if asked.as_json:
                 _print_json(occurring.as_json(found, E))
             else:
                 occurring.print_event(found, E, S, _console())
             return 0 if isinstance(found, occurring.TakesPlace) else 1
         listed = list(islice(occurring.explain_events(E, S), limit + 1))
-        if html_file is not None:
+        if asked.html_file is not None:
             walked = listed[limit - 1].at + 1 if len(listed) > limit else len(S)
-            _save(html_file, render(E, S, listed[:limit], len(listed) > limit, walked))
-        if not as_json_:
+            write(asked.html_file, render(E, S, listed[:limit], len(listed) > limit, walked))
+        if not asked.as_json:
             return 0 if occurring.print_events(listed, E, S, limit, _console()) else 1
         matches = [occurring.as_json(one, E) for one in listed[:limit]]
-        _print_json({"query": query, "matches": matches, "more": len(listed) > limit})
+        _print_json({"query": asked.query, "matches": matches, "more": len(listed) > limit})
         return 0 if listed else 1
 
 
-def _sase(
-    query: str,
-    stream: Callable[[], Stream],
-    schema: Schema | None,
-    match_text: str | None,
-    valuation_text: str | None,
-    at: int | None,
-    derivations: int,
-    limit: int,
-    as_json_: bool,
-    html_file: Path | None,
-) -> int:
+def _sase(asked: _Asked, schema: Schema | None) -> int:
     """Explain a match of a query of SASE+, or each of its matches; positions are those of the stream that it reads."""
     from cerify.evaluators import SASE
     from cerify.explain import running
+    from cerify.explain.running_json import as_json
     from cerify.explain.running_text import print_found, print_matches
 
-    q = SASE.parse(query)
-    with errors_in(query):
+    q, at = SASE.parse(asked.query), asked.at
+    with errors_in(asked.query):
         if schema is not None:
             SASE.require_typed(q, schema)
-        known = running.Explainer(q, stream())
-        mu = None if valuation_text is None else bindings_of(valuation(valuation_text, known.S))
-        if match_text is not None or mu is not None:
-            events = positions(match_text or "", known.S) or frozenset(p for _, places in mu or () for p in places)
+        known = running.Explainer(q, asked.stream())
+        mu = None if asked.valuation_text is None else bindings_of(valuation(asked.valuation_text, known.S))
+        if asked.match_text is not None or mu is not None:
+            bound = frozenset(p for _, places in mu or () for p in places)
+            events = positions(asked.match_text or "", known.S) or bound
             if at is not None and events and at != max(events):
                 raise InputError(f"a match of SASE+ is reported at its last event, {max(events)}, not at {at}")
-            found = known.explain(events, mu, derivations)
+            found = known.explain(events, mu, asked.derivations)
             shown: list[Any] = [found]
-            if as_json_:
-                _print_json(running.as_json(found, q))
+            if asked.as_json:
+                _print_json(as_json(found, q))
             else:
                 print_found(found, _console())
         else:
             listed = [one for one in known.all() if at is None or one.match.at == at]
-            shown = listed[:limit]
-            if as_json_:
-                matches = [running.as_json(one, q) for one in shown]
-                _print_json({"query": query, "matches": matches, "more": len(listed) > limit})
+            shown = listed[: asked.limit]
+            if asked.as_json:
+                matches = [as_json(one, q) for one in shown]
+                _print_json({"query": asked.query, "matches": matches, "more": len(listed) > asked.limit})
             else:
                 print_matches(shown, len(listed), known, _console())
-        if html_file is not None:
+        if asked.html_file is not None:
             from cerify.explain.running_html import render
 
-            _save(html_file, render(known, shown))
+            write(asked.html_file, render(known, shown))
         return 0 if shown and isinstance(shown[0], running.Accepted) else 1
 
 
@@ -253,10 +239,10 @@ def _require_on(S: Stream, position: int, option: str) -> None:
         raise InputError(f"{option}: position {position} is not on the stream, which has {extent}")
 
 
-def _one(phi: Formula, S: Stream, explanation: Explanation, as_json_: bool, html_file: Path | None) -> int:
-    if html_file is not None:
-        _write(html_file, phi, S, [explanation], False)
-    if as_json_:
+def _one(phi: Formula, S: Stream, explanation: Explanation, asked: _Asked) -> int:
+    if asked.html_file is not None:
+        _write(asked.html_file, phi, S, [explanation], False)
+    if asked.as_json:
         _print_json(as_json(explanation, phi))
     else:
         from cerify.explain.text import print_explanation
@@ -265,16 +251,14 @@ def _one(phi: Formula, S: Stream, explanation: Explanation, as_json_: bool, html
     return 0 if isinstance(explanation, Derived) else 1
 
 
-def _stream(
-    phi: Formula, S: Stream, at: int | None, limit: int, output: Output, as_json_: bool, html_file: Path | None
-) -> int:
-    first, last = (0, len(S) - 1) if at is None else (at, at)
+def _stream(phi: Formula, S: Stream, asked: _Asked, output: Output) -> int:
+    limit, (first, last) = asked.limit, (0, len(S) - 1) if asked.at is None else (asked.at, asked.at)
     found = list(islice(explain_stream(phi, S, first, last, output=output), limit + 1))
     more = len(found) > limit  # then what comes after the last one that is shown is not known
     walked = steps(found[:limit], first, found[limit - 1].at if more else last)
-    if html_file is not None:
-        _write(html_file, phi, S, found[:limit], more, walked)
-    if as_json_:
+    if asked.html_file is not None:
+        _write(asked.html_file, phi, S, found[:limit], more, walked)
+    if asked.as_json:
         matches = [as_json(explanation, phi) for explanation in found[:limit]]
         _print_json({"query": show(phi), "steps": steps_as_json(walked), "matches": matches, "more": more})
     else:
@@ -287,14 +271,7 @@ def _stream(
 def _write(path: Path, phi: Formula, S: Stream, found: list[Any], more: bool, walked: Sequence[Step] = ()) -> None:
     from cerify.explain.html import render
 
-    _save(path, render(phi, S, found, more, walked))
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    write(path, render(phi, S, found, more, walked))
 
 
 def _print_json(value: dict[str, Any]) -> None:

@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from cerify.commands.files import Source, reads_events
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import Unsupported, errors_in
-from cerify.semantics.events import TYPE, Event, Match, Schema, Stream, Value, plain, show_time
-from cerify.semantics.readers import Format, read, read_schema
+from cerify.semantics.events import Event, Match, Schema, Stream, Value, plain, show_time
 
 if TYPE_CHECKING:
     from cerify.semantics.gehani.relation import Relation
@@ -38,16 +38,13 @@ TABLE_ROWS = 100
     type=click.Choice(["automaton", "denotational"]),
     help="By automaton, or by the definition: slow, for all formulas.  [default: automaton; core-CEL: denotational]",
 )
-@click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
-@click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
-@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
+@reads_events
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
     metavar="N",
     help=f"Stop after N matches.  [default: {TABLE_ROWS} in the table, none with --json]",
 )
-@click.option("--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says.")
 @click.option("--valuations", is_flag=True, help="Tell which variable has which positions, or values.")
 @click.option(
     "--reading",
@@ -62,11 +59,8 @@ def command(
     file: str,
     language: str,
     evaluator: str | None,
-    schema_text: str | None,
-    time_column: str | None,
-    type_column: str,
+    source: Source,
     limit: int | None,
-    format_: Format | None,
     valuations: bool,
     readings: tuple[str, ...],
     as_json: bool,
@@ -90,11 +84,11 @@ def command(
             prepared = _sase(query, evaluator, readings)
         case _:
             prepared = _cel(query, evaluator, valuations)
-    schema = None if schema_text is None else read_schema(schema_text)
+    schema = source.schema
     with errors_in(query):
         if schema is not None:
             prepared.require_typed(schema)
-        S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
+        S = source.read(file)
         found = prepared.matches(S)
         if as_json:
             return _print_json(islice(found, limit))

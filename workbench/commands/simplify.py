@@ -9,6 +9,7 @@ from typing import Any, get_args
 import click
 
 from cerify.automata.cea.compile import compilable
+from cerify.commands.files import write
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
 from cerify.equivalence.verdict import Level
 from cerify.semantics.budget import Budget
@@ -106,7 +107,4 @@ def _write(path: Path, found: Simplified) -> None:
     if found.proof is None:
         why = "could not be decided as a whole" if compilable(found.original) else "compares events with each other"
         raise InputError(f"there is no certificate: the query {why}")
-    try:
-        path.write_text(found.proof.to_json() + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    write(path, found.proof.to_json() + "\n")

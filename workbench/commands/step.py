@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
 
 import click
 
+from cerify.commands.files import Source, reads_events, write
 from cerify.draw.record import RECORDERS, record
 from cerify.draw.stepper import stepper, summary
-from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.events import TYPE
-from cerify.semantics.readers import Format, read, read_schema
+from cerify.semantics.errors import errors_in
 
 
 @click.command()
@@ -28,20 +26,14 @@ from cerify.semantics.readers import Format, read, read_schema
     help="Where the page goes: FILE.html.",
 )
 @click.option("--valuations", is_flag=True, help="Keep which variable has which positions (CEL).")
-@click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.')
-@click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time.")
-@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
-@click.option("--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says.")
+@reads_events
 def command(
     query: str,
     file: str,
     language: str,
     output_file: Path,
     valuations: bool,
-    schema_text: str | None,
-    time_column: str | None,
-    type_column: str,
-    format_: Format | None,
+    source: Source,
 ) -> int:
     """Show the evaluator at work: QUERY over the events of FILE, one step for each event.
 
@@ -52,14 +44,10 @@ def command(
     """
     if output_file.suffix != ".html":
         raise click.UsageError(f"-o takes a file that ends in .html, not {output_file.name}")
-    schema = None if schema_text is None else read_schema(schema_text)
     with errors_in(query):
-        S = read(file, format=format_, schema=schema, type_column=type_column, time_column=time_column)
+        S = source.read(file)
         run = record(query, S, language, "valuations" if valuations else "matches")
         text = stepper(run)
-    try:
-        output_file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {output_file}: {error.strerror}") from None
+    write(output_file, text)
     click.echo(f"{output_file}: {summary(run)}")
     return 0

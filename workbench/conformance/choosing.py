@@ -1,4 +1,4 @@
-"""Which of many candidates become cases of a suite: those that tell wrong semantics from the meaning."""
+"""Which of many candidates become cases of a suite: those that tell wrong semantics, the mutants, from the meaning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+Answer = TypeVar("Answer")
 Candidate = TypeVar("Candidate")
+
+
+def departing(right: Answer, found: Iterable[tuple[str, Answer | None]]) -> frozenset[str]:
+    """The mutants, each given with its answer, that give another one than is right; None is no answer."""
+    return frozenset(name for name, wrong in found if wrong is not None and wrong != right)
 
 
 def telling(candidates: Iterable[tuple[Candidate, frozenset[str]]], count: int) -> Iterator[Candidate]:

@@ -11,8 +11,8 @@ from itertools import product
 from random import Random
 from typing import cast
 
-from cerify.conformance.cases import SUITES, line_of_case
-from cerify.conformance.choosing import telling
+from cerify.conformance.cases import save
+from cerify.conformance.choosing import departing, telling
 from cerify.conformance.core_cel_mutants import MUTANTS, report
 from cerify.conformance.model import Case
 from cerify.semantics.core_cel.denote import matches_of
@@ -163,8 +163,7 @@ LENGTH = 6
 
 def main() -> None:
     """Write the file."""
-    text = "".join(f"{line_of_case(case)}\n" for case in suite())
-    (SUITES / "core-cel.jsonl").write_text(text, encoding="utf-8", newline="\n")
+    save("core-cel", suite())
 
 
 def suite() -> Iterator[Case]:
@@ -214,7 +213,7 @@ def kills(query: str, S: Stream) -> frozenset[str]:
     phi = parse(query)
     right = report(phi, S)
     found = ((mutant.name, report(phi, S, mutant)) for mutant in MUTANTS)
-    return frozenset(name for name, wrong in found if wrong is not None and wrong != right)
+    return departing(right, found)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from itertools import product
 from random import Random
 from typing import cast
 
-from cerify.conformance.cases import SUITES, line_of_case
-from cerify.conformance.choosing import telling
+from cerify.conformance.cases import save
+from cerify.conformance.choosing import departing, telling
 from cerify.conformance.expression_mutants import MUTANTS, Mutant, takes_place
 from cerify.conformance.model import Case
 from cerify.semantics.events import Event, Schema, Stream
@@ -333,8 +333,7 @@ LENGTH = 8
 
 def main() -> None:
     """Write the file."""
-    text = "".join(f"{line_of_case(case)}\n" for case in suite())
-    (SUITES / "event-expressions.jsonl").write_text(text, encoding="utf-8", newline="\n")
+    save("event-expressions", suite())
 
 
 def suite() -> Iterator[Case]:
@@ -391,7 +390,7 @@ def kills(query: str, S: Stream, mutants: Collection[Mutant] = MUTANTS) -> froze
     E = parse(query)
     right = takes_place(E, S)
     found = ((mutant.name, takes_place(E, S, mutant)) for mutant in mutants)
-    return frozenset(name for name, wrong in found if wrong is not None and wrong != right)
+    return departing(right, found)
 
 
 if __name__ == "__main__":

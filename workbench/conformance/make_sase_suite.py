@@ -14,12 +14,13 @@ from multiprocessing import get_context
 from random import Random
 from typing import cast
 
-from cerify.conformance.cases import SUITES, line_of_case
-from cerify.conformance.choosing import telling
+from cerify.conformance.cases import save
+from cerify.conformance.choosing import departing, telling
 from cerify.conformance.model import Case
-from cerify.conformance.sase_examples import EXAMPLES
 from cerify.conformance.sase_mutants import MUTANTS, READING_FEATURE, READINGS, Mutant, answers
-from cerify.conformance.sase_suite_queries import CLAUSES, QUERIES
+from cerify.conformance.sase_queries import CLAUSES, QUERIES
+from cerify.conformance.sase_queries.printed import EXAMPLES
+from cerify.explain.evidence import braces
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream, Value
 from cerify.semantics.json_events import json_of_event, json_of_schema
 from cerify.semantics.sase import program
@@ -62,8 +63,7 @@ def main() -> None:
         for S in streams:
             numbers[feature] = numbers.get(feature, 0) + 1
             cases.append(case(feature, numbers[feature], query, S))
-    text = "".join(f"{line_of_case(one)}\n" for one in cases)
-    (SUITES / "sase.jsonl").write_text(text, encoding="utf-8", newline="\n")
+    save("sase", cases)
 
 
 def printed() -> Iterator[Case]:
@@ -107,8 +107,7 @@ def other_readings(feature: str, query: str, S: Stream) -> Iterator[str]:
 def _shown(matches: list[Match]) -> str:
     if not matches:
         return "nothing"
-    shown = ["{" + ", ".join(map(str, m.events)) + "}" for m in matches[:SHOWN]]
-    return " ".join(shown) + (" and more" if len(matches) > SHOWN else "")
+    return " ".join(braces(m.events) for m in matches[:SHOWN]) + (" and more" if len(matches) > SHOWN else "")
 
 
 def chosen(feature: str, query: str) -> list[Stream]:
@@ -164,7 +163,7 @@ def kills(query: str, S: Stream, mutants: Collection[Mutant] = (*MUTANTS, *READI
     q = parse(query)
     right = answers(q, S)
     found = ((mutant.name, answers(q, S, mutant)) for mutant in mutants)
-    return frozenset(name for name, wrong in found if wrong is not None and wrong != right)
+    return departing(right, found)
 
 
 if __name__ == "__main__":

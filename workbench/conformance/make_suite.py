@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, cast
 
 from cerify.conformance import queries
-from cerify.conformance.cases import SUITES, line_of_case
+from cerify.conformance.cases import save
 from cerify.conformance.choosing import telling
 from cerify.conformance.model import Case
 from cerify.conformance.mutants import MUTANTS, PLAIN
@@ -66,10 +66,8 @@ EDITIONS = (
 def main() -> None:
     """Write all files of the suite."""
     cases = list(suite())
-    SUITES.mkdir(exist_ok=True)
     for name, features in FILES.items():
-        lines = (f"{line_of_case(case)}\n" for feature in features for case in cases if case.feature == feature)
-        (SUITES / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
+        save(name, (case for feature in features for case in cases if case.feature == feature))
 
 
 def suite() -> Iterator[Case]:

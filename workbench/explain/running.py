@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import Any, TypeAlias
 
 from cerify.automata.nfab import model as nfab
 from cerify.automata.nfab import run as by_runs
@@ -16,17 +15,16 @@ from cerify.explain.evidence import braces, row
 from cerify.explain.formulas import Words
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import ComplexEvent, Match, Stream, plain
+from cerify.semantics.events import ComplexEvent, Match, Stream
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.conditions import Bindings, value_of
 from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.show import show, show_component, show_condition
+from cerify.semantics.sase.show import show_component, show_condition
 from cerify.semantics.sase.streams import blocks_of, queries_of
 
-Json: TypeAlias = dict[str, Any]
 MOST_WAYS = 1_000  # ways to bind the events that are looked at
 MOST_NEAREST = 3
 
@@ -231,63 +229,9 @@ def _unbindable(q: sase.Query, number: int) -> str:
     return f"a match of SEQ({components}) has {least}{len(pattern)} events, not {number}"
 
 
-def as_json(found: Accepted | NoMatch, q: sase.Tree) -> Json:
-    """What the events are to the query, as one JSON object."""
-    match found:
-        case Accepted(match, M, runs, more, absent):
-            return {
-                "query": show(q),
-                "events": list(match.events),
-                "at": match.at,
-                "match": True,
-                "bindings": _positions(M),
-                "result": None if match.result is None else plain(match.result.attributes),
-                "runs": [list(map(_move, run)) for run in runs],
-                "more": more,
-                "absent": list(absent),
-            }
-        case NoMatch(events, failures, nearest):
-            reasons = [
-                {
-                    "bindings": _positions(f.bindings),
-                    "steps": list(map(_move, f.steps)),
-                    "message": f.text,
-                    "because": list(f.because),
-                }
-                for f in failures
-            ]
-            near = [
-                {"events": list(C), "missing": sorted(set(C) - events), "extra": sorted(events - set(C))}
-                for C in nearest
-            ]
-            return {
-                "query": show(q),
-                "events": sorted(events),
-                "at": max(events),
-                "match": False,
-                "reasons": reasons,
-                "nearest": near,
-            }
-
-
 def bound_text(M: Bindings) -> str:
     """Bindings in words."""
     return ", ".join(f"{a} = {braces(at) if len(at) > 1 else at[0]}" for a, at in M)
-
-
-def _move(step: Move) -> Json:
-    return {
-        "move": step.move,
-        "state": step.state,
-        "at": step.at,
-        "formula": step.formula,
-        "text": step.text,
-        "because": list(step.because),
-    }
-
-
-def _positions(M: Bindings) -> Mapping[str, list[int]]:
-    return {a: list(at) for a, at in M}
 
 
 def _place(p: int, S: Stream) -> str:

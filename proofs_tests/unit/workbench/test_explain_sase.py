@@ -11,8 +11,9 @@ from cerify import cli
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import Runs
 from cerify.equivalence.generate.sase import PROFILES, case
-from cerify.explain.running import Accepted, Explainer, NoMatch, as_json
+from cerify.explain.running import Accepted, Explainer, NoMatch
 from cerify.explain.running_html import render
+from cerify.explain.running_json import as_json
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase.parse import parse

@@ -90,6 +90,40 @@ def test_random_formulas_in_random_batches_saved_in_between(consume: Consumption
     assert compared > 40
 
 
+@pytest.mark.parametrize("query", [QUERY, "A ; B ; C WITHIN 20 EVENTS", "A : B"])
+@pytest.mark.parametrize("consume", ["none", "any"])
+def test_evaluators_of_one_automaton_read_streams_of_their_own(query: str, consume: Consumption) -> None:
+    """They take turns, and each meets types of events that others have met before it, or not yet."""
+    first = Evaluator(parse(query), output="valuations", consume=consume)
+    rng, tables = Random(query), [timed(events) for events in (300, 450, 600)]
+    alone = [Evaluator(parse(query), output="valuations", consume=consume).push(table) for table in tables]
+    assert all(len(matches) > 2 for matches in alone)
+    first.push(timed(5))
+    evaluators, found = [first.fresh() for _ in tables], [list[Match]() for _ in tables]
+    for start in range(0, 600, 30):
+        for i in rng.sample(range(3), 3):
+            found[i] += evaluators[i].push(tables[i].slice(start, 30))
+            if start == 120 and i == 0:
+                file = BytesIO()
+                save(evaluators[0], file)
+                evaluators[0] = first.fresh()
+                restore(evaluators[0], BytesIO(file.getvalue()))
+    assert found == alone
+    assert [E.automaton is first.automaton for E in evaluators] == [False, True, True]
+
+
+def test_a_type_that_another_evaluator_has_met_changes_no_answer_and_no_saved_state() -> None:
+    one = Evaluator(parse("A ; B ; C"))
+    other, file = one.fresh(), BytesIO()
+    assert one.read(stream("A B")) == []
+    assert len(other.read(stream("A B A B C"))) == 3
+    assert one.tables.final.size < other.tables.final.size
+    save(one, file)
+    again = one.fresh()
+    restore(again, BytesIO(file.getvalue()))
+    assert again.read(stream("C")) == one.read(stream("C")) == [Match(2, (0, 1, 2))]
+
+
 def test_any_starts_anew_after_a_match_and_none_does_not() -> None:
     S = stream("A A B B A B")
     assert Evaluator(parse("A ; B"), consume="any").read(S) == [Match(2, (0, 2)), Match(2, (1, 2)), Match(5, (4, 5))]

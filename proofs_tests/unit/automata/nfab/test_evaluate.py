@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from typing import get_args, get_type_hints
 
 import pyarrow as pa
 import pytest
@@ -19,15 +18,10 @@ from cerify.semantics.sase import denote, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operation
 from cerify.semantics.sase.conditions import Bindings
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.reading import Reading, others
 from proofs_tests.unit.semantics.sase.streams import events, query
 
-OTHERS = [
-    Reading(**{name: value})
-    for name, kind in get_type_hints(Reading).items()
-    for value in get_args(kind)
-    if value != getattr(Reading(), name) and name != "non_overlap"
-]
+OTHERS = [reading for (name, _), reading in others().items() if name != "non_overlap"]
 ALIKE = replace(PER_EVENT, strategies=("skip_till_any_match", "strict_contiguity"), mixed=0.0, default=0.0, cut=0.1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cerify.conformance.sase_queries import printed
 from cerify.semantics.events import Event, Stream, Value
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.parse import parse
@@ -18,25 +19,14 @@ ROUTE = QUERIES["sase07.q4"].replace("count(b[]) <= 3", "count(b[]) <= 3 and c.o
 COURIERS = f"{ROUTE}; {QUERIES['sase07.q5']}"
 
 
-def rows(type_: str, names: str, *values: tuple[Value | None, ...]) -> list[Event]:
-    """Events of a type, as rows of their attributes; None where one is absent."""
-    return [Event(type_, {n: v for n, v in zip(names.split(), row, strict=True) if v is not None}) for row in values]
-
-
-def stocks(*values: tuple[Value | None, ...]) -> Stream:
+def stocks(*values: printed.Row) -> Stream:
     """Stock events: time, symbol, price, volume."""
-    return Stream(rows("STOCK", "time symbol price volume", *values))
+    return Stream(printed.stocks(*values))
 
 
 def loading(*said: str) -> Stream:
     """Of one dock: Start:1, End:1 for the session 1, and pallet, case."""
-    made = []
-    for tag, word in enumerate(said):
-        type_, _, session = word.partition(":")
-        own: dict[str, Value] = {"packaging_level": type_, "tag_id": tag, "reader_id": 1}
-        attributes: dict[str, Value] = {"session_id": int(session)} if session else own
-        made.append(Event(type_ if session else "RFID", {"loading_dock": "d"} | attributes))
-    return Stream(made)
+    return Stream(printed.loading(*said))
 
 
 def shipments(*said: str) -> Stream:
@@ -49,14 +39,11 @@ def shipments(*said: str) -> Stream:
     return Stream(made)
 
 
-def scans(*said: tuple[int, int, str | None, str]) -> Stream:
+def scans(*said: printed.Row) -> Stream:
     """Scans: object, courier, origin, location; one an hour."""
-    names = "object_id courier_id origin location time"
-    return Stream(rows("SCAN", names, *((*row, 3600 * hour) for hour, row in enumerate(said))))
+    return Stream(printed.scans(*said))
 
 
-NORMAL = [(1, 7, None, "New York"), (1, 7, "New York", "Hartford"), (1, 7, "Hartford", "Amherst")]
-ASTRAY = [(2, 7, None, "New York"), (2, 7, "Chicago", "Boston"), (2, 7, "Boston", "Amherst")]
 FOUR_HOPS = [
     (3, 7, None, "New York"),
     *((3, 8, a, b) for a, b in zip(["New York", *"pqrs"], [*"pqrs", "Amherst"], strict=True)),
@@ -81,9 +68,9 @@ EXAMPLES: dict[str, tuple[str, Stream, list[list[Any]]]] = {
         Stream(
             [
                 Event("NEWS", {"type": "bad", "time": 0}),
-                *rows("STOCK", "time symbol volume", (3600, "GOOG", 10), (3700, "IBM", 5), (10_000, "GOOG", 7)),
+                *printed.GOOGLE,
                 Event("NEWS", {"type": "good", "time": 10_100}),
-                *rows("STOCK", "time symbol volume", (14_399, "GOOG", 2), (14_400, "GOOG", 1)),
+                *printed.LATER,
             ]
         ),
         [[19]],
@@ -117,7 +104,7 @@ EXAMPLES: dict[str, tuple[str, Stream, list[list[Any]]]] = {
             for selected in ([(10, 1200), (20, 1100), (16, 1300)], [(16, 1300)])
         ],
     ),
-    "sase07.q4": (ROUTE, scans(*NORMAL, *ASTRAY, *FOUR_HOPS), [[2, 7], [3, 8]]),
+    "sase07.q4": (ROUTE, scans(*printed.NORMAL, *printed.ASTRAY, *FOUR_HOPS), [[2, 7], [3, 8]]),
     "sase07.q5": (COURIERS, anomalies(10), [[7, list(range(10))]]),
     "icde08.q1": (
         LOADING,

@@ -10,7 +10,7 @@ from cerify.conformance.cases import load
 from cerify.conformance.make_sase_suite import STREAMS, case, chosen, kills, printed
 from cerify.conformance.model import Case
 from cerify.conformance.sase_mutants import MUTANTS, READING_FEATURE, READINGS, Mutant
-from cerify.conformance.sase_suite_queries import CLAUSES, QUERIES
+from cerify.conformance.sase_queries import CLAUSES, QUERIES
 from cerify.evaluators import SASE, SASE_FINDERS
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Stream

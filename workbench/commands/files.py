@@ -1,0 +1,73 @@
+"""The files of commands: events that are read, with the options that say how, and what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TYPE, Schema, Stream
+from cerify.semantics.readers import Format, read, read_schema
+
+OPTIONS = (
+    click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.'),
+    click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time."),
+    click.option(
+        "--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type."
+    ),
+    click.option(
+        "--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says."
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """How events are read, as the options say."""
+
+    schema_text: str | None
+    time_column: str | None
+    type_column: str
+    format_: Format | None
+
+    @cached_property
+    def schema(self) -> Schema | None:
+        """The schema that is given. Raises InputError."""
+        return None if self.schema_text is None else read_schema(self.schema_text)
+
+    def read(self, file: str) -> Stream:
+        """The events of a file; of standard input if it is called -. Raises InputError."""
+        return read(
+            file,
+            format=self.format_,
+            schema=self.schema,
+            type_column=self.type_column,
+            time_column=self.time_column,
+        )
+
+
+def reads_events(command: Callable[..., int]) -> Callable[..., int]:
+    """The options of a command that reads events, which gets them as its argument source."""
+
+    @wraps(command)
+    def wrapped(
+        *, schema_text: str | None, time_column: str | None, type_column: str, format_: Format | None, **others: Any
+    ) -> int:
+        return command(source=Source(schema_text, time_column, type_column, format_), **others)
+
+    for option in reversed(OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file. Raises InputError."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
