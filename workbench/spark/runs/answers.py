@@ -15,7 +15,7 @@ from cerify.spark.errors import told
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, Rows, rows_of, shown
 from cerify.spark.runs.run import Run
-from cerify.spark.runs.start import start
+from cerify.spark.runs.start import starting
 
 Output = Literal["matches", "valuations", "count", "events"]
 DIGITS = 38  # of a number in a column
@@ -29,13 +29,14 @@ def answers(
     with told():
         asked = Query.from_json(query)
         stream: Answering | None = None
-        for parts in rows_of(batches, columns, asked.schema):
+        begin = starting(asked, budget)
+        for parts in rows_of(batches, columns, asked.schema, begin().classes):
             found: list[pa.Table] = []
             for rows in parts:
                 if rows.begins or stream is None:
                     if stream is not None:
                         found.append(stream.finish())
-                    stream = Answering(start(asked, budget), rows.key, columns, output)
+                    stream = Answering(begin(), rows.key, columns, output)
                 found.append(stream.push(rows))
             yield from batches_of(found)
         if stream is not None:
@@ -68,9 +69,9 @@ class Answering:
             self._ids.add(rows.ids)
         try:
             if self.output == "count":
-                self._number += self.run.count(rows.table)
+                self._number += self.run.count(rows.table, rows.classes)
                 return pa.table({})
-            found = self._named(self.run.push(rows.table))
+            found = self._named(self.run.push(rows.table, rows.classes))
         except CerifyError as error:
             raise self._placed(error) from None
         if self._ids is not None:

@@ -6,10 +6,10 @@ would make the answer depend on chance, so that they are an error, as is a row w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,9 @@ import pyarrow.compute as pc
 from cerify.semantics.arrow_tables import stream_table
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema
+from cerify.spark.runs.run import Classes
 
+AT_ONCE = 65_536  # rows
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
@@ -51,18 +53,22 @@ class Rows:
     key: pa.RecordBatch
     table: pa.Table
     ids: pa.Array | None
+    classes: Classes | None
 
 
-def rows_of(batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None) -> Iterator[list[Rows]]:
-    """For each batch its rows, key by key. Raises InputError."""
+Classify: TypeAlias = Callable[[pa.Table], Classes | None]
+
+
+def rows_of(
+    batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None, classify: Classify | None = None
+) -> Iterator[list[Rows]]:
+    """For some batches at a time their rows, key by key, with what classify says of all of them. Raises InputError."""
     last: pa.RecordBatch | None = None
-    for batch in batches:
-        if batch.num_rows == 0:
-            continue
+    for batch in gathered(batches):
         starts = _starts(batch, last, columns)
         table = events_of(batch, columns, schema)
         keys, ids = batch.select(list(columns.keys)), None if columns.id is None else batch.column(columns.id)
-        ends = [*starts[1:], batch.num_rows]
+        ends, classes = [*starts[1:], batch.num_rows], None if classify is None else classify(table)
         continues = last is not None and _same(last, batch.slice(0, 1), columns.keys)
         yield [
             Rows(
@@ -70,10 +76,26 @@ def rows_of(batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema 
                 keys.slice(begin, 1),
                 table.slice(begin, end - begin),
                 None if ids is None else ids.slice(begin, end - begin),
+                None if classes is None else classes[begin:end],
             )
             for begin, end in zip(starts, ends, strict=True)
         ]
         last = batch.slice(batch.num_rows - 1)
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in larger batches, since each takes its time, however small."""
+    some: list[pa.RecordBatch] = []
+    for batch in batches:
+        some.append(batch)
+        if sum(b.num_rows for b in some) >= AT_ONCE:
+            yield from _one(some)
+            some = []
+    yield from _one(some)
+
+
+def _one(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches() if any(b.num_rows for b in batches) else []
 
 
 def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) -> pa.Table:

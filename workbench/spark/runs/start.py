@@ -27,7 +27,12 @@ QUERIES = 64  # that a process keeps compiled
 
 def start(query: Query, budget: Budget = Budget()) -> Run:
     """A run over a stream of which nothing is known yet. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
-    return _makes(query.to_json(), budget)()
+    return starting(query, budget)()
+
+
+def starting(query: Query, budget: Budget = Budget()) -> Make:
+    """What gives such runs. Raises as start."""
+    return _makes(query.to_json(), budget)
 
 
 @lru_cache(QUERIES)

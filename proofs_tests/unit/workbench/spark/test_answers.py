@@ -16,11 +16,18 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, ParseError, Span
 from cerify.semantics.events import Schema, ValueType
 from cerify.spark.errors import WorkerError, heard, told
+from cerify.spark.runs import rows as rows_module
 from cerify.spark.runs.answers import answers
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 
 COLUMNS = Columns(("ts",), ("k",), attributes=("x",))
+
+
+@pytest.fixture(autouse=True, params=[1, 5, 65_536])
+def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rows are looked at together."""
+    monkeypatch.setattr(rows_module, "AT_ONCE", request.param)
 
 
 def batches(rows: list[dict[str, Any]], *cuts: int) -> list[pa.RecordBatch]:

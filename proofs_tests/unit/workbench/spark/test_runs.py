@@ -10,7 +10,7 @@ import pytest
 
 from cerify.evaluators import match
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import Match, Result, Schema, Stream
 from cerify.spark.runs import gathered, sase
 from cerify.spark.runs.query import Query
@@ -94,7 +94,10 @@ def test_runs_of_many_streams_take_turns() -> None:
         Query("relative(A, B)", "event-expression"),
         Query("(A ; B) FILTER A.x < B.x WITHIN 4 seconds", output="valuations"),
         Query("(A ; B) FILTER A.x < B.x WITHIN 5 EVENTS"),
-        Query("PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { a.x < b.x } WITHIN 4 seconds RETURN a.x, b.x AS y", "sase"),
+        Query(
+            "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { a.x < b.x } WITHIN 4 seconds RETURN a.x, b.x AS y",
+            "sase",
+        ),
     ],
     ids=lambda query: query.text,
 )
