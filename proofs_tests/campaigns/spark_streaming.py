@@ -82,7 +82,8 @@ def run(folders: Sequence[Path]) -> None:
         query = Query.from_json(json.loads((folder / "said.json").read_text(encoding="utf-8"))["query"])
         rows = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
         df = rows.option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-        told = {"event_time": TIME, "partition_by": "k", "id_col": "id", "output": query.output}
+        told = {"event_time": TIME, "partition_by": "k", "id_col": "id"}
+        told |= {"language": query.language, "output": query.output}
         answer = match_stream(df, query.text, watermark=f"{int(DELAY.total_seconds())} seconds", **told)
         writer = answer.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
         streams[folder] = query, df, told
