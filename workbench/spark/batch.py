@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -22,7 +22,6 @@ from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Observation
 
 ROW = "cerify_row"
@@ -67,7 +66,8 @@ def match(
     some = selected(df, columns)
     if not columns.keys:
         return unpartitioned(some, asked, columns, output, budget, answer)
-    return by_key(some, columns).mapInArrow(_task(asked, columns, output, budget), answer)
+    task = partial(answers, query=asked.to_json(), columns=columns, output=output, budget=budget)
+    return by_key(some, columns).mapInArrow(task, answer)
 
 
 def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output) -> T.StructType:
@@ -97,17 +97,6 @@ def by_key(df: DataFrame, columns: Columns) -> DataFrame:
     if _stays(numbered):
         return numbered
     return df.repartition(*keys).sortWithinPartitions(*keys, *order)
-
-
-def _task(query: Query, columns: Columns, output: Output, budget: Budget) -> Any:
-    """What a worker does; it is sent there as plain data."""
-    return partial(_answered, query=query.to_json(), columns=columns, output=output, budget=budget)
-
-
-def _answered(
-    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget
-) -> Iterator[pa.RecordBatch]:
-    return answers(batches, query, columns, output, budget)
 
 
 def _stays(numbered: DataFrame) -> bool:

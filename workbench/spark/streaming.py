@@ -18,12 +18,12 @@ from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema
 from cerify.spark.columns import columns_of
 from cerify.spark.errors import listen
+from cerify.spark.runs.places import told_by
 from cerify.spark.runs.query import Query
 from cerify.spark.streams.aside import LATE, REASONS
 from cerify.spark.streams.packs import ROWS, key_name, packing, unpacked
 from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.processor import KIND, MATCH, Processor
-from cerify.spark.streams.told_ids import answer as answer_of
 
 ROW = "row"
 DELAY = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
@@ -157,7 +157,7 @@ def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.R
     """On a worker: the rows of the answer, from packs of matches and of rows that were put aside."""
     said = Plan.from_json(plan)
     id_col = said.columns.id
-    found = answer_of(pa.int64() if id_col is None else said.schema.field(id_col).type)
+    found = told_by(pa.int64() if id_col is None else said.schema.field(id_col).type)
     row = pa.struct(list(said.schema))
     told = found.names if said.query.spoken is SASE else found.names[:-1]  # only these have results
     for batch in batches:

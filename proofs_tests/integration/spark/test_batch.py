@@ -201,3 +201,16 @@ def test_times_are_in_utc_whatever_their_type(spark: SparkSession) -> None:
     assert [(str(row["k"]), row["events"]) for row in sorted(rows)] == [("1970-01-01", [0, 1]), ("1970-01-01", [2, 3])]
     S = Stream.from_table(df.toArrow().sort_by("ts"))
     assert len(local_match("A ; B", S)) == 3
+
+
+def test_a_session_in_another_time_zone_finds_the_same(spark: SparkSession) -> None:
+    """Half an hour from one to the next, over the night in which the clocks of New York are put forward."""
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        times = "timestamp_seconds(1710050400 + id * 1800) AS ts"
+        df = spark.range(6).selectExpr(times, "if(id % 2 = 0, 'A', 'B') AS type", "'a' AS k")
+        found = match(df, "A ; B WITHIN 30 minutes", id_col="ts").selectExpr("unix_seconds(at) AS at").collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(zone))
+    assert sorted(row["at"] for row in found) == [1710050400 + i * 1800 for i in (1, 3, 5)]

@@ -241,6 +241,14 @@ def test_what_depends_on_more_goes_through_one_task_and_that_is_said(df: DataFra
     assert len(warned) == 1
 
 
+def test_a_window_over_all_of_the_data_goes_through_one_task_and_that_is_said(df: DataFrame, S: Stream) -> None:
+    query = "A ; B ; C WITHIN 10 days"
+    ((number, _),), warned = asked(df, query, "count")
+    assert number == len(cerify.match(query, S, evaluator="kernel"))
+    assert len(warned) == 1
+    assert "shorter window" in warned[0]
+
+
 def test_data_that_changes_after_it_was_counted_is_an_error(df: DataFrame) -> None:
     text = "A ; B WITHIN 4 EVENTS"
     query = Query(text)

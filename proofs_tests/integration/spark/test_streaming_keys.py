@@ -16,6 +16,7 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValu
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Schema
 from cerify.spark.errors import WorkerError
+from cerify.spark.runs.places import told_by
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 from cerify.spark.streams.aside import REASONS
@@ -24,7 +25,6 @@ from cerify.spark.streams.packs import ROWS, packing, unpacked
 from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.processor import MATCH, Processor
 from cerify.spark.streams.states import compiled
-from cerify.spark.streams.told_ids import answer
 from proofs_tests.integration.spark.disorder import (
     ATTRIBUTES,
     SCHEMA,
@@ -120,7 +120,7 @@ class Operator:
     def rows(self, kind: str) -> Iterator[tuple[Any, Row]]:
         """What was said of this kind, with the key."""
         id_col = self.plan.columns.id
-        found = answer(pa.int64() if id_col is None else self.plan.schema.field(id_col).type)
+        found = told_by(pa.int64() if id_col is None else self.plan.schema.field(id_col).type)
         for said in self.said:
             if said["kind"] == kind:
                 for row in unpacked([said[ROWS]], found if kind == MATCH else self.plan.schema).to_pylist():

@@ -56,7 +56,7 @@ def unpartitioned(
     if found is not None:
         return found
     warnings.warn(ADVICE, stacklevel=3)
-    task = partial(_answered, query=query.to_json(), columns=columns, output=output, budget=budget)
+    task = partial(answers, query=query.to_json(), columns=columns, output=output, budget=budget)
     return df.repartition(1).sortWithinPartitions(*map(column, columns.order)).mapInArrow(task, answer)
 
 
@@ -88,9 +88,3 @@ def _chunk_answered(
             by = cuts.first[c] - cuts.before[c] if columns.id is None else 0
             run = Owned(start(asked, budget), cuts.before[c], cuts.owned[c], by)
             yield from answers_of_run(rows, run, asked, columns, output, c)
-
-
-def _answered(
-    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget
-) -> Iterator[pa.RecordBatch]:
-    return answers(batches, query, columns, output, budget)

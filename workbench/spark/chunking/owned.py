@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from cerify.semantics.errors import InputError
 from cerify.spark.chunking.cuts import CHUNK
 from cerify.spark.runs.answers import Answering, Output, batches_of
+from cerify.spark.runs.places import moved
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, rows_of
-from cerify.spark.runs.run import NOTHING, POSITIONS, RESULT, Classes, Run
+from cerify.spark.runs.run import NOTHING, Classes, Run
 
 MATCHES = 1 << 40  # of a chunk, at most, whose matches are numbered one by one
 
@@ -62,15 +63,7 @@ class Owned(Run):
 
     def _told(self, found: pa.Table) -> pa.Table:
         """Its own matches, by their positions in the whole stream."""
-        found = found.filter(pc.greater_equal(found["at"], self._before)).combine_chunks()
-        if not self._by or not found.num_rows:
-            return found
-        at, events, bindings, result = (column.combine_chunks() for column in found.columns)
-        if not bindings.null_count:
-            items = pa.ListArray.from_arrays(bindings.items.offsets, pc.add(bindings.items.values, self._by))
-            bindings = pa.MapArray.from_arrays(bindings.offsets, bindings.keys, items)
-        moved = pa.ListArray.from_arrays(events.offsets, pc.add(events.values, self._by))
-        return pa.table([pc.add(at, self._by), moved.cast(POSITIONS), bindings, result], schema=RESULT)
+        return moved(found.filter(pc.greater_equal(found["at"], self._before)), self._by)
 
 
 def answers_of_run(

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.spark.errors import told
+from cerify.spark.runs.places import told_as
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, Rows, rows_of, shown
 from cerify.spark.runs.run import Run
@@ -60,12 +61,13 @@ class Answering:
     def __init__(self, run: Run, key: pa.RecordBatch, columns: Columns, output: Output) -> None:
         self.run, self.key, self.output = run, key, output
         self._columns = columns
-        self._ids = _Ids() if columns.id is not None else None
+        self._ids: _Ids | None = None
         self._number = 0  # of matches
 
     def push(self, rows: Rows) -> pa.Table:
         """What is known by the rows."""
-        if self._ids is not None and rows.ids is not None:
+        if rows.ids is not None:
+            self._ids = self._ids or _Ids(rows.ids.type)
             self._ids.add(rows.ids)
         try:
             if self.output == "count":
@@ -98,26 +100,15 @@ class Answering:
         """The matches with the key, and with ids for positions."""
         if not found.num_rows:
             return pa.table({})
-        found = found.combine_chunks()
-        at, events, bindings, result = (found.column(i).combine_chunks() for i in range(4))
+        named = found if self._ids is None else told_as(found, self._ids.kind, self._ids.of)
+        at, events, bindings, result = (named.column(i).combine_chunks() for i in range(4))
         if self.output == "events":
             parents = pc.list_parent_indices(events)
             numbers = pc.add(parents, self._number)
             self._number += len(found)
-            return self._keyed(
-                {"match": numbers, "at": self._id(at.take(parents)), "event": self._id(pc.list_flatten(events))}
-            )
-        ided = pa.ListArray.from_arrays(events.offsets, self._id(events.values))
-        if bindings.null_count:
-            bound = pa.nulls(len(found), pa.map_(pa.string(), ided.type))
-        else:
-            lists = pa.ListArray.from_arrays(bindings.items.offsets, self._id(bindings.items.values))
-            bound = pa.MapArray.from_arrays(bindings.offsets, bindings.keys, lists)
-        said = {"at": self._id(at), "events": ided, "bindings": bound}
+            return self._keyed({"match": numbers, "at": at.take(parents), "event": pc.list_flatten(events)})
+        said = {"at": at, "events": events, "bindings": bindings}
         return self._keyed(said if result.null_count else said | {"result": result})
-
-    def _id(self, positions: pa.Array) -> pa.Array:
-        return positions if self._ids is None else self._ids.of(positions)
 
     def _keyed(self, columns: dict[str, pa.Array]) -> pa.Table:
         first = next(iter(columns.values()))
@@ -126,10 +117,10 @@ class Answering:
 
 
 class _Ids:
-    """The ids of the events of a stream, by position, as far back as a match may reach."""
+    """The ids of the events of a stream, by position, as far back as a match may reach; kind is their type."""
 
-    def __init__(self) -> None:
-        self._first = 0
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind, self._first = kind, 0
         self._parts: list[pa.Array] = []
 
     def add(self, ids: pa.Array) -> None:

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cerify.semantics.errors import CerifyError, InputError
+from cerify.spark.runs.places import moved
 from cerify.spark.runs.rows import events_of
 from cerify.spark.streams.aside import micros, sorted_out
 from cerify.spark.streams.plan import Plan
-from cerify.spark.streams.told_ids import Ids, moved
+from cerify.spark.streams.told_ids import Ids
 
 MILLISECOND = 1000
 PIECE = 65_536  # events that are evaluated at a time

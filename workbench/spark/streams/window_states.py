@@ -17,12 +17,12 @@ from cerify.automata.evaluate.scope import Width
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import ARROW
+from cerify.spark.runs.places import moved
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import Reach
 from cerify.spark.runs.run import Classes
 from cerify.spark.runs.start import start
 from cerify.spark.streams.resumable import Compiled, Resumable
-from cerify.spark.streams.told_ids import moved
 
 POSITION = b"cerify position"
 
