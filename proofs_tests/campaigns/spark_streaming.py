@@ -42,12 +42,13 @@ from proofs_tests.integration.spark.disorder import (
 
 SETTINGS = {
     "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": "1",
     "spark.ui.enabled": "false",
     "spark.sql.streaming.metricsEnabled": "false",
 }
 MASTER = "local[2,4]"  # a task may fail three times, as on a cluster
-AT_ONCE = 6  # streams of a driver
+AT_ONCE = 20  # streams of a driver
+BATCHES = 5  # of a stream: between two kills each stream is to get on, and then to its end
 LIVES = 12  # drivers, at most; on a busy machine Spark may give up by itself
 FLIGHTS = "((Cancellation ; Departure) FILTER Departure[x > 60]) WITHIN 10 minutes"
 
@@ -214,7 +215,7 @@ def flights(events: int) -> Pair:
         rows.append(said | {"x": row["dep_delay"]})
     order = sorted(range(len(rows)), key=lambda i: rows[i]["time"] + timedelta(seconds=rng.random() * 7))
     rows = [rows[i] for i in order]
-    size = -(-len(rows) // 8)
+    size = -(-len(rows) // BATCHES)
     return Pair(Query(FLIGHTS), [rows[start : start + size] for start in range(0, len(rows), size)])
 
 
@@ -231,7 +232,7 @@ def main(pairs: int, kills: int, flown: int, seed: int, at_once: int, driven: bo
     if driven:
         run(folders)
         return
-    its = [pair(Random(f"{seed}/{i}"), events=100, batches=8) for i in range(pairs)]
+    its = [pair(Random(f"{seed}/{i}"), events=80, batches=BATCHES) for i in range(pairs)]
     its += [flights(flown)] if flown else []
     differ, counts, found = 0, Counter[str](), 0
     with tempfile.TemporaryDirectory() as place:
