@@ -1,11 +1,11 @@
 """The shared match buffer: which events the runs have selected, each stored once for all runs that go on from it.
 
-The papers keep one stack of events for each state, and mark each pointer with the version numbers of the runs it is for
-(icde08, section IV), so that runs can share an entry without sharing what lies before it. Here a node is never
-changed once it is there, so that pointers need no versions: who can reach a node can use all that lies before it. The
-price is a node for each run that selects an event, where a stack has an entry and a pointer for each run. What is won
-is that runs whose futures are the same become one run, whose node points to the last nodes of all. So the nodes may
-stand for exponentially many matches, which are counted without being listed.
+Others keep one stack of events for each state, and mark each pointer with the version numbers of the runs it is for
+(doi 10.1145/1376616.1376634), so that runs can share an entry without sharing what lies before it. Here a node is
+never changed once it is there, so that pointers need no versions: who can reach a node can use all that lies before
+it. The price is a node for each run that selects an event, where a stack has an entry and a pointer for each run.
+What is won is that runs whose futures are the same become one run, whose node points to the last nodes of all. So the
+nodes may stand for exponentially many matches, which are counted without being listed.
 """
 
 from __future__ import annotations

@@ -1,0 +1,106 @@
+"""The series of nodes of the readable evaluator under windows and keys, written down event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from cerify.automata.cea.io_determinize import Determinized
+from cerify.automata.evaluate.ces_window import Bottom, Output, Union, enumerate_
+from cerify.automata.evaluate.ces_window import Node as SetNode
+from cerify.automata.evaluate.scope import Key, Scope, key_of, near, reach
+from cerify.automata.evaluate.scoped import ScopedEvaluation
+from cerify.automata.evaluate.sieve import Sieve, in_node
+from cerify.draw.record_run import Path, label
+from cerify.draw.recording import BEFORE, Graph, LinkKind
+from cerify.semantics.events import Stream, Valuation
+from cerify.semantics.predicate_text import show_value
+
+
+class Series:
+    """Algorithm 2 under windows and partitions: nodes for one event more, and for the union of two sets."""
+
+    def __init__(self, automaton: Determinized, scope: Scope, S: Stream, sieve: Sieve | None) -> None:
+        self.graph = Graph()
+        self._evaluation = ScopedEvaluation(automaton, scope.windowed)
+        self._scope, self._S, self._sieve, self._reach = scope, S, sieve, reach(scope, S)
+        self._number: dict[int, int] = {}  # of a node, by its identity
+        self._kept: list[SetNode] = []  # all of them, so that no identity is used again
+        self._bottom = self.graph.add("bottom", "⊥", None, BEFORE)
+
+    def push(self, n: int, type_: int) -> None:
+        key = key_of(self._scope.attributes, self._S[n]) if self._reach.marks[n] else None
+        self._evaluation.push(type_, key, self._reach.low[n])
+        for table in self._evaluation.T.values():
+            for series in table.values():
+                for node in reversed(series):
+                    self._written(node, n)
+
+    def _written(self, root: SetNode, n: int) -> None:
+        """Write down a node and what is below it, unless it is known; what is below comes first."""
+        pending = [root]
+        while pending:
+            node = pending[-1]
+            below = [child for _, child in _below(node)]
+            unknown = [child for child in below if not isinstance(child, Bottom) and id(child) not in self._number]
+            if isinstance(node, Bottom) or id(node) in self._number:
+                pending.pop()
+            elif unknown:
+                pending += unknown
+            else:
+                pending.pop()
+                self._add(node, n)
+
+    def _add(self, node: Output | Union, n: int) -> None:
+        if isinstance(node, Output):
+            number = self.graph.add("output", label(node.position, node.marks), node.position, n)
+        else:
+            number = self.graph.add("union", "∪", None, n)
+        self._number[id(node)] = number
+        self._kept.append(node)
+        for kind, child in _below(node):
+            self.graph.link(number, self._of(child), kind, n)
+
+    def _of(self, node: SetNode) -> int:
+        return self._bottom if isinstance(node, Bottom) else self._number[id(node)]
+
+    def held(self) -> Iterator[tuple[int, str, Path]]:
+        if self._evaluation.unmarked is not None:
+            yield self._evaluation.unmarked, "any key" if self._scope.attributes else "", (self._bottom,)
+        for q, table in self._evaluation.T.items():
+            for key, series in table.items():
+                yield q, _key_text(self._scope, key), tuple(map(self._of, series))
+
+    def live(self) -> frozenset[int]:
+        live: set[int] = set() if self._evaluation.unmarked is None else {self._bottom}
+        pending = [node for table in self._evaluation.T.values() for series in table.values() for node in series]
+        while pending:
+            node = pending.pop()
+            if self._of(node) not in live:
+                live.add(self._of(node))
+                pending += (child for _, child in _below(node))
+        return frozenset(live)
+
+    def paths(self) -> Iterator[tuple[Path, Valuation]]:
+        low = self._reach.low
+        for node in self._evaluation.ends():
+            for path in enumerate_(node, low) if self._sieve is None else in_node(node, low, self._sieve):
+                mu = frozenset((A, output.position) for output in path for A in output.marks)
+                if all(near(width, [self._S[p].get(a) for _, p in mu]) for a, width in self._reach.unordered):
+                    yield (*map(self._of, path), self._bottom), mu
+
+
+def _below(node: SetNode) -> list[tuple[LinkKind, SetNode]]:
+    match node:
+        case Output():
+            return [("before", node.child)]
+        case Union():
+            return [("left", node.left)] if node.right is None else [("left", node.left), ("right", node.right)]
+        case Bottom():
+            return []
+        case _:
+            assert_never(node)
+
+
+def _key_text(scope: Scope, key: Key) -> str:
+    return ", ".join(f"{a} {show_value(value)}" for a, (_, value) in zip(scope.attributes, key, strict=True))
