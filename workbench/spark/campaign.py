@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.errors import PythonException
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import SparkSession
 
 from cerify.conformance.campaign_plan import Job
@@ -67,7 +68,7 @@ def campaign(
         try:
             work = Work(job.text(), str(path.absolute()), run, tuple(left))
             ended = _asked(session(), work, lambda: progress(_cases(folder)))
-        except Exception as error:
+        except (PySparkException, Py4JError) as error:
             deaths += 1
             if isinstance(error, PythonException) and NOT_EVEN not in str(error):
                 raise
