@@ -89,7 +89,12 @@ def df(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFra
     [
         ("A ;", {}, ParseError, "expected"),
         ("(A ; B) FILTER A.x < B.x", {}, Unsupported, "across events"),
-        ("prior(a(x), b(x))", {"language": "event-expression"}, Unsupported, "no state can be saved"),
+        (
+            "prior(a(v), b(v))",
+            {"language": "event-expression", "schema": Schema({"a": {"x": "int"}, "b": {"x": "int"}})},
+            Unsupported,
+            "no state can be saved",
+        ),
         ("PATTERN SEQ(A a, B b) RETURN a.x", {"language": "sase"}, Unsupported, "put WITHIN around it"),
         ("A", {"event_time": "x"}, InputError, "timestamps"),
         ("A", {"event_time": "nowhere"}, InputError, "no column 'nowhere'"),
