@@ -1,8 +1,8 @@
 """Streams on Spark whose driver is killed in mid-stream: `python -m proofs_tests.campaigns.spark_streaming`.
 
-Each pair of a query and rows in disorder is a streaming query of its own, with one file of rows for each batch. Some of
-them share a driver, which is killed, with its JVM and workers, and started again; in its last life one Python worker is
-killed. In the end the files written are held against the local evaluator.
+Each query, with some sets of rows in disorder, is a streaming query of its own, with one file of rows for each batch.
+Some of them share a driver, which is killed, with its JVM and workers, and started again; in its last life one Python
+worker is killed. In the end the files written are held against the local evaluator.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ SETTINGS = {
     "spark.sql.streaming.metricsEnabled": "false",
 }
 MASTER = "local[2,4]"  # a task may fail three times, as on a cluster
-AT_ONCE = 20  # streams of a driver
+AT_ONCE = 6  # streams of a driver
+SETS = 8  # of data, with one query; each has keys of its own in the stream, so that it makes pairs
 BATCHES = 5  # of a stream: between two kills each stream is to get on, and then to its end
 LIVES = 12  # drivers, at most; on a busy machine Spark may give up by itself
 FLIGHTS = "((Cancellation ; Departure) FILTER Departure[x > 60]) WITHIN 10 minutes"
@@ -232,7 +233,7 @@ def main(pairs: int, kills: int, flown: int, seed: int, at_once: int, driven: bo
     if driven:
         run(folders)
         return
-    its = [pair(Random(f"{seed}/{i}"), events=80, batches=BATCHES) for i in range(pairs)]
+    its = [pair(Random(f"{seed}/{i}"), events=60, batches=BATCHES, sets=SETS) for i in range(-(-pairs // SETS))]
     its += [flights(flown)] if flown else []
     differ, counts, found = 0, Counter[str](), 0
     with tempfile.TemporaryDirectory() as place:

@@ -53,15 +53,21 @@ class Pair:
     batches: Sequence[Sequence[Row]]
 
 
-def pair(rng: Random, nodes: int = 6, events: int = 40, batches: int = 5) -> Pair:
-    """A pair whose query an evaluator of batches carries and whose answer is small."""
+def pair(rng: Random, nodes: int = 6, events: int = 40, batches: int = 5, sets: int = 1) -> Pair:
+    """A pair whose query can be resumed and whose answer is small; of several sets of data each has its own keys."""
     language = rng.choice(("cel", "cel", "cel", "event-expression", "sase"))
     while True:
         query, S = _asked(rng, language, nodes, events)
-        rows = _rows(rng, S, language == "sase")
+        clocked = _rows(rng, S, language == "sase")
+        for other in range(1, sets):
+            clocked += _rows(rng, Stream(rng.choices(S, k=len(S)), S.schema), language == "sase", str(other))
+        rows = [row for _, row in sorted(clocked, key=lambda pair: pair[0])]
         try:
             compiled(query.to_json())
-            if any(event.type == START_EVENT for event in S) or len(expected(query, rows, timedelta.max)) > SMALL:
+            if (
+                any(event.type == START_EVENT for event in S)
+                or len(expected(query, rows, timedelta.max)) > SMALL * sets
+            ):
                 continue
         except (Unsupported, BudgetExceeded):
             continue
@@ -91,15 +97,15 @@ def _asked(rng: Random, language: str, nodes: int, events: int) -> tuple[Query, 
     return Query(show(phi), output=rng.choice(("matches", "valuations"))), S
 
 
-def _rows(rng: Random, S: Stream, unique: bool) -> list[Row]:
-    """The events with keys and times, nearly in the order of time; some keys fall silent."""
+def _rows(rng: Random, S: Stream, unique: bool, name: str = "") -> list[tuple[datetime, Row]]:
+    """The events with keys and times, and when they come, nearly in the order of time; some keys fall silent."""
     clock, rows = START, []
     for i, event in enumerate(S):
         clock += timedelta(seconds=rng.choice((0, 0, 1, 1, 2, 20)))
         time = clock - timedelta(seconds=rng.choice((0, 0, 0, 1, 3, 12)), microseconds=rng.choice((0, 1, 999)))
         time += timedelta(microseconds=2_000 * i if unique else 0)
-        row = {"k": rng.choice(KEYS), "time": time, "type": event.type, "id": f"e{i}"}
-        rows.append(row | {name: event.get(name) for name in ATTRIBUTES})
+        row = {"k": name + rng.choice(KEYS), "time": time, "type": event.type, "id": f"{name}e{i}"}
+        rows.append((clock, row | {a: event.get(a) for a in ATTRIBUTES}))
     return rows
 
 
