@@ -7,6 +7,7 @@ SASE+, and filters across events.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil, inf, nextafter
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from cerify.spark.runs.start import start
 from cerify.spark.streams.resumable import Compiled, Resumable
 
 POSITION = b"cerify position"
+MICROSECONDS = 10**6
 
 
 class ResumableWindow(Resumable):
@@ -102,15 +104,16 @@ def _old(rows: pa.Table, reach: Reach) -> int:
     """How many of the first rows no later match can have: those that have left all of the windows."""
     kept = min(rows.num_rows, reach.events - 1)
     for name, width in reach.widths:
-        values = _numbers(rows[name])
-        last = pc.max(values).as_py()
-        if last is not None:
-            kept = max(kept, rows.num_rows - (pc.sum(pc.less(values, last - width)).as_py() or 0))
+        kept = max(kept, rows.num_rows - _before(rows[name], width))
     return int(rows.num_rows - kept)
 
 
-def _numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times in seconds, and other numbers as they are."""
+def _before(values: pa.ChunkedArray, width: Width) -> int:
+    """How many of the ascending values are further than the width below the last one."""
     if pa.types.is_timestamp(values.type):
-        return pc.divide(values.cast(ARROW["timestamp"]).cast(pa.int64()).cast(pa.float64()), 1e6)
-    return values.cast(pa.float64())
+        values, width = values.cast(ARROW["timestamp"]).cast(pa.int64()), width * MICROSECONDS
+    last = pc.max(values).as_py()
+    if last is None:
+        return 0
+    low = last - ceil(width) if isinstance(last, int) else nextafter(last - width, -inf)
+    return int(pc.sum(pc.less(values, low)).as_py() or 0)

@@ -117,6 +117,16 @@ def test_a_saved_run_goes_on_where_it_was(query: Query) -> None:
     assert found > 1
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("us", "UTC"), pa.int64(), pa.float64()])
+def test_the_first_row_of_a_window_is_kept_to_the_last_digit(kind: pa.DataType) -> None:
+    first = 1_704_067_200_000_001 if pa.types.is_timestamp(kind) else 1_704_067_200
+    width = 5_000_000 if pa.types.is_timestamp(kind) else 5
+    times = pa.array([first, first + width, first + width], pa.int64()).cast(kind)
+    table = pa.table({"type": ["A", "C", "B"], "x": [1, 0, 2], "time": times})
+    run = compiled(Query("(A ; B) FILTER A.x < B.x WITHIN 5 seconds").to_json()).start()
+    assert matches([run.push(table.slice(i, 1)) for i in range(3)]) == [Match(2, (0, 2))]
+
+
 @pytest.mark.parametrize(
     ("query", "other"),
     [
