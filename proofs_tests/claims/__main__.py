@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -62,7 +63,9 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
         return
     chosen = [id_ for id_ in LEDGER if not ids or id_.startswith(ids)]
     if not chosen:
-        raise click.UsageError(f"no entry begins with {' or '.join(ids)}; there are {', '.join(LEDGER)}")
+        papers = sorted({id_.partition(".")[0] for id_ in LEDGER})
+        alike = ", ".join(one for id_ in ids for one in get_close_matches(id_, LEDGER, 4)) or ", ".join(papers)
+        raise click.UsageError(f"no entry begins with {' or '.join(ids)}; docs/claims.md has them all, such as {alike}")
     table = Table("claim", "status", "evidence", "bound", "seconds")
     counts = Counter[str]()
     console = Console(stderr=True)
