@@ -135,6 +135,8 @@ def differing(spark: SparkSession, cases: int, seed: int, counts: Counter[str]) 
         df = spark.createDataFrame(table).repartition(3)
         found = answered(df, query, id_col=ID if ided else None)
         counts["pairs"] += 1
+        if counts["pairs"] % 20 == 0:
+            click.echo(f"{counts['pairs']} of {cases} pairs", err=True)
         counts["refused by both"] += isinstance(right, str) and right == found
         counts["with matches"] += isinstance(right, dict) and bool(right)
         counts["matches"] += 0 if isinstance(right, str) else sum(map(len, right.values()))
