@@ -142,6 +142,18 @@ def test_the_state_of_another_query_is_refused(query: Query, other: Query) -> No
         compiled(other.to_json()).restore(saved)
 
 
+def test_the_matches_of_sase_are_bounded() -> None:
+    query = Query("PATTERN SEQ(B+ b[]) WHERE skip_till_any_match(b[]) { b[1].x = 0 } RETURN b[].x", "sase")
+    table = pa.table({"type": ["B"] * 7, "x": [0] * 7, "time": list(range(7))})
+    for matches, exceeded in ((126, True), (127, False)):
+        run = start(query, Budget(matches=matches))
+        if exceeded:
+            with pytest.raises(BudgetExceeded, match="more than 126 matches"):
+                pa.concat_tables([run.push(table), run.finish()])
+        else:
+            assert len(pa.concat_tables([run.push(table), run.finish()])) == 127
+
+
 def test_what_is_gathered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gathered, "EVENTS", 9)
     run: Run = start(Query("(A ; B) FILTER A.x < B.x"))
