@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.events import TIME
 from cerify.spark.columns import TIMES, WHOLE, column
 from cerify.spark.runs.reach import Reach
@@ -25,7 +26,6 @@ from cerify.spark.runs.rows import Columns
 
 CHUNK, LAST = "cerify_chunk", "cerify_last_chunk"
 SAMPLE = 1_000  # events for each chunk
-MICROSECONDS = 10**6
 LEAST = 2**63  # below zero: the least whole number of a column
 
 Place: TypeAlias = Any

@@ -10,13 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.events import TIME
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 from cerify.spark.streams.resumable import Compiled
 from cerify.spark.streams.states import compiled
-
-MICROSECONDS = 10**6
 
 
 @dataclass(frozen=True)

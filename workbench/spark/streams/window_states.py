@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope import Width
+from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import ARROW
@@ -26,7 +27,6 @@ from cerify.spark.runs.start import start
 from cerify.spark.streams.resumable import Compiled, Resumable
 
 POSITION = b"cerify position"
-MICROSECONDS = 10**6
 
 
 class ResumableWindow(Resumable):
