@@ -18,11 +18,12 @@ from proofs_tests.claims.page import STATUSES, quick
 
 INTRODUCTION = """# Errata
 
-What the papers print and what fails. Each erratum is about claims of the ledger, whose ids are in [claims](claims.md).
-Their statuses, the counterexamples and the corrections are what the checks find, with the quick budget, which begins
-with the smallest cases that the full one has found. *holds-corrected*: the claim fails as it is printed, and with
-the correction it passes the same check. *refuted*: it fails. A claim that no erratum is about holds, if not as printed
-then in the reading that [claims](claims.md) tells with it; or it is open.
+What the papers print and what fails. Each erratum is about claims of the ledger, whose ids are in
+[claims](claims.md). Their statuses, the counterexamples and the corrections are what the checks find, with the quick
+budget. A check that searches shows the smallest case that it found; one of a figure, of a listing or of an example
+shows where that fails. *holds-corrected*: the claim fails as it is printed, and with the correction it passes the
+same check. *refuted*: it fails. A claim that no erratum is about holds, if not as printed then in the reading that
+[claims](claims.md) tells with it; or it is open.
 
 In a case, positions count from 0, {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of
 type A. `cerify claims ID --json` shows the case of one claim as data. This page is written by
@@ -84,7 +85,7 @@ def _told(erratum: Erratum) -> Iterator[str]:
     yield from ("; ".join(f"{codes(ids)}: *{status}*" for ids, status in statuses) + ".", "")
     yield from (f"*Printed.* {erratum.printed}", "")
     cases = _together({id_: entry["counterexample"] for id_, entry in found.items()})
-    yield from (f"*Smallest counterexample{'s' if len(cases) > 1 else ''} found*:", "")
+    yield from (f"*Counterexample{'s' if len(cases) > 1 else ''}*:", "")
     for ids, case in cases:
         if len(cases) > 1:
             yield f"- {codes(ids)}"
