@@ -27,6 +27,7 @@ extensions = [
     "docstrings",
     "commands",
     "sessions",
+    "stepping",
 ]
 exclude_patterns = ["_ext"]
 nitpicky = False

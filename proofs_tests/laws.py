@@ -52,11 +52,11 @@ def page() -> str:
         rows = (
             _row(law.name, _equation(law), "all" if law.level == "valuations" else "events", _why(law)) for law in laws
         )
-        parts.append("\n".join([f"## {title}\n", *_table("law", "", "same", "because"), *rows, ""]))
+        parts.append("\n".join([f"## {title}\n", *_table("law", "equation", "same", "because"), *rows, ""]))
     parts.append(FAILS)
     for title, laws in FAILING.items():
         rows = (_row(law.name, _equation(law), law.reason, _witness(law)) for law in laws)
-        parts.append("\n".join([f"### {title}\n", *_table("not a law", "", "because", "witness"), *rows, ""]))
+        parts.append("\n".join([f"### {title}\n", *_table("not a law", "equation", "because", "witness"), *rows, ""]))
     return "\n".join(parts)
 
 

@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 import click
 
+from cerify.commands.progress import progress_bar
+
 ROOT = Path(__file__).parent.parent
 WIDTHS = (500, 900, 1300)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -155,10 +157,11 @@ def main(book: Path | None, only: str, widths: tuple[int, ...]) -> None:
         chosen = [(page, name) for page, name in seen if Path(name).match(only)]
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         count = 0
-        for page, name in chosen:
-            for problem in problems_of(browser, page.resolve(), name, widths):
-                count += 1
-                click.echo(problem)
+        with progress_bar() as bar:
+            for page, name in bar.track(chosen, description="pages"):
+                for problem in problems_of(browser, page.resolve(), name, widths):
+                    count += 1
+                    click.echo(problem)
         browser.close()
     click.echo(f"{len(chosen)} pages, {len(widths)} widths, light and dark: {count or 'no'} problems")
     sys.exit(1 if count or not chosen else 0)

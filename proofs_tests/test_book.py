@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_args
@@ -24,11 +25,14 @@ from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
 from cerify.semantics.gehani.parse import parse as parse_expression
 from proofs_tests.claims.everything import LEDGER
+from proofs_tests.pictures import GROWING
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 DEFINITIONS = DOCS / "theory" / "definitions.md"
 NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_click")
+STEPPER = re.compile(r"^```\{stepper\} (.*)\n(?::language: .*\n)?((?:.*\n)+?)```$", re.MULTILINE)
+EMPTY_HEAD = re.compile(r"<th\b[^>]*>\s*(<p>\s*</p>\s*)?</th>")
 ID = re.compile(r"`((?:tods21|cep17|sase07|icde08|vldb92)\.[^`]+)`")
 
 sys.path.insert(0, str(DOCS / "_ext"))
@@ -101,6 +105,15 @@ def test_a_picture_without_a_text_is_found(tmp_path: Path) -> None:
     assert Page(tmp_path / "a.html").mute == ["c.svg", "d.svg"]
 
 
+def test_every_column_has_a_head(book: Path) -> None:
+    assert not [path for path in book.rglob("*.html") if EMPTY_HEAD.search(path.read_text(encoding="utf-8"))]
+
+
+def test_a_column_without_a_head_is_found() -> None:
+    assert EMPTY_HEAD.search('<th class="head"><p></p></th>')
+    assert not EMPTY_HEAD.search('<th class="head"><p>law</p></th>')
+
+
 def test_every_command_is_in_the_reference(book: Path) -> None:
     text = (book / "reference" / "commands.html").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"<h2>cerify {name}<" not in text] == []
@@ -110,6 +123,18 @@ def test_a_definition_is_two_clicks_away(book: Path) -> None:
     assert "theory/definitions.html" in Page(book / "index.html").links
     pages = {link.partition("#")[0] for link in Page(book / "theory" / "definitions.html").links}
     assert "../source/semantics/cel/denote.py.html" in pages
+
+
+def test_every_drawn_run_can_be_gone_through(book: Path) -> None:
+    """The blocks that lead to a stepper; those of the chapters are the runs that are drawn there."""
+    blocks = {path: STEPPER.findall(path.read_text(encoding="utf-8")) for path in DOCS.rglob("*.md")}
+    rows = ((query, events.splitlines()[1:]) for found in blocks.values() for query, events in found)
+    shown = {(query, " ".join(row.rstrip(",") for row in events)) for query, events in rows}
+    assert shown >= {(growth.query, growth.stream.replace(".", ",")) for growth in GROWING.values()}
+    for path, found in blocks.items():
+        for n, (query, _) in enumerate(found):
+            page = book / "steps" / f"{path.relative_to(DOCS).with_suffix('').as_posix().replace('/', '-')}-{n}.html"
+            assert escape(query) in page.read_text(encoding="utf-8")
 
 
 def test_definitions_lead_to_names_that_are_there() -> None:
