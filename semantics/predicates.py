@@ -37,8 +37,20 @@ class Attribute:
     variable: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class _Written:
+    """Has values written in it, which are equal only with their types: in Python True == 1 == 1.0."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and _key(self) == _key(other)
+
+    def __hash__(self) -> int:
+        return hash(_key(self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(_Written):
     """A value written in the query."""
 
     value: Value
@@ -77,16 +89,16 @@ class Comparison:
     right: Term
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+@dataclass(frozen=True, slots=True, eq=False)
+class OneOf(_Written):
     """The term equals one of the values."""
 
     term: Term
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InRange:
+@dataclass(frozen=True, slots=True, eq=False)
+class InRange(_Written):
     """low <= term <= high."""
 
     term: Term
@@ -307,6 +319,18 @@ def _attributes(term: Term) -> Iterator[Attribute]:
             return
         case _:
             assert_never(term)
+
+
+def _key(written: object) -> object:
+    match written:
+        case Constant(value):
+            return value, type(value)
+        case OneOf(term, values):
+            return term, values, tuple(map(type, values))
+        case InRange(term, low, high):
+            return term, low, type(low), high, type(high)
+        case _:
+            raise TypeError(f"{type(written).__name__} has no values written in it")
 
 
 def _is_number(value: Value | None) -> bool:

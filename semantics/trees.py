@@ -1,4 +1,8 @@
-"""Trees of frozen dataclasses that are compared, hashed and written without recursion, however deep they are."""
+"""Trees of frozen dataclasses that are compared, hashed and written without recursion, however deep they are.
+
+Their leaves are equal only if they are of the same type: in Python True == 1 == 1.0, and in a query these are three
+constants.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ class Tree:
 
     What a dataclass would generate goes down the tree by calling itself, and Python ends that at some depth.
     """
+
+    __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -36,9 +42,9 @@ class Tree:
 
 
 def _preorder(root: object) -> Iterator[object]:
-    """The classes of a tree's nodes and the values at its leaves, each node before what is below it.
+    """The classes of a tree's nodes and the values at its leaves with their types, each node before what is below it.
 
-    A class has a fixed number of fields, so that no two trees have the same sequence.
+    A class has a fixed number of fields, and a tuple comes with its length, so that no two trees have the same sequence.
     """
     pending = [root]
     while pending:
@@ -46,7 +52,11 @@ def _preorder(root: object) -> Iterator[object]:
         if _is_node(node):
             yield type(node)
             pending.extend([getattr(node, name) for name in _fields(node)])
+        elif isinstance(node, tuple):
+            yield len(node)
+            pending.extend(node)
         else:
+            yield type(node)
             yield node
 
 
