@@ -35,6 +35,29 @@ def stream_table(
     return pa.table({column: values for column, values in columns.items() if not pa.types.is_null(values.type)})
 
 
+def with_value_types(table: pa.Table) -> pa.Table:
+    """The table of a stream with every column of a type in ARROW; dictionaries of texts may stay. Raises InputError."""
+    names = table.column_names
+    if doubled := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"two columns are called {doubled!r}; give each its own name")
+    columns = {name: _kept(table[name], name) for name in names}
+    return pa.table(columns) if any(columns[name] is not table[name] for name in names) else table
+
+
+def _kept(column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
+    """A column of texts as it is, also as a dictionary that has each text once; any other in its canonical type."""
+    if column.type == ARROW["string"]:
+        return column
+    if pa.types.is_dictionary(column.type) and column.type.value_type == ARROW["string"]:
+        dictionaries = [chunk.dictionary for chunk in column.chunks]
+        if all(d.null_count == 0 and len(pc.unique(d)) == len(d) for d in dictionaries):
+            return column
+    column = _canonical(column, field, "the table", "row {}".format)
+    if field == TYPE and column.type != ARROW["string"]:
+        raise InputError(f"the column {TYPE!r} holds {column.type}; the event type is a string")
+    return column
+
+
 def _renamed(table: pa.Table, reserved: Mapping[str, str], name: str) -> pa.Table:
     names = table.column_names
     for column, meant in reserved.items():

@@ -29,6 +29,8 @@ ARROW: Mapping[ValueType, pa.DataType] = {
     "timestamp": pa.timestamp("us", tz="UTC"),
 }
 
+PLAIN = frozenset({bool, int, float})  # classes whose instances are values, whichever they are
+
 ComplexEvent: TypeAlias = frozenset[int]
 """A finite set of positions (tods21, section 4)."""
 
@@ -82,13 +84,23 @@ class Schema:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Schema:
-        """The schema that the events themselves show; an attribute with integers and floats is a float."""
+        """The schema that the events themselves show; an attribute with integers and floats is a float.
+
+        Raises InputError where an attribute is of several types.
+        """
         types: dict[str, dict[str, ValueType]] = {}
-        for event in events:
+        for position, event in enumerate(events):
             attributes = types.setdefault(event.type, {})
             for name, value in event.attributes.items():
-                seen, new = attributes.get(name), value_type_of(value)
-                attributes[name] = "float" if {seen, new} == {"int", "float"} else new
+                new = value_type_of(value)
+                seen = attributes.setdefault(name, new)
+                if {seen, new} == {"int", "float"}:
+                    attributes[name] = "float"
+                elif seen != new:
+                    raise InputError(
+                        f"event {position}, attribute {name!r}: {new}, where an earlier {event.type} has {seen}; "
+                        "an attribute has one type, so rename one of the two"
+                    )
         floats = {name for attributes in types.values() for name, kind in attributes.items() if kind == "float"}
         return cls(
             {
@@ -125,20 +137,29 @@ class Stream(Sequence[Event]):
 
     The table has the column "type" and one column for each attribute name; where a type lacks the attribute the
     column holds null. A stream made from events builds its table when first asked for it, and the other way round.
+
+    Values of events may also be None, for an absent attribute, scalars of NumPy, and times without an offset, which
+    are taken as UTC. Raises InputError for any other value.
     """
 
     def __init__(self, events: Iterable[Event] = (), schema: Schema | None = None) -> None:
-        self._events: tuple[Event, ...] | None = tuple(events)
+        self._events: tuple[Event, ...] | None = tuple(_checked(event, n) for n, event in enumerate(events))
         self._table: pa.Table | None = None
         self.schema = schema
 
     @classmethod
     def from_table(cls, table: pa.Table | pa.RecordBatch, schema: Schema | None = None) -> Stream:
-        """The stream of the rows of a table, or batch; the column "type" must be there and without nulls."""
+        """The stream of the rows of a table, or batch; the column "type" must be there and without nulls.
+
+        Columns become of the Arrow types in ARROW, where they lose nothing by it. Raises InputError.
+        """
+        from cerify.semantics.arrow_tables import with_value_types
+
         if isinstance(table, pa.RecordBatch):
             table = pa.Table.from_batches([table])
         if TYPE not in table.column_names:
             raise InputError(f"no column {TYPE!r} for the event type; the columns are {', '.join(table.column_names)}")
+        table = with_value_types(table)
         nulls = table[TYPE].is_null().to_pylist() if table[TYPE].null_count else []
         if nulls:
             raise InputError(f"row {nulls.index(True)}: the column {TYPE!r} is empty; every event has a type")
@@ -162,9 +183,10 @@ class Stream(Sequence[Event]):
 
     def part(self, start: int, length: int) -> Stream:
         """The stream of the length events from position start on; their positions start at 0 again."""
-        if self._table is None:
-            return Stream(self.events[start : start + length], self.schema)
-        return Stream.from_table(self._table.slice(start, length), self.schema)
+        part = Stream(schema=self.schema)
+        part._events = None if self._events is None else self._events[start : start + length]
+        part._table = None if self._table is None else self._table.slice(start, length)
+        return part
 
     def __len__(self) -> int:
         return len(self._events) if self._events is not None else self.table.num_rows
@@ -249,13 +271,61 @@ def show_time(time: datetime) -> str:
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def _checked(event: Event, position: int) -> Event:
+    """The event with values that are of our types, each by its class. Raises InputError."""
+    if type(event) is not Event or type(event.type) is not str or not _encodable(event.type):
+        raise InputError(f"event {position}: {event!r} is no Event with a type, which is a text")
+    if all(type(v) in PLAIN or (type(v) is str and _encodable(v)) for v in event.attributes.values()):
+        return event
+    attributes = {name: _value(v, name, position) for name, v in event.attributes.items() if v is not None}
+    return Event(event.type, attributes)
+
+
+def _value(value: object, name: str, position: int) -> Value:
+    if hasattr(value, "dtype") and hasattr(value, "item"):
+        value = value.item()  # a scalar of NumPy
+    match value:
+        case bool() | int() | float():
+            return value
+        case str() if _encodable(value):
+            return value
+        case datetime():
+            return value.replace(tzinfo=UTC) if value.tzinfo is None else value
+        case str():
+            raise InputError(f"event {position}, attribute {name!r}: {value!r} is no text in Unicode")
+        case _:
+            raise InputError(
+                f"event {position}, attribute {name!r}: a value of type {type(value).__name__}; "
+                f"an attribute is {', '.join(ARROW)}, so convert it or leave it out"
+            )
+
+
+def _encodable(text: str) -> bool:
+    """Whether the text has no half of a surrogate pair, which no file and no Arrow column can hold."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
     declared = dict(schema.attributes) if schema is not None else {}
     columns = declared | {k: v for k, v in Schema.of(events).attributes.items() if k not in declared}
     arrays = {TYPE: pa.array([event.type for event in events], pa.string())}
     for name, value_type in columns.items():
+        values = [event.get(name) for event in events]
+        first = dict(zip(map(type, reversed(values)), reversed(range(len(values))), strict=True))
+        for position in sorted(first.values()):
+            # Arrow would make 1 of true, and of 1.5
+            value = values[position]
+            found = value_type if value is None else value_type_of(value)
+            if found != value_type and (found, value_type) != ("int", "float"):
+                raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
         try:
-            arrays[name] = pa.array([event.get(name) for event in events], ARROW[value_type])
+            arrays[name] = pa.array(values, ARROW[value_type])
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise InputError(
                 f"attribute {name!r}: not every value fits the column's type {value_type}: {error}"

@@ -44,7 +44,7 @@ class Tree:
 def _preorder(root: object) -> Iterator[object]:
     """The classes of a tree's nodes and the values at its leaves with their types, each node before what is below it.
 
-    A class has a fixed number of fields, and a tuple comes with its length, so that no two trees have the same sequence.
+    A class has a fixed number of fields, and a tuple comes with its length: no two trees have the same sequence.
     """
     pending = [root]
     while pending:

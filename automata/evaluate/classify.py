@@ -96,14 +96,13 @@ def _of_types(P: Predicate) -> bool:
 class _Columns:
     """Predicates on the rows of a table; each test of an attribute is made once, and types are told by number.
 
-    names: the number of each type; codes: those of the rows; tests: what is known of tests, by their text, as 1 and
-    True are equal, and no two tests of them are.
+    names: the number of each type; codes: those of the rows; tests: what is known of tests.
     """
 
     table: pa.Table
     names: dict[str, int]
     codes: NDArray[Any]
-    tests: dict[str, Mask] = field(default_factory=dict)
+    tests: dict[Predicate, Mask] = field(default_factory=dict)
 
     @staticmethod
     def of(table: pa.Table) -> _Columns:
@@ -128,10 +127,10 @@ class _Columns:
             case Either(left, right):
                 return self.mask(left) | self.mask(right)
             case Comparison() | OneOf() | InRange() | Like():
-                if repr(P) not in self.tests:
+                if P not in self.tests:
                     from cerify.semantics.columns import mask
 
-                    self.tests[repr(P)] = mask(P, self.table).to_numpy(zero_copy_only=False)
-                return self.tests[repr(P)]
+                    self.tests[P] = mask(P, self.table).to_numpy(zero_copy_only=False)
+                return self.tests[P]
             case _:
                 assert_never(P)

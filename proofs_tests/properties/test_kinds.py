@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from cerify import Event, Stream, equivalent, match
-from cerify.equivalence.verdict import Different, Equivalent
 from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
+from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 

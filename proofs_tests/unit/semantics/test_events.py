@@ -1,10 +1,14 @@
 """Events, schemas and streams."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from cerify import match
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Event, Schema, Stream, Value, parse_time, show_time
 
@@ -57,3 +61,65 @@ def test_values_that_fit_no_column_are_named(values: tuple[Value, Value]) -> Non
     S = Stream(Event("A", {"x": value}) for value in values)
     with pytest.raises(InputError, match="attribute 'x'"):
         _ = S.table
+
+
+def test_values_are_brought_to_our_types() -> None:
+    """Whatever the length of a stream: from some length on it is read by its table."""
+    naive = Event("A", {"t": datetime(2021, 1, 1), "x": np.int64(5), "y": None})
+    for n in (1, 256):
+        S = Stream([naive] * n)
+        assert S[0] == Event("A", {"t": datetime(2021, 1, 1, tzinfo=UTC), "x": 5})
+        assert len(match("A FILTER A.t = timestamp '2021-01-01' AND A.x > 4", S)) == n
+
+
+@pytest.mark.parametrize("value", [Decimal(1), "\ud800", [1], b"a"])
+def test_other_values_are_refused(value: Any) -> None:
+    with pytest.raises(InputError, match="event 1, attribute 'x': "):
+        Stream([Event("A"), Event("A", {"x": value})])
+
+
+@pytest.mark.parametrize("type_", [None, 3, "\ud800"])
+def test_a_type_is_a_text(type_: Any) -> None:
+    with pytest.raises(InputError, match="event 0: "):
+        Stream([Event(type_)])
+
+
+def test_no_value_is_made_one_of_another_type() -> None:
+    with pytest.raises(InputError, match="event 1, attribute 'x': float, where the column is int"):
+        _ = Stream([Event("A", {"x": 1}), Event("A", {"x": 1.5})], Schema({"A": {"x": "int"}})).table
+    with pytest.raises(InputError, match="event 1, attribute 'x': float, where an earlier A has bool"):
+        _ = Stream([Event("A", {"x": True}), Event("A", {"x": 1.5})]).table
+
+
+def test_columns_are_brought_to_our_types() -> None:
+    """The same matches by every evaluator, whatever Arrow type a column has."""
+    columns = {
+        "type": pa.array(["A", "B"], pa.large_string()),
+        "time": pa.array([1, 3], pa.int16()).dictionary_encode(),
+        "day": pa.array([date(2021, 1, 1)] * 2),
+        "at": pa.array([datetime(2021, 1, 1)] * 2, pa.timestamp("ns")).dictionary_encode(),
+    }
+    query = "(A ; B) WITHIN 2 seconds FILTER A.day = A.at AND B.at = timestamp '2021-01-01'"
+    for evaluator in ("denotational", "automaton"):
+        assert len(match(query, Stream.from_table(pa.table(columns)), evaluator=evaluator)) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ([["A"], [Decimal(1)]], "type x"),
+        ([["A"], [b"a"]], "type x"),
+        ([["A"], [1], [1]], "type x x"),
+        ([[1]], "type"),
+        ([["A"], pa.array([2**63], pa.uint64())], "type x"),
+        ([pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["A", None]))], "type"),
+    ],
+)
+def test_columns_that_hold_no_values_are_refused(columns: list[Any], names: str) -> None:
+    with pytest.raises(InputError):
+        Stream.from_table(pa.table(list(map(pa.array, columns)), names=names.split()))
+
+
+def test_a_dictionary_that_has_a_type_twice_is_one_type() -> None:
+    types = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 128), pa.array(["A", "A"]))
+    assert len(match("A FILTER A.x = 1", Stream.from_table(pa.table({"type": types, "x": [1] * 256})))) == 256
