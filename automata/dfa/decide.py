@@ -69,16 +69,14 @@ def hopeful(A: DFA, among: Collection[int] | None = None) -> frozenset[int]:
 def types_under(
     alphabet: Alphabet, schema: Schema | None = None, budget: Budget = Budget()
 ) -> Mapping[int, Event | None]:
-    """The types that events of the schema can have, each with an event, None where none is known; start is always one.
+    """The types that events of the schema can have, each with an event, None where none is known.
 
-    Raises BudgetExceeded.
+    A start event is one of them if the schema has its type. Raises BudgetExceeded.
     """
-    everything = {a: minterm.witness for a, minterm in enumerate(alphabet.types)}
     if schema is None:
-        return everything
-    starts = {a: everything[a] for a in alphabet.starts}
+        return {a: minterm.witness for a, minterm in enumerate(alphabet.types)}
     typed = minterms(alphabet.predicates, schema, budget)
-    return starts | {alphabet.number(minterm.chosen): minterm.witness for minterm in typed}
+    return {alphabet.number(minterm.chosen): minterm.witness for minterm in typed}
 
 
 def stream_of(word: Word, events: Mapping[int, Event | None], schema: Schema | None = None) -> Stream:

@@ -141,7 +141,9 @@ def test_a_schema_rules_types_out() -> None:
     assert separating_word(A, B, types_under(A.alphabet, schema)) is None
     assert separating_word(A, B) is not None
     A, B = together("first", "!relative(any, any)", schema)
-    assert separating_word(A, B, types_under(A.alphabet, schema)) is not None  # a start event is in no schema
+    assert separating_word(A, B, types_under(A.alphabet, schema)) is None
+    begun = Schema({"a": {"n": "int"}, "start": {}})
+    assert separating_word(A, B, types_under(A.alphabet, begun)) is not None
     A = compile_expression(parse("a[n > 3]"), schema)
     word = accepted_word(A, types_under(A.alphabet, schema))
     assert word is not None

@@ -1,5 +1,6 @@
 """Equivalence and containment of event expressions: against the meaning, and with shortest histories."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from random import Random
@@ -93,10 +94,21 @@ def test_a_schema_leaves_fewer_histories() -> None:
     assert isinstance(equivalent(E, F), Different)  # 1.5
     assert isinstance(equivalent(E, F, schema), Proved)
     assert isinstance(equivalent(parse("any"), parse("a"), schema), Proved)
-    assert isinstance(equivalent(parse("!a"), parse("start"), schema), Proved)
-    found = equivalent(parse("!a"), parse("NULL"), schema)
+
+
+@pytest.mark.parametrize("claim", [equivalent, contained])
+def test_a_history_of_a_schema_has_a_start_event_only_if_the_schema_has_one(claim: Callable[..., object]) -> None:
+    without, begun = Schema({"a": {}}), Schema({"a": {}, "start": {}})
+    verdict = claim(parse("!a"), parse("NULL"), without)
+    assert isinstance(verdict, Proved)
+    assert flaw(verdict.certificate) is None
+    assert flaw(replace(verdict.certificate, schema=begun)) is not None
+    found = claim(parse("!a"), parse("NULL"), begun)
     assert isinstance(found, Different)
     assert [event.type for event in found.stream] == ["start"]
+    verdict = claim(parse("!a"), parse("start"), begun)
+    assert isinstance(verdict, Proved)
+    assert flaw(verdict.certificate) is None
 
 
 def test_what_is_not_decided_says_why() -> None:
