@@ -11,7 +11,7 @@ import click
 
 from cerify.commands.files import write
 from cerify.compare import BOUND, Language, contained, equivalent, expressions
-from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.certificate import Certificate, Claim
 from cerify.equivalence.decide.expressions import ExpressionVerdict, Proved
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Level, Undecided, Verdict
 from cerify.explain.evidence import braces, row
@@ -73,11 +73,12 @@ def command(
     could not be decided, or only for streams of up to N events.
     """
     schema = None if schema_text is None else read_schema(schema_text)
+    claim: Claim = "contained" if one_way else "equivalent"
     verdict: Verdict | ExpressionVerdict
     if language == EXPRESSIONS:
         if level != "events" or language_right is not None:
             raise click.UsageError("event expressions are compared with each other, and by their events")
-        verdict = expressions(left, right, "contained" if one_way else "equivalent", schema=schema)
+        verdict = expressions(left, right, claim, schema=schema)
     else:
         spoken = cast("Language", language)
         verdict = (contained if one_way else equivalent)(
@@ -85,7 +86,8 @@ def command(
         )
     if certificate_file is not None and isinstance(verdict, Equivalent | Contained | Proved):
         write(certificate_file, verdict.certificate.to_json() + "\n")
-    click.echo(json.dumps(_json(verdict), ensure_ascii=False) if as_json else "\n".join(_text(verdict, level)))
+    said = json.dumps(_json(verdict, claim), ensure_ascii=False) if as_json else "\n".join(_text(verdict, claim, level))
+    click.echo(said)
     match verdict:
         case Equivalent() | Contained() | Proved():
             return 0
@@ -95,7 +97,7 @@ def command(
             return UNDECIDED
 
 
-def _text(verdict: Verdict | ExpressionVerdict, level: Level) -> list[str]:
+def _text(verdict: Verdict | ExpressionVerdict, asked: Claim, level: Level) -> list[str]:
     match verdict:
         case Equivalent(certificate):
             what = "complex events" if level == "events" else "valuations"
@@ -118,7 +120,8 @@ def _text(verdict: Verdict | ExpressionVerdict, level: Level) -> list[str]:
             only = [*_only("left", left_only), *_only("right", right_only)]
             return [heading, *events, f"after event {at}", *only]
         case Bounded(length, schema):
-            said = f"no difference on streams of up to {length} events; longer ones were not looked at"
+            found = "no difference" if asked == "equivalent" else "the right has all that the left has"
+            said = f"{found} on streams of up to {length} events; longer ones were not looked at"
             attributes = ", ".join(f"{name} {value_type}" for name, value_type in schema.attributes.items())
             return [
                 f"{click.style('bounded', fg='yellow', bold=True)}: {said}",
@@ -143,7 +146,7 @@ def _bindings(match: Match) -> str:
     return " with " + (", ".join(f"{A} -> {braces(places)}" for A, places in match.bindings) or "nothing bound")
 
 
-def _json(verdict: Verdict | ExpressionVerdict) -> dict[str, Any]:
+def _json(verdict: Verdict | ExpressionVerdict, asked: Claim) -> dict[str, Any]:
     answer: dict[str, Any] = {"verdict": "", "evidence": "decided", "bound": None, "witness": None, "reason": None}
     match verdict:
         case Equivalent():
@@ -162,7 +165,7 @@ def _json(verdict: Verdict | ExpressionVerdict) -> dict[str, Any]:
             }
             return answer | {"verdict": "different", "witness": witness}
         case Bounded(length):
-            return answer | {"verdict": "equivalent", "evidence": "bounded", "bound": length}
+            return answer | {"verdict": asked, "evidence": "bounded", "bound": length}
         case Undecided(reason):
             return answer | {"verdict": "undecided", "evidence": None, "reason": reason}
 

@@ -1,0 +1,30 @@
+"""The commands equiv and verify: what they print of each verdict, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cerify import cli
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    def ran(*arguments: str) -> tuple[int | str | None, str, str]:
+        monkeypatch.setattr("sys.argv", ["cerify", *arguments])
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        return exit_.value.code, *capsys.readouterr()
+
+    return ran
+
+
+@pytest.mark.parametrize(
+    ("option", "verdict", "said"),
+    [([], "different", ""), (["--contained"], "contained", "bounded: the right has all that the left has on streams")],
+)
+def test_what_was_asked_is_answered_of_streams_up_to_a_length(option, verdict, said, run) -> None:  # type: ignore[no-untyped-def]
+    asked = ["equiv", "A+ PARTITION BY [x]", "A+", "--bound", "2", *option]
+    assert json.loads(run(*asked, "--json")[1])["verdict"] == verdict
+    assert run(*asked)[1].startswith(said)
