@@ -62,7 +62,8 @@ class Certificate:
         if (error := best_match(_validator().iter_errors(data))) is not None:
             field = "/".join(map(str, error.absolute_path))
             raise InputError(f"{where}{f', field {field}' if field else ''}: {error.message}")
-        relation = tuple((tuple(x), tuple(y)) for x, y in data["relation"])
+        # In JSON Schema 1.0 is an integer too.
+        relation = tuple((tuple(map(int, x)), tuple(map(int, y))) for x, y in data["relation"])
         schema = None if data["schema"] is None else schema_of_json(data["schema"])
         return cls(
             data["claim"],

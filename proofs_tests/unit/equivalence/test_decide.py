@@ -224,6 +224,31 @@ def test_what_is_no_certificate_says_why(text: str, field: str) -> None:
         Certificate.from_json(text)
 
 
+def kept(relation: str, language: str = "cel", level: str = "events") -> str:
+    """A certificate that A:+ is contained in A+, or a in a, as text."""
+    left, right = ("A:+", "A+") if language == "cel" else ("a", "a")
+    return (
+        '{"format": "cerify-certificate", "version": 1, "claim": "contained", "schema": null, "solver": false,'
+        f'"language": "{language}", "left": "{left}", "right": "{right}", "level": "{level}", "relation": {relation}}}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("relation", "language"),
+    [
+        ("[[[0.0, 3.0], [3]], [[1, 2, 3, 4], [3, 4]]]", "cel"),
+        ("[[[0.0], [0]], [[1], [1.0]]]", "event-expression"),
+    ],
+)
+def test_a_state_may_be_written_as_json_schema_writes_integers(relation: str, language: str) -> None:
+    assert flaw(Certificate.from_json(kept(relation, language))) is None
+
+
+def test_event_expressions_have_no_valuations_to_be_compared_by() -> None:
+    with pytest.raises(InputError, match="field level"):
+        Certificate.from_json(kept("[]", "event-expression", "valuations"))
+
+
 def test_core_formulas_of_twelve_nodes() -> None:
     rng = Random(7)
     for _ in range(20):
