@@ -9,7 +9,8 @@ induction on the word. So the two automata accept the same words except perhaps 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.expression_checker import expression_flaw
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import BudgetExceeded
 
 States = frozenset[int]
 
@@ -29,13 +31,14 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
     """What is wrong with the certificate; None if it proves its claim. Raises BudgetExceeded."""
     if certificate.language == "event-expression":
         return expression_flaw(certificate, budget)
+    began = time.monotonic()
     phi, psi = parse(certificate.left), parse(certificate.right)
     algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
     if certificate.level == "events":
         left, right = single_variable(left), single_variable(right)
     both = _Both(left, right, algebra)
-    relation = [(frozenset(x), frozenset(y)) for x, y in certificate.relation]
+    relation = dict.fromkeys((frozenset(x), frozenset(y)) for x, y in certificate.relation)  # each pair once
     if any(q >= both.states for x, y in relation for q in x | y):
         return f"a pair names a state that the automata do not have; they have {both.states}"
     right_start = frozenset(q + left.states for q in right.initial)
@@ -45,7 +48,9 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
             return f"of the pair {_shown(x)}, {_shown(y)} one is final and the other is not"
     for x, y in [(left_start, right_start), *relation]:
         for x_, y_ in both.steps(x, y):
-            if _joined(x_, relation) != _joined(y_, relation):
+            if budget.seconds is not None and time.monotonic() - began > budget.seconds:
+                raise BudgetExceeded(f"the certificate takes more than {budget.seconds} seconds to check")
+            if not _are_joined(x_, y_, relation):
                 return f"the pair {_shown(x)}, {_shown(y)} steps to {_shown(x_)}, {_shown(y_)}, which nothing joins"
     return None
 
@@ -88,7 +93,11 @@ class _Both:
         )
 
 
-def _joined(states: States, relation: list[tuple[States, States]]) -> States:
+def _are_joined(x: States, y: States, relation: Collection[tuple[States, States]]) -> bool:
+    return x == y or (x, y) in relation or _joined(x, relation) == _joined(y, relation)
+
+
+def _joined(states: States, relation: Collection[tuple[States, States]]) -> States:
     """The greatest set that the equations of the relation make equal to this one."""
     while True:
         grown = states.union(*(x | y for x, y in relation if x <= states or y <= states))

@@ -21,9 +21,9 @@ def expression_flaw(certificate: Certificate, budget: Budget = Budget()) -> str 
     """What is wrong with the certificate; None if it proves its claim. Raises Unsupported, BudgetExceeded."""
     A, B = compile_together([parse(certificate.left), parse(certificate.right)], certificate.schema, budget)
     letters = set(types_under(A.alphabet, certificate.schema, budget))
-    related = {(p, q) for x, y in certificate.relation for p in x for q in y}
     if any(len(x) != 1 or len(y) != 1 for x, y in certificate.relation):
         return "a pair is not of one state each"
+    related = {(x[0], y[0]) for x, y in certificate.relation}
     if (0, 0) not in related:
         return "the two initial states are not related"
     for p, q in sorted(related):

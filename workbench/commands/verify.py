@@ -8,7 +8,10 @@ import click
 
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.checker import flaw
+from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
+
+SECONDS = 600  # whoever sends a certificate cannot keep the checker busy for longer
 
 
 @click.command()
@@ -16,14 +19,14 @@ from cerify.semantics.errors import InputError
 def command(file: Path) -> int:
     """Check the certificate in FILE, as cerify equiv --certificate writes it, without trusting who found it.
 
-    Exit status: 0 if it proves its claim, 1 if not, 2 if it is no certificate.
+    Exit status: 0 if it proves its claim, 1 if not, 2 if it is no certificate or takes more than ten minutes to check.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {file}: {error}") from None
     certificate = Certificate.from_json(text, str(file))
-    wrong = flaw(certificate)
+    wrong = flaw(certificate, Budget(seconds=SECONDS))
     claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
     what = "complex events" if certificate.level == "events" else "valuations"
     said = (

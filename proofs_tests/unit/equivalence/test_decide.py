@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
+from cerify.equivalence.decide import checker
 from cerify.equivalence.decide.cel import contained, equivalent, shortest_match
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.checker import flaw
@@ -19,7 +22,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, sup
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import Event, Schema, Stream
 
 TINY = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
@@ -247,6 +250,27 @@ def test_a_state_may_be_written_as_json_schema_writes_integers(relation: str, la
 def test_event_expressions_have_no_valuations_to_be_compared_by() -> None:
     with pytest.raises(InputError, match="field level"):
         Certificate.from_json(kept("[]", "event-expression", "valuations"))
+
+
+def test_pairs_that_are_repeated_cost_nothing() -> None:
+    """Read over and over again for each, twenty thousand would take more than an hour."""
+    certificate = Certificate.from_json(kept("[[[0, 3], [3]], [[1, 2, 3, 4], [3, 4]]]"))
+    first, last = certificate.relation
+    assert flaw(replace(certificate, relation=(*[first] * 20_000, last))) is None
+
+
+def test_a_pair_of_many_states_of_expressions_is_not_multiplied_out() -> None:
+    certificate = Certificate.from_json(kept("[]", "event-expression"))
+    many = tuple(range(100_000))
+    assert flaw(replace(certificate, relation=((many, many),))) == "a pair is not of one state each"
+
+
+def test_a_check_that_takes_too_long_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate = Certificate.from_json(kept("[[[0, 3], [3]], [[1, 2, 3, 4], [3, 4]]]"))
+    monkeypatch.setattr(checker, "time", SimpleNamespace(monotonic=itertools.count(step=50).__next__))
+    assert flaw(certificate, Budget(seconds=1000)) is None
+    with pytest.raises(BudgetExceeded, match="more than 60 seconds"):
+        flaw(certificate, Budget(seconds=60))
 
 
 def test_core_formulas_of_twelve_nodes() -> None:
