@@ -3,7 +3,7 @@
 Each kind of value is tried for each attribute: numbers, strings, times in microseconds, booleans, and no value at all.
 Where there is no arithmetic a number is a point of a line, or not a number; where there is, it is an integer in 64 bits
 or a float as in IEEE 754. What the solver says is possible is evaluated before it is believed; what it cannot tell, or
-cannot be told (a quotient of integers, a pattern, an integer beside a float), is kept as possible.
+cannot be told (see symbolic.py), is kept as possible.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A term has one kind; integers are those of 64 bits, floats are those of IEEE 754, and a number that is only ever
 compared may be a point of the line ("real"), or not a number ("nan"). What the solver cannot be told exactly is
-TooHard: a quotient of integers, a pattern, an integer beside a float.
+TooHard: a quotient of integers, a pattern, an integer beside a float, unless it is compared with a constant.
 """
 
 from __future__ import annotations
@@ -183,7 +183,8 @@ def compared(comparator: Comparator, left: Symbol | None, right: Symbol | None) 
             return z3.BoolVal(False)
         if "nan" in (left.kind, right.kind):
             return z3.BoolVal(comparator == "!=")
-        convert = _as_real if "real" in (left.kind, right.kind) else _as_float
+        points = any(side.kind == "real" or z3.is_fp_value(side.expression) for side in (left, right))
+        convert = _as_real if points else _as_float  # a float that is known is a point of the line
         left, right = convert(left), convert(right)
     a, b = left.expression, right.expression
     if left.kind == "bool" and comparator not in ("=", "!="):

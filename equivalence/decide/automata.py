@@ -5,7 +5,7 @@ from __future__ import annotations
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA
-from cerify.equivalence.decide.cel import UNTOLD, stream_of
+from cerify.equivalence.decide.cel import stream_of, untold
 from cerify.equivalence.decide.search import Separation, separate
 from cerify.equivalence.decide.words import words
 from cerify.equivalence.verdict import Level
@@ -36,4 +36,4 @@ def difference(
             return None
         if (stream := stream_of(found, automata, schema)) is not None:
             return stream
-    raise Unsupported(UNTOLD)
+    raise Unsupported(untold(schema))

@@ -25,10 +25,6 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Schema, Stream
 
-UNTOLD = (
-    "it hangs on an event of which the solver cannot tell whether there is one; give a schema, so that the kinds of "
-    "its attributes are known, or write the filters without arithmetic and unusual patterns"
-)
 NOTHING = CEA(0, (), frozenset(), frozenset())
 
 
@@ -65,7 +61,7 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
     found = separate(automata, budget.states, known_events=True)
     if isinstance(found, Separation):
         return stream_of(found, automata, schema)
-    raise Unsupported(UNTOLD)
+    raise Unsupported(untold(schema))
 
 
 def algebras(*formulas: Formula, schema: Schema | None, budget: Budget) -> Iterator[Algebra]:
@@ -93,7 +89,7 @@ def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Sc
         found = separate(automata, budget.states, one_way, known_events=True)
         if isinstance(found, Separation) and (stream := stream_of(found, automata, schema)) is not None:
             return replayed(phi, psi, stream, one_way, level, False, budget)
-        return Undecided(UNTOLD)
+        return Undecided(untold(schema))
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(error.message)
 
@@ -103,3 +99,12 @@ def stream_of(found: Separation, automata: Words, schema: Schema | None) -> Stre
     events = [automata.event(letter) for letter in found.word]
     known = [event for event in events if event is not None]
     return Stream(known, schema) if len(known) == len(events) else None
+
+
+def untold(schema: Schema | None) -> str:
+    """Why there is no answer where the solver gives up, and what to do."""
+    kinds = "give a schema, so that the kinds of its attributes are known, or " if schema is None else ""
+    return (
+        f"it hangs on an event of which the solver cannot tell whether there is one; {kinds}write the filters without "
+        "arithmetic, unusual patterns, or patterns of attributes that are compared with others"
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
-from cerify.equivalence.decide.cel import NOTHING, UNTOLD
+from cerify.equivalence.decide.cel import NOTHING, untold
 from cerify.equivalence.decide.words import Words, words
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
@@ -33,7 +33,7 @@ def output_lengths(phi: Formula, up_to: int, schema: Schema | None = None, budge
     algebra = Algebra(generators(phi), budget, schema, solver=True)
     automata = words(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
     if any(event is None for event in automata.events):
-        raise Unsupported(UNTOLD)
+        raise Unsupported(untold(schema))
     return Lengths(tuple(_by_length(automata, up_to)), tuple(_by_events(automata, up_to)))
 
 

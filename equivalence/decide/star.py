@@ -20,7 +20,7 @@ from cerify.automata.cea.star import star
 from cerify.automata.explore import explore
 from cerify.automata.minimize import classes
 from cerify.automata.subsets import Subset, subset
-from cerify.equivalence.decide.cel import UNTOLD, algebras, equivalent, stream_of
+from cerify.equivalence.decide.cel import algebras, equivalent, stream_of, untold
 from cerify.equivalence.decide.search import Separation, separate
 from cerify.equivalence.decide.words import Words, words
 from cerify.equivalence.verdict import Equivalent, Undecided
@@ -69,7 +69,7 @@ def star_form(
                 return _in_star(phi, _expression(automata, A, phi, algebra, budget), schema, budget)
             if (stream := stream_of(found, automata, schema)) is not None:
                 return _sensitive(phi, found, automata, stream, budget)
-        return Undecided(UNTOLD)
+        return Undecided(untold(schema))
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(error.message)
 

@@ -162,6 +162,30 @@ def test_what_the_solver_cannot_tell_is_undecided_and_says_what_to_do() -> None:
     assert "schema" in verdict.reason
 
 
+def test_with_a_schema_it_is_not_told_to_give_one() -> None:
+    phi, psi = parse("A FILTER A[x / 2 = 1]"), parse("A FILTER A[x = 2]")
+    verdict = equivalent(phi, psi, schema=Schema({"A": {"x": "int"}}))
+    assert isinstance(verdict, Undecided)
+    assert "schema" not in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("x = 1.5", "x < x"),
+        ("x != 1.5", "x = x"),
+        ("x + 1 > 1.5", "x > 0"),
+        ("x < y and y < 1.5", "x < y and y <= 1"),
+        ("x - y < 9007199254740992.0", "x - y <= 9007199254740991"),
+    ],
+)
+def test_integers_are_compared_with_constants_that_are_floats(left: str, right: str) -> None:
+    schema = Schema({"A": {"x": "int", "y": "int"}})
+    verdict = equivalent(parse(f"A FILTER A[{left}]"), parse(f"A FILTER A[{right}]"), schema=schema)
+    assert isinstance(verdict, Equivalent)
+    assert flaw(verdict.certificate) is None
+
+
 def test_a_comparison_that_grows_too_large_is_undecided() -> None:
     chain = "(A OR B) ; " * 9 + "A"
     verdict = equivalent(parse(f"B ; {chain}"), parse(f"(B FILTER B[x = 1]) ; {chain}"), budget=Budget(states=3))
