@@ -99,7 +99,7 @@ def _compared(
     if compilable(phi) and compilable(psi):
         return (decide_equivalent if claim == "equivalent" else decide_contained)(phi, psi, level, schema, budget)
     if bound == 0:
-        return Undecided("one of the queries compares events with each other, and no length was given to look at")
+        return Undecided("a query compares events with each other, and with a bound of 0 no stream is looked at")
     from cerify.equivalence.bounded.compare import compare
 
     return compare(phi, psi, bound, level, claim == "contained", schema, budget=budget)

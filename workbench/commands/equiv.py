@@ -44,7 +44,7 @@ EXPRESSIONS = "event-expression"
     default=BOUND,
     show_default=True,
     metavar="N",
-    help="Of queries that compare events with each other, look at all streams of up to N events.",
+    help="Of queries that compare events with each other, look at all streams of up to N events; at none for 0.",
 )
 @click.option(
     "--certificate",
