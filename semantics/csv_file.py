@@ -2,7 +2,7 @@
 
 A header line names the columns. An empty cell, quoted or not, is an absent value: CSV cannot tell an empty string from
 none. Columns whose value type is known are read as text and converted; the others get the type that Arrow infers from
-all their cells.
+all their cells. A whole number that a column of floats would round is refused.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from itertools import islice
 from typing import BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import ValueType
-from cerify.semantics.text_columns import values_of_text
+from cerify.semantics.text_columns import may_be_rounded, require_kept, values_of_text
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,18 @@ def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:
         table = _parsed(source, texts | dict.fromkeys(times, pa.string()))
     if any(pa.types.is_binary(field.type) for field in table.schema):  # inferred for text that is not UTF-8
         raise InputError(_not_utf8(source))
+
+    def place(row: int) -> str:
+        return line_of(source, row)
+
     for i, name in enumerate(table.column_names):
         if name in known:
-            column = values_of_text(table.column(i), known[name], name, lambda row: line_of(source, row))
-            table = table.set_column(i, name, column)
+            table = table.set_column(i, name, values_of_text(table.column(i), known[name], name, place))
+    inferred = [f.name for f in table.schema if f.name not in known and pa.types.is_floating(f.type)]
+    if large := [name for name in inferred if pc.any(may_be_rounded(table[name])).as_py()]:  # seldom: read twice
+        written = _parsed(source, dict.fromkeys(large, pa.string()))
+        for name in large:
+            require_kept(written[name], table[name], name, place)
     return table
 
 

@@ -122,7 +122,10 @@ def _typed(value: object, value_type: ValueType, where: str, name: str) -> Value
         case "int", int() as number if not isinstance(number, bool):
             return _int64(number, where, name)
         case "float", (int() | float()) as number if not isinstance(number, bool):
-            return float(_untyped(number, where, name))  # type: ignore[arg-type]
+            value = _untyped(number, where, name)
+            if float(value) != value:  # type: ignore[arg-type]
+                raise InputError(f"{where}, field {name!r}: {number} cannot be kept exactly as 64-bit float")
+            return float(value)  # type: ignore[arg-type]
         case "timestamp", str() as text:
             return _timestamp(text, where, name)
         case _:

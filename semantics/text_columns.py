@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import NoReturn, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cerify.semantics.columns import EXACT
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import ARROW, ValueType, parse_time
 from cerify.semantics.predicates import whole
@@ -21,6 +23,7 @@ PATTERNS: Mapping[ValueType, tuple[str, str]] = {
     "bool": ("(?i)true|false", "true or false"),
 }
 ZONE = r"(?i)\d\d(z|[+-]\d\d(:?\d\d)?)\z"
+WHOLE = r"\A\s*[+-]?[0-9]+\s*\z"
 DATE = r"\A\d\d\d\d-\d\d-\d\d\z"
 
 
@@ -37,6 +40,25 @@ def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, pla
             if (row := first(wrong)) is not None:
                 _refuse(text, row, f"is not {expected}", field, place)
             return _numbers(text, value_type, field, place)
+
+
+def may_be_rounded(floats: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whether each float is so large that a whole number, or one beyond all floats, may have been rounded to it."""
+    return pc.greater_equal(pc.abs(floats), EXACT)
+
+
+def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, place: Place) -> None:
+    """Raises InputError for the first cell that is too large for its float, or a whole number and not equal to it."""
+    too_large = pc.and_(pc.is_inf(floats), pc.match_substring_regex(text, "[0-9]"))
+    if (row := first(too_large)) is not None:
+        _refuse(text, row, "is too large for a 64-bit float", field, place)
+    rows = pc.indices_nonzero(pc.and_(may_be_rounded(floats), pc.match_substring_regex(text, WHOLE)))
+    written, read = text.take(rows).to_pylist(), floats.take(rows).to_pylist()
+    for row, cell, value in zip(rows.to_pylist(), written, read, strict=True):
+        if (
+            Decimal(cell) != value
+        ):  # exact, as comparisons of the two are, and without the limit on the digits of an int
+            _refuse(text, row, "cannot be kept exactly as 64-bit float", field, place)
 
 
 def first(flags: pa.ChunkedArray) -> int | None:
@@ -72,9 +94,7 @@ def _numbers(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Pl
     except pa.ArrowInvalid:
         _refuse(text, first_failure(text, convert), "does not fit in 64 bits", field, place)
     if value_type == "float":
-        too_large = pc.and_(pc.is_inf(values), pc.match_substring_regex(text, "[0-9]"))
-        if (row := first(too_large)) is not None:
-            _refuse(text, row, "is too large for a 64-bit float", field, place)
+        require_kept(text, values, field, place)
     return values
 
 

@@ -146,6 +146,29 @@ def test_csv_types_without_a_schema(write: Callable[..., Path]) -> None:
     assert "none" not in read(path).table.column_names
 
 
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["18446744073709551614", ""], "'18446744073709551614' cannot be kept exactly as 64-bit float"),
+        (["-9223372036854775809", "1"], "'-9223372036854775809' cannot be kept exactly as 64-bit float"),
+        ([" 9007199254740993", "0.5"], "' 9007199254740993' cannot be kept exactly as 64-bit float"),
+        ([f"{'0' * 5000}9007199254740993", "0.5"], f"'{'0' * 57}...' cannot be kept exactly as 64-bit float"),
+        (["1e400", "1"], "'1e400' is too large for a 64-bit float"),
+    ],
+)
+def test_a_number_that_a_column_of_floats_would_change_is_refused(
+    cells: list[str], message: str, write: Callable[..., Path]
+) -> None:
+    """Rounded, two ids that differ would be equal."""
+    rows = "".join(f"T,{cell}\n" for cell in ["0", *cells])
+    refuses(write("e.csv", f"type,x\n{rows}"), f", line 3, field 'x': {message}")
+
+
+def test_large_numbers_that_a_float_carries_are_read(write: Callable[..., Path]) -> None:
+    stream = read(write("e.csv", "type,x\nT,18446744073709551616\nT,1e300\nT,-inf\nT,nan\n"))
+    assert [str(event.get("x")) for event in stream] == ["1.8446744073709552e+19", "1e+300", "-inf", "nan"]
+
+
 def test_a_header_alone_is_an_empty_stream(write: Callable[..., Path]) -> None:
     assert len(read(write("e.csv", "type,a\n"))) == 0
 
@@ -160,6 +183,7 @@ def test_a_header_alone_is_an_empty_stream(write: Callable[..., Path]) -> None:
         ("T,9223372036854775808,1\n", ", line 2, field 'id': '9223372036854775808' does not fit in 64 bits"),
         ("T,1,warm\n", ", line 2, field 'tmp': 'warm' is not a number"),
         ("T,1,1e400\n", ", line 2, field 'tmp': '1e400' is too large for a 64-bit float"),
+        ("T,1,9007199254740993\n", ", line 2, field 'tmp': '9007199254740993' cannot be kept exactly as 64-bit float"),
         ('"T\n\n",1,1\n', r", line 2, field 'type': unknown event type 'T\n\n'; the schema has T, H"),
         ("T,1,1\n\n\nT,x,1\n", ", line 5, field 'id': 'x' is not an integer"),
         ("T,1,1\r\nT,x,1\r\n", ", line 3, field 'id': 'x' is not an integer"),
@@ -291,6 +315,10 @@ def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
         ('{"type": "T", "id": {}}\n', ", line 1, field 'id': "),
         ('{"type": "T", "id": "1"}\n', ", line 1, field 'id': "),
         ('{"type": "T", "id": 9223372036854775808}\n', ", line 1, field 'id': "),
+        (
+            '{"type": "T", "tmp": 9007199254740993}\n',
+            ", line 1, field 'tmp': 9007199254740993 cannot be kept exactly as 64-bit float",
+        ),
         ('{"type": "T", "id": 1\n', ", line 1: not JSON: "),
         ('{"type": "T"}\n[]\n', ", line 2: "),
         ('{"type": "X"}\n', ", line 1: unknown event type 'X'"),
