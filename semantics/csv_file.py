@@ -70,7 +70,11 @@ def _parsed(source: Source, column_types: Mapping[str, pa.DataType]) -> pa.Table
                 file,
                 parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
                 convert_options=pyarrow.csv.ConvertOptions(
-                    null_values=[""], strings_can_be_null=True, column_types=column_types
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    true_values=["true", "True", "TRUE"],  # not 1, which is a number
+                    false_values=["false", "False", "FALSE"],
+                    column_types=column_types,
                 ),
             )
             names = table.column_names

@@ -147,6 +147,20 @@ def test_csv_types_without_a_schema(write: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["true", "False", "TRUE"], [True, False, True]),
+        (["1", "true", "0"], ["1", "true", "0"]),
+        (["1", "0", ""], [1, 0, None]),
+    ],
+)
+def test_only_the_words_are_booleans(cells: list[str], values: list[object], write: Callable[..., Path]) -> None:
+    """As in the other formats, a 1 is a number and not true."""
+    rows = "".join(f"T,{cell}\n" for cell in cells)
+    assert [event.get("x") for event in read(write("e.csv", f"type,x\n{rows}"))] == values
+
+
+@pytest.mark.parametrize(
     ("cells", "message"),
     [
         (["18446744073709551614", ""], "'18446744073709551614' cannot be kept exactly as 64-bit float"),
