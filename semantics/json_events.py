@@ -94,7 +94,9 @@ def stream_of_json(events: Iterable[object], schema: Schema | None, where: str) 
 
 
 def json_of_event(event: Event) -> dict[str, Any]:
-    """The JSON form of an event. Raises InputError for a number that JSON cannot write."""
+    """The JSON form of an event. Raises InputError for a number that JSON cannot write, or an attribute "type"."""
+    if TYPE in event.attributes:
+        raise InputError(f"field {TYPE!r}: JSON has the event's type there, so that no attribute can have this name")
     return {TYPE: event.type} | {name: _json_of_value(value, name) for name, value in event.attributes.items()}
 
 

@@ -19,7 +19,7 @@ from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive, v_args
 
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
-from cerify.semantics.events import parse_time
+from cerify.semantics.events import TYPE, parse_time
 from cerify.semantics.predicates import (
     Arithmetic,
     Attribute,
@@ -117,11 +117,11 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
                 return Arithmetic("-", Constant(0), term)
 
     def attribute(self, meta: Meta, children: list[Any]) -> Term:
-        return Attribute(str(children[0]))
+        return Attribute(attribute_name(children[0]))
 
     def mention(self, meta: Meta, children: list[Any]) -> Term:
-        variable, name = map(str, children)
-        return Attribute(name, variable)
+        variable, name = children
+        return Attribute(attribute_name(name), str(variable))
 
     def negative_number(self, meta: Meta, children: list[Any]) -> Term:
         return Constant(-number_of(children[1]))
@@ -148,6 +148,17 @@ def span_of(at: Meta | Token) -> Span:
     if isinstance(at, Meta) and at.empty:
         return Span(0, 0)
     return Span(cast("int", at.start_pos), cast("int", at.end_pos))
+
+
+def attribute_name(token: Token) -> str:
+    """The name of an attribute that a token writes. Raises ParseError for the one that is reserved."""
+    if token == TYPE:
+        raise ParseError(
+            f"{TYPE!r} is no attribute: events of a type are asked for by its name, as in A ; B, "
+            "and an attribute that is called so needs another name",
+            span_of(token),
+        )
+    return str(token)
 
 
 def number_of(token: Token) -> int | float:

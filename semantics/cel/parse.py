@@ -12,7 +12,7 @@ from lark.visitors import v_args
 
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import ParseError, Span
-from cerify.semantics.parsing import PredicateBuilder, number_of, parsed, parser_of, span_of
+from cerify.semantics.parsing import PredicateBuilder, attribute_name, number_of, parsed, parser_of, span_of
 from cerify.semantics.predicates import Attribute, Predicate, about, mentions
 
 SEQUENCERS = {";": cel.Seq, ":": cel.ContiguousSeq}
@@ -50,7 +50,7 @@ class _Builder(PredicateBuilder):
 
     def partition_by(self, meta: Meta, children: list[Any]) -> cel.Formula:
         phi, attribute = children
-        return cel.PartitionBy(phi, str(attribute), span=span_of(meta))
+        return cel.PartitionBy(phi, attribute_name(attribute), span=span_of(meta))
 
     def combination(self, meta: Meta, children: list[Any]) -> cel.Formula:
         operators = {COMBINERS[str(token)]: token for token in children[1::2]}
@@ -105,7 +105,7 @@ class _Builder(PredicateBuilder):
 
     def attribute_window(self, meta: Meta, children: list[Any]) -> cel.Window:
         width, attribute = children
-        return cel.AttributeWindow(number_of(width), str(attribute))
+        return cel.AttributeWindow(number_of(width), attribute_name(attribute))
 
     def disjunction(self, meta: Meta, children: list[Any]) -> cel.Condition:
         left, _, right = children

@@ -101,7 +101,7 @@ def _read_back(text: str, psi: F, parse: Callable[[str], F]) -> str:
             return text
     except ParseError:
         pass
-    raise Unsupported("an event type or a variable is called like a word of the other language; give it another name")
+    raise Unsupported("a type, variable or attribute is called like a word of the other language; give it another name")
 
 
 TRANSLATIONS: Mapping[tuple[str, str], Callable[[str, Reading], str]] = {

@@ -11,6 +11,7 @@ import pytest
 from cerify import match
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Event, Schema, Stream, Value, parse_time, show_time
+from cerify.semantics.json_events import json_of_event
 
 EVENTS = [
     Event("T", {"id": 1, "tmp": 40.5}),
@@ -38,6 +39,8 @@ def test_a_name_with_two_types_is_refused_with_both_places() -> None:
 def test_the_name_type_is_reserved() -> None:
     with pytest.raises(IllFormed, match="reserved"):
         Schema({"T": {"type": "string"}})
+    with pytest.raises(InputError, match="field 'type'"):
+        json_of_event(Event("T", {"type": "H"}))
 
 
 def test_the_schema_that_events_show_widens_integers_to_floats() -> None:

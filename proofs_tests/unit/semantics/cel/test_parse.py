@@ -79,6 +79,10 @@ def test_show_parses_back(text: str) -> None:
         ("A FILTER A.x > 1e999", "1e999", "too large"),
         ("A FILTER A.t > timestamp 'noon'", "timestamp 'noon'", "ISO 8601"),
         ("A WITHIN 0 EVENTS", "0", "at least 1"),
+        ("A FILTER A.type = 'B'", "type", "no attribute"),
+        ("A FILTER A[x = 1 and type = 'B']", "type", "no attribute"),
+        ("A WITHIN 3 [type]", "type", "no attribute"),
+        ("A PARTITION BY [type]", "type", "no attribute"),
         ("A FILTER NOT A.x > 3", "A", "not expected"),
     ],
 )
