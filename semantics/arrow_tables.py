@@ -24,14 +24,16 @@ def stream_table(
     reserved maps the file's column for the event type, and for the time, to "type" and "time"; name is the file's,
     place tells where a row of it stands.
     """
+    in_file = table.column_names
     table = _renamed(table, reserved, name)
-    columns = {column: _canonical(table[column], column, name, place) for column in table.column_names}
-    columns[TYPE] = _types(columns[TYPE], schema, place)
+    fields = dict(zip(table.column_names, in_file, strict=True))  # messages name what the file has
+    columns = {column: _canonical(table[column], field, name, place) for column, field in fields.items()}
+    columns[TYPE] = _types(columns[TYPE], fields[TYPE], schema, place)
     if TIME in columns and (schema is None or TIME not in schema.attributes):
-        columns[TIME] = _times(columns[TIME], place)
+        columns[TIME] = _times(columns[TIME], fields[TIME], place)
     if schema is not None:
         for column in columns.keys() - {TYPE}:
-            columns[column] = _fitted(columns[column], column, columns[TYPE], schema, place)
+            columns[column] = _fitted(columns[column], column, fields[column], columns[TYPE], schema, place)
     return pa.table({column: values for column, values in columns.items() if not pa.types.is_null(values.type)})
 
 
@@ -104,47 +106,47 @@ def _canonical(column: pa.ChunkedArray, field: str, name: str, place: Place) -> 
     return column
 
 
-def _types(types: pa.ChunkedArray, schema: Schema | None, place: Place) -> pa.ChunkedArray:
+def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Place) -> pa.ChunkedArray:
     if pa.types.is_null(types.type):
         types = types.cast(ARROW["string"])
     if types.type != ARROW["string"]:
-        raise InputError(f"{place(0)}, field {TYPE!r}: the event type is a string, not {NAMES[types.type]}")
+        raise InputError(f"{place(0)}, field {field!r}: the event type is a string, not {NAMES[types.type]}")
     if (row := first(pc.fill_null(pc.equal(types, ""), True))) is not None:
-        raise InputError(f"{place(row)}, field {TYPE!r}: empty; every event has a type")
+        raise InputError(f"{place(row)}, field {field!r}: empty; every event has a type")
     if schema is not None:
         unknown = pc.invert(pc.is_in(types, pa.array(list(schema.types), ARROW["string"])))
         if (row := first(unknown)) is not None:
             raise InputError(
-                f"{place(row)}, field {TYPE!r}: unknown event type {shown(types[row].as_py())}; "
+                f"{place(row)}, field {field!r}: unknown event type {shown(types[row].as_py())}; "
                 f"the schema has {', '.join(schema.types)}"
             )
     return types
 
 
-def _times(times: pa.ChunkedArray, place: Place) -> pa.ChunkedArray:
+def _times(times: pa.ChunkedArray, field: str, place: Place) -> pa.ChunkedArray:
     """Integer seconds, or timestamps; what text is meant to be, its first cell says."""
     if times.type == ARROW["string"]:
         cell = next((cell.as_py() for cell in times if cell.is_valid), "")
-        return values_of_text(times, "int" if cell.lstrip("-").isdecimal() else "timestamp", TIME, place)
+        return values_of_text(times, "int" if cell.lstrip("-").isdecimal() else "timestamp", field, place)
     if times.type in (ARROW["bool"], ARROW["float"]) and (row := first(times.is_valid())) is not None:
         raise InputError(
-            f"{place(row)}, field {TIME!r}: {NAMES[times.type]}; a time is in whole seconds or ISO 8601, "
+            f"{place(row)}, field {field!r}: {NAMES[times.type]}; a time is in whole seconds or ISO 8601, "
             "such as 2013-01-31T14:05:00Z"
         )
     return times
 
 
 def _fitted(
-    column: pa.ChunkedArray, field: str, types: pa.ChunkedArray, schema: Schema, place: Place
+    column: pa.ChunkedArray, attribute: str, field: str, types: pa.ChunkedArray, schema: Schema, place: Place
 ) -> pa.ChunkedArray:
     """The column in the type that the schema gives it, after a check that only events that have it hold a value."""
-    owners = [type_ for type_, attributes in schema.types.items() if field in attributes or field == TIME]
+    owners = [type_ for type_, attributes in schema.types.items() if attribute in attributes or attribute == TIME]
     foreign = pc.and_(column.is_valid(), pc.invert(pc.is_in(types, pa.array(owners, ARROW["string"]))))
     if (row := first(foreign)) is not None:
         type_ = types[row].as_py()
         known = ", ".join(schema.types[type_]) or "none in the schema"
         raise InputError(f"{place(row)}, field {field!r}: unknown attribute; {type_} has {known}")
-    declared = schema.attributes.get(field)
+    declared = schema.attributes.get(attribute)
     if declared is None or column.type == ARROW[declared]:
         return column
     if pa.types.is_null(column.type) or {NAMES[column.type], declared} == {"int", "float"}:

@@ -47,12 +47,15 @@ def parse_json(text: str | bytes, where: str) -> Any:
     return value
 
 
-def event_of_json(obj: object, schema: Schema | None, where: str) -> Event:
-    """The event that the parsed JSON stands for; where says which one it is, for the InputError if it is none."""
+def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mapping[str, str] = {}) -> Event:
+    """The event that the parsed JSON stands for; where says which one it is, for the InputError if it is none.
+
+    fields are the names that messages give to "type" and "time", if the file has others.
+    """
     if not isinstance(obj, dict):
         raise InputError(f"{where}: an event is a JSON object, not {_kind(obj)}")
     if not isinstance(type_ := obj.get(TYPE), str) or not type_:
-        raise InputError(f"{where}: an event has the key {TYPE!r} with its event type, a string")
+        raise InputError(f"{where}: an event has the key {fields.get(TYPE, TYPE)!r} with its event type, a string")
     if schema is None:
         types: Mapping[str, ValueType] = {}
     elif (known := schema.types.get(type_)) is not None:
@@ -63,13 +66,16 @@ def event_of_json(obj: object, schema: Schema | None, where: str) -> Event:
     for name, value in obj.items():
         if name == TYPE or value is None:
             continue
+        field = fields.get(name, name)
         if (value_type := types.get(name)) is not None:
-            attributes[name] = _typed(value, value_type, where, name)
+            attributes[name] = _typed(value, value_type, where, field)
+        elif name == TIME and isinstance(value, str):
+            attributes[name] = _timestamp(value, where, field)
         elif schema is None or name == TIME:
-            attributes[name] = _untyped(value, where, name)
+            attributes[name] = _untyped(value, where, field)
         else:
             raise InputError(
-                f"{where}, field {name!r}: unknown attribute; {type_} has {', '.join(types) or 'none in the schema'}"
+                f"{where}, field {field!r}: unknown attribute; {type_} has {', '.join(types) or 'none in the schema'}"
             )
     return Event(type_, attributes)
 
@@ -115,55 +121,53 @@ def json_of_schema(schema: Schema) -> dict[str, dict[str, str]]:
     return {type_: dict(attributes) for type_, attributes in schema.types.items()}
 
 
-def _typed(value: object, value_type: ValueType, where: str, name: str) -> Value:
+def _typed(value: object, value_type: ValueType, where: str, field: str) -> Value:
     match value_type, value:
         case "bool", bool() as truth:
             return truth
         case "string", str() as text:
             return text
         case "int", int() as number if not isinstance(number, bool):
-            return _int64(number, where, name)
+            return _int64(number, where, field)
         case "float", (int() | float()) as number if not isinstance(number, bool):
-            value = _untyped(number, where, name)
+            value = _untyped(number, where, field)
             if float(value) != value:  # type: ignore[arg-type]
-                raise InputError(f"{where}, field {name!r}: {number} cannot be kept exactly as 64-bit float")
+                raise InputError(f"{where}, field {field!r}: {number} cannot be kept exactly as 64-bit float")
             return float(value)  # type: ignore[arg-type]
         case "timestamp", str() as text:
-            return _timestamp(text, where, name)
+            return _timestamp(text, where, field)
         case _:
-            raise InputError(f"{where}, field {name!r}: {_kind(value)}, where the schema has {value_type}")
+            raise InputError(f"{where}, field {field!r}: {_kind(value)}, where the schema has {value_type}")
 
 
-def _untyped(value: object, where: str, name: str) -> Value:
+def _untyped(value: object, where: str, field: str) -> Value:
     match value:
-        case bool():
+        case bool() | str():
             return value
         case int():
-            return _int64(value, where, name)
+            return _int64(value, where, field)
         case float():
             if not math.isfinite(value):
-                raise InputError(f"{where}, field {name!r}: too large for a 64-bit float")
+                raise InputError(f"{where}, field {field!r}: too large for a 64-bit float")
             return value
-        case str():
-            return _timestamp(value, where, name) if name == TIME else value
         case _:
             raise InputError(
-                f"{where}, field {name!r}: {_kind(value)}; an attribute is a number, a string or a Boolean"
+                f"{where}, field {field!r}: {_kind(value)}; an attribute is a number, a string or a Boolean"
             )
 
 
-def _int64(value: int, where: str, name: str) -> int:
+def _int64(value: int, where: str, field: str) -> int:
     if value not in INT64:
-        raise InputError(f"{where}, field {name!r}: {str(value)[:40]} does not fit in 64 bits")
+        raise InputError(f"{where}, field {field!r}: {str(value)[:40]} does not fit in 64 bits")
     return value
 
 
-def _timestamp(text: str, where: str, name: str) -> datetime:
+def _timestamp(text: str, where: str, field: str) -> datetime:
     try:
         return parse_time(text)
     except (ValueError, OverflowError):
         raise InputError(
-            f"{where}, field {name!r}: {text!r} is not an ISO 8601 time, such as 2013-01-31T14:05:00Z"
+            f"{where}, field {field!r}: {text!r} is not an ISO 8601 time, such as 2013-01-31T14:05:00Z"
         ) from None
 
 

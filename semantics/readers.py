@@ -142,13 +142,15 @@ def _validated(table: pa.Table) -> pa.Table:
 
 def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, str]) -> Stream:
     events: list[Event] = []
-    columns = _Columns()
+    fields = {meant: name for name, meant in reserved.items()}
+    columns = _Columns(fields)
     with source.open() as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             where = f"{source.name}, line {number}"
-            events.append(event_of_json(_reserving(parse_json(line, where), reserved, where), schema, where))
+            obj = _reserving(parse_json(line, where), reserved, where)
+            events.append(event_of_json(obj, schema, where, fields))
             columns.see(events[-1], number, where)
     if not columns.lines:
         raise InputError(f"{source.name}: no events; JSON Lines has an event in each line")
@@ -175,8 +177,9 @@ def _reserving(obj: object, reserved: Mapping[str, str], where: str) -> object:
 class _Columns:
     """The value type of each attribute as the lines show it, to refuse the first event that departs from it."""
 
-    def __init__(self) -> None:
+    def __init__(self, fields: Mapping[str, str]) -> None:
         self.types: dict[str, ValueType] = {}
+        self._fields = fields  # what the file calls the attributes that are renamed
         self.lines = 0
         self._first: dict[str, int] = {}  # the line that first has the attribute
         self._large: dict[str, tuple[int, int]] = {}  # the first integer that no float carries, and its line
@@ -187,7 +190,7 @@ class _Columns:
         for name, value in event.attributes.items():
             new = value_type_of(value)
             if name == TIME and new not in ("int", "timestamp"):
-                raise InputError(f"{where}, field {name!r}: {new}; a time is in whole seconds or ISO 8601")
+                raise InputError(f"{where}, field {self._field(name)}: {new}; a time is in whole seconds or ISO 8601")
             seen, first = self.types.setdefault(name, new), self._first.setdefault(name, line)
             if new == "int" and float(value) != value:  # type: ignore[arg-type]
                 self._large.setdefault(name, (value, line))  # type: ignore[arg-type]
@@ -195,8 +198,8 @@ class _Columns:
                 continue
             if {seen, new} != {"int", "float"}:
                 raise InputError(
-                    f"{where}, field {name!r}: {new}, but {seen} in line {first}; an attribute has one type "
-                    "throughout a stream"
+                    f"{where}, field {self._field(name)}: {new}, but {seen} in line {first}; an attribute has one "
+                    "type throughout a stream"
                 )
             self.types[name] = "float"
 
@@ -204,4 +207,9 @@ class _Columns:
         """Raises InputError for an integer that would be rounded because its attribute has floats as well."""
         for name, (value, line) in self._large.items():
             if self.types[name] == "float":
-                raise InputError(f"{file}, line {line}, field {name!r}: {value} cannot be kept exactly as 64-bit float")
+                raise InputError(
+                    f"{file}, line {line}, field {self._field(name)}: {value} cannot be kept exactly as 64-bit float"
+                )
+
+    def _field(self, name: str) -> str:
+        return repr(self._fields.get(name, name))

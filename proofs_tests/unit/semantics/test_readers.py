@@ -313,6 +313,29 @@ def test_a_reserved_name_that_is_taken_is_refused(write: Callable[..., Path]) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("e.csv", "kind,when\nT,31/01/2013\n", ", line 2, field 'when': '31/01/2013' is not an ISO 8601 time, such as "
+         "2013-01-31T14:05:00Z"),
+        ("e.csv", "kind,when\nT,1.5\n", ", line 2, field 'when': float; a time is in whole seconds or ISO 8601, "
+         "such as 2013-01-31T14:05:00Z"),
+        ("e.csv", "kind,when\n,1\n", ", line 2, field 'kind': empty; every event has a type"),
+        ("e.parquet", pa.table({"kind": ["T"], "when": pa.array([10**18], pa.timestamp("us"))}),
+         ", position 0, field 'when': a time outside the years 1 to 9999"),
+        ("e.jsonl", '{"kind": "T", "when": "31/01/2013"}\n', ", line 1, field 'when': '31/01/2013' is not an ISO 8601 "
+         "time, such as 2013-01-31T14:05:00Z"),
+        ("e.jsonl", '{"kind": "T", "when": 1.5}\n', ", line 1, field 'when': float; a time is in whole seconds or "
+         "ISO 8601"),
+        ("e.jsonl", '{"kind": 1, "when": 1}\n', ", line 1: an event has the key 'kind' with its event type, a string"),
+    ],
+)  # fmt: skip
+def test_a_message_names_the_column_of_the_file(
+    name: str, content: str | pa.Table, message: str, write: Callable[..., Path]
+) -> None:
+    refuses(write(name, content), message, type_column="kind", time_column="when")
+
+
 def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
     refuses(write("e.csv", "type,x\nT,1\n"), ": no column 'at' for the time; the columns are type, x", time_column="at")
     refuses(write("e.jsonl", '{"type": "T"}\n'), ": no event has the field 'at' for the time", time_column="at")
