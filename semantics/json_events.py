@@ -30,16 +30,25 @@ from cerify.semantics.events import (
 INT64 = range(-(2**63), 2**63)
 
 
+class _Doubled(Exception):
+    """A key is twice in an object."""
+
+
 def parse_json(text: str | bytes, where: str) -> Any:
-    """The value that the JSON text writes; only finite numbers, only text that UTF-8 can carry. Raises InputError."""
+    """The value that the JSON text writes. Raises InputError.
+
+    Only finite numbers, only text that UTF-8 can carry, and no key twice in an object: which one holds is left open.
+    """
     try:
-        value = json.loads(text, parse_constant=_not_json)
+        value = json.loads(text, parse_constant=_not_json, object_pairs_hook=_object)
         if "\\u" in (text if isinstance(text, str) else text.decode()):  # the only way to half of a surrogate pair
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: not JSON: {error.msg} at character {error.pos}") from None
     except UnicodeError:
         raise InputError(f"{where}: not text in UTF-8") from None
+    except _Doubled as error:
+        raise InputError(f"{where}: {error}") from None
     except RecursionError:
         raise InputError(f"{where}: JSON nested too deeply") from None
     except ValueError as error:
@@ -199,3 +208,11 @@ def _kind(value: object) -> str:
 
 def _not_json(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    obj = dict(pairs)
+    if len(obj) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Doubled(f"two values for {next(name for name in names if names.count(name) > 1)!r} in one object")
+    return obj

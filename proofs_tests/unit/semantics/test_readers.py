@@ -360,6 +360,7 @@ def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
         ('{"type": "T"}\n[]\n', ", line 2: "),
         ('{"type": "X"}\n', ", line 1: unknown event type 'X'"),
         ('{"id": 1}\n', ", line 1: no field 'type' for the event type"),
+        ('{"type": "T", "id": 1, "id": 2}\n', ", line 1: two values for 'id' in one object"),
         ("", ": no events; "),
         (" \n\n", ": no events; "),
     ],
