@@ -139,7 +139,7 @@ class Stream(Sequence[Event]):
     column holds null. A stream made from events builds its table when first asked for it, and the other way round.
 
     Values of events may also be None, for an absent attribute, scalars of NumPy, and times without an offset, which
-    are taken as UTC. Raises InputError for any other value.
+    are taken as UTC. Raises InputError for any other value, and for what is no event.
     """
 
     def __init__(self, events: Iterable[Event] = (), schema: Schema | None = None) -> None:
@@ -273,8 +273,10 @@ def show_time(time: datetime) -> str:
 
 def _checked(event: Event, position: int) -> Event:
     """The event with values that are of our types, each by its class. Raises InputError."""
-    if type(event) is not Event or type(event.type) is not str or not _encodable(event.type):
-        raise InputError(f"event {position}: {event!r} is no Event with a type, which is a text")
+    if not isinstance(event, Event):
+        raise InputError(f"event {position} is {event!r}; write it as Event('T', {{'x': 1}}), T being its type")
+    if not isinstance(event.type, str) or not _encodable(event.type):
+        raise InputError(f"event {position}: its type is {event.type!r}; it is to be a text")
     if all(type(v) in PLAIN or (type(v) is str and _encodable(v)) for v in event.attributes.values()):
         return event
     attributes = {name: _value(v, name, position) for name, v in event.attributes.items() if v is not None}

@@ -220,12 +220,14 @@ def match(
 
     With output="valuations" a match of CEL also says what each variable holds, and two matches may differ in that
     alone; a match of SASE+ always says so, and has the result that RETURN makes of it. If the stream has a schema the
-    query is checked against it first. Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
+    query is checked against it first. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
     if language not in LANGUAGES:
         raise IllFormed(f"there is no language {language!r}; use one of {', '.join(LANGUAGES)}")
     if evaluator not in EVALUATORS:
         raise IllFormed(f"there is no evaluator {evaluator!r}; use one of {', '.join(EVALUATORS)}")
+    if output not in get_args(Output):
+        raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
     S = events if isinstance(events, Stream) else Stream(events)
     with errors_in(query if isinstance(query, str) else ""):
         if isinstance(query, str):
@@ -246,9 +248,9 @@ def match(
 
 
 def language_of(phi: Formula | core.Formula | ev.Expression | sase.Tree) -> Language[Any]:
-    """The language of a query that is not text."""
-    if isinstance(phi, get_args(core.Formula)):
-        return CORE_CEL
-    if isinstance(phi, get_args(sase.Tree)):
-        return SASE
-    return EVENT_EXPRESSION if isinstance(phi, get_args(ev.Expression)) else CEL
+    """The language of a query that is not text. Raises IllFormed for what is no query."""
+    trees = ((Formula, CEL), (core.Formula, CORE_CEL), (ev.Expression, EVENT_EXPRESSION), (sase.Tree, SASE))
+    for tree, language in trees:
+        if isinstance(phi, get_args(tree)):
+            return language
+    raise IllFormed(f"a query is a text or a parsed formula, not {phi!r}")

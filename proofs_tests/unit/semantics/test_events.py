@@ -54,6 +54,11 @@ def test_an_event_without_a_type_is_refused_with_its_row() -> None:
         Stream.from_table(pa.table({"x": [1, 2]}))
 
 
+def test_what_is_no_event_is_refused_with_its_place() -> None:
+    with pytest.raises(InputError, match=r"event 1 is \{'type': 'A'\}; write it as Event"):
+        Stream([Event("A"), {"type": "A"}])  # type: ignore[list-item]
+
+
 def test_times_without_an_offset_are_utc() -> None:
     assert parse_time("2013-01-31T14:05:00") == parse_time("2013-01-31T15:05:00+01:00")
     assert show_time(parse_time("2013-01-31T15:05:00+01:00")) == "2013-01-31T14:05:00Z"

@@ -61,6 +61,10 @@ def test_what_an_automaton_cannot_carry_is_unsupported() -> None:
         cerify.match("A AS x", S, language="core-cel", output="valuations")
     with pytest.raises(IllFormed, match="no language 'sql'; use one of cel, core-cel, event-expression, sase"):
         cerify.match("A AS x", S, language="sql")
+    with pytest.raises(IllFormed, match="no output 'nope'; use one of matches, valuations"):
+        cerify.match("A", S, output="nope")  # type: ignore[arg-type]
+    with pytest.raises(IllFormed, match="a query is a text or a parsed formula, not 5"):
+        cerify.match(5, S)  # type: ignore[arg-type]
 
 
 def test_a_schema_is_looked_at_in_the_language_of_the_query() -> None:
