@@ -55,9 +55,8 @@ def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, pla
     rows = pc.indices_nonzero(pc.and_(may_be_rounded(floats), pc.match_substring_regex(text, WHOLE)))
     written, read = text.take(rows).to_pylist(), floats.take(rows).to_pylist()
     for row, cell, value in zip(rows.to_pylist(), written, read, strict=True):
-        if (
-            Decimal(cell) != value
-        ):  # exact, as comparisons of the two are, and without the limit on the digits of an int
+        # exact, as comparisons of the two are, and without the limit on the digits of an int
+        if Decimal(cell) != value:
             _refuse(text, row, "cannot be kept exactly as 64-bit float", field, place)
 
 

@@ -55,11 +55,11 @@ def collected(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> pa.Tabl
     variables, rows = tuples(E, S, budget)
     if AT in variables:
         raise IllFormed(f"the column {AT} is that of the events; name the variable differently", E.span)
-    types = [_type(X, [values[i] for _, values in rows]) for i, X in enumerate(variables)]
+    types = [_type(X, [values[i][1] for _, values in rows]) for i, X in enumerate(variables)]
     ordered = sorted(rows)
     columns = {AT: pa.array([e for e, _ in ordered], pa.int64())}
     for i, X in enumerate(variables):
-        columns[X] = pa.array([values[i] for _, values in ordered], types[i])
+        columns[X] = pa.array([values[i][1] for _, values in ordered], types[i])
     return pa.table(columns)
 
 

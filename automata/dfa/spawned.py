@@ -158,11 +158,11 @@ class Spawned:
         begin = self.position
         return np.array([begin + i for i, event in enumerate(S) if self.push(event)], np.int64)
 
-    def tuples(self) -> list[tuple[Value, ...]]:
+    def tuples(self) -> list[tuple[Bound, ...]]:
         """The choices of values for which the expression takes place at the last event."""
         asked = self.symbolic.asked
         keys = (key[:asked] for some in self._accepting() for key in some)
-        return list(dict.fromkeys(tuple(v[1] for v in key if v is not None) for key in keys))
+        return list(dict.fromkeys(tuple(v for v in key if v is not None) for key in keys))
 
     @property
     def states(self) -> frozenset[States]:

@@ -51,7 +51,7 @@ class Valued:
         for (choice, earliest), positions in zip(
             choices.items(), self._read(S, evaluator, tuple(choices)), strict=True
         ):
-            values = tuple(v for _, v in choice[: len(self.whole.asked)])
+            values = tuple(choice[: len(self.whole.asked)])
             found += [(e, values) for e in positions.tolist() if e >= earliest]
         return frozenset(found)
 

@@ -136,7 +136,7 @@ def _pool(where: frozenset[Place], schema: Schema, pools: Mapping[ValueType, Seq
     types = {schema.attributes[name] for _, name in attributes_of({"": where}, schema)}
     if unknown := types - pools.keys():
         raise Unsupported(f"no values of the type {', '.join(sorted(unknown))} are tried")
-    return list(dict.fromkeys(v for value_type in sorted(types) for v in pools[value_type]))
+    return list({value(v): v for value_type in sorted(types) for v in pools[value_type]}.values())
 
 
 def _has(where: frozenset[Place], v: Value, order: Mapping[str, tuple[str, ...]]) -> ev.Expression:

@@ -22,6 +22,6 @@ def compatible(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> Relati
     variables = chosen(known.whole, ())
     rows: set[Row] = set()
     for b, earliest in known.choices(known.whole, (), known.history, NOTHING_BOUND):
-        values = tuple(dict(b)[X][1] for X in variables)
+        values = tuple(dict(b)[X] for X in variables)
         rows.update((e, values) for e in known.meaning(known.whole, known.history, b) if e >= earliest)
     return Relation(variables, frozenset(rows))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from cerify.semantics.events import Value
+from cerify.semantics.gehani.bindings import Bound
 
-Row: TypeAlias = tuple[int, tuple[Value, ...]]
-"""An event, and a value of each variable."""
+Row: TypeAlias = tuple[int, tuple[Bound, ...]]
+"""An event, and a value of each variable, with its kind."""
 
 
 class Relation(NamedTuple):

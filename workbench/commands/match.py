@@ -155,7 +155,7 @@ def _sase(query: str, evaluator: str | None, readings: tuple[str, ...]) -> _Prep
 def _rows(relation: Relation) -> Iterator[Match]:
     """The compatible tuples as matches."""
     for e, values in sorted(relation.rows):
-        yield _Valued(e, (e,), values=tuple(zip(relation.variables, values, strict=True)))
+        yield _Valued(e, (e,), values=tuple((X, v) for X, (_, v) in zip(relation.variables, values, strict=True)))
 
 
 def _by_automaton(phi: core.Formula, S: Stream) -> Iterator[Match]:

@@ -6,7 +6,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from cerify.automata.dfa.collect import collected, found_in
+from cerify.automata.dfa.collect import collected, found_in, tuples
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.evaluate import Evaluator
 from cerify.automata.dfa.spawned import Spawned, symbolic
@@ -44,7 +44,7 @@ def test_random_cases(name: str) -> None:
             assert Valued(E, places_of(S)).rows(S, evaluator) == expected.rows, shown
         table = collected(E, S)
         rows = [tuple(row.values()) for row in table.to_pylist()]
-        assert rows == sorted((e, *values) for e, values in expected.rows), shown
+        assert rows == sorted((e, *(v for _, v in values)) for e, values in expected.rows), shown
         assert found_in(E, S) == sorted({row[0] for row in rows}), shown
         valued += bool(expected.variables)
         somewhere += bool(rows and expected.variables)
@@ -65,7 +65,7 @@ def test_the_papers_example() -> None:
     S = history("order(121,40) perform(7,8) order(7,1) perform(121,2) perform(121,3)")
     spawned = machines(COMPLETE, S)
     assert [spawned.push(event) for event in S] == [False, False, False, True, True]
-    assert spawned.tuples() == [(121,)]
+    assert spawned.tuples() == [(("number", 121),)]
     assert len(spawned) == 3  # the one without a value, and one each for 121 and 7
 
 
@@ -77,7 +77,7 @@ def test_two_variables_have_a_machine_for_each_pair_and_each_alone() -> None:
         spawned.push(event)
         sizes.append(len(spawned))
     assert sizes == [2, 4, 6, 9]
-    assert spawned.tuples() == [(2, 1)]
+    assert spawned.tuples() == [(("number", 2), ("number", 1))]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_two_variables_have_a_machine_for_each_pair_and_each_alone() -> None:
 )
 def test_tables(query: str, text: str, rows: list[tuple[int, ...]]) -> None:
     E, S = parse(query), history(text)
-    assert sorted((e, *values) for e, values in compatible(E, S).rows) == rows
+    assert sorted((e, *(v for _, v in values)) for e, values in compatible(E, S).rows) == rows
     assert [tuple(row.values()) for row in collected(E, S).to_pylist()] == rows
 
 
@@ -167,3 +167,9 @@ def test_an_event_moves_only_the_machines_that_it_touches() -> None:
     found = [spawned.push(event) for event in S]
     assert (sum(found), found[-2], len(spawned)) == (1, True, 2001)
     assert len(spawned.states) <= 4
+
+
+def test_one_and_true_are_two_values_of_a_variable() -> None:
+    E, S = parse("some(I) := prior(a(I), b)"), Stream([Event("a", {"i": 1}), Event("a", {"i": True}), Event("b")])
+    for relation in (compatible(E, S), tuples(E, S)):
+        assert sorted(relation.rows) == [(2, (("bool", True),)), (2, (("number", 1),))]
