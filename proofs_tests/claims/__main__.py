@@ -62,10 +62,11 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
             readme.write_text(with_totals(readme.read_text(encoding="utf-8")), encoding="utf-8")
         return
     chosen = [id_ for id_ in LEDGER if not ids or id_.startswith(ids)]
-    if not chosen:
+    if unknown := [id_ for id_ in ids if not any(one.startswith(id_) for one in LEDGER)]:
         papers = sorted({id_.partition(".")[0] for id_ in LEDGER})
-        alike = ", ".join(one for id_ in ids for one in get_close_matches(id_, LEDGER, 4)) or ", ".join(papers)
-        raise click.UsageError(f"no entry begins with {' or '.join(ids)}; docs/claims.md has them all, such as {alike}")
+        alike = ", ".join(one for id_ in unknown for one in get_close_matches(id_, LEDGER, 4)) or ", ".join(papers)
+        known = f"docs/claims.md has them all, such as {alike}"
+        raise click.UsageError(f"no entry begins with {' or '.join(unknown)}; {known}")
     table = Table("claim", "status", "evidence", "bound", "seconds")
     counts = Counter[str]()
     console = Console(stderr=True)

@@ -162,9 +162,10 @@ def test_the_command_runs_a_few_in_parallel() -> None:
     assert {one["status"] for one in found} == {"holds"}
 
 
-def test_an_id_that_is_none_is_an_error() -> None:
-    ran = subprocess.run([sys.executable, "-m", "cerify.cli", "claims", "tods99"], capture_output=True, text=True)
-    assert (ran.returncode, "no entry begins with tods99" in ran.stderr) == (2, True)
+@pytest.mark.parametrize("ids", [["tods99"], ["tods21.ex3", "tods99"]])
+def test_an_id_that_is_none_is_an_error(ids: list[str]) -> None:
+    ran = subprocess.run([sys.executable, "-m", "cerify.cli", "claims", *ids], capture_output=True, text=True)
+    assert (ran.returncode, "no entry begins with tods99;" in ran.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(("query", "types", "printed", "wrong"), AS_PRINTED, ids=[query for query, *_ in AS_PRINTED])
