@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -16,12 +16,15 @@ from cerify.equivalence.rewrite.translate.sase_to_expression import sase_to_expr
 from cerify.equivalence.rewrite.translate.to_cel import to_cel
 from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
 from cerify.semantics.cel import parse as cel_parse
+from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show as show_cel
 from cerify.semantics.core_cel import parse as core_parse
+from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.show import show as show_core_cel
-from cerify.semantics.errors import ParseError, Unsupported, errors_in
+from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
 from cerify.semantics.gehani import parse as expression_parse
 from cerify.semantics.gehani.show import show as show_expression
+from cerify.semantics.parsing import MAX_DEPTH
 from cerify.semantics.sase import parse as sase_parse
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import Reading, read_reading
@@ -53,11 +56,16 @@ def command(query: str, from_: str, to: str, reading: tuple[str, ...], as_json: 
     if reading and from_ != "sase":
         raise click.UsageError("--reading is for queries of SASE+")
     read = read_reading(reading)
+    parse, translated = TRANSLATIONS[from_, to]
+    with errors_in(query):
+        phi = parse(query)
+    text: str | None = None
+    refusal: Unsupported | BudgetExceeded | None = None
     try:
         with errors_in(query):
-            text, refusal = TRANSLATIONS[from_, to](query, read), None
-    except Unsupported as error:
-        text, refusal = None, error
+            text = translated(phi, read)
+    except (Unsupported, BudgetExceeded) as error:
+        refusal = error
     if as_json:
         span = refusal and refusal.span and [refusal.span.start, refusal.span.end]
         reason = None if refusal is None else {"message": refusal.message, "span": span}
@@ -68,23 +76,23 @@ def command(query: str, from_: str, to: str, reading: tuple[str, ...], as_json: 
     return 0 if refusal is None else 1
 
 
-def _to_cel(query: str, reading: Reading) -> str:
-    psi = to_cel(core_parse.parse(query))
+def _to_cel(phi: core.Formula, reading: Reading) -> str:
+    psi = to_cel(phi)
     return _read_back(show_cel(psi), psi, cel_parse.parse)
 
 
-def _to_core_cel(query: str, reading: Reading) -> str:
-    psi = to_core_cel(cel_parse.parse(query))
+def _to_core_cel(phi: cel.Formula, reading: Reading) -> str:
+    psi = to_core_cel(phi)
     return _read_back(show_core_cel(psi), psi, core_parse.parse)
 
 
-def _sase_to_cel(query: str, reading: Reading) -> str:
-    psi = sase_to_cel(_sase(query), reading)
+def _sase_to_cel(q: sase.Tree, reading: Reading) -> str:
+    psi = sase_to_cel(q, reading)
     return _read_back(show_cel(psi), psi, cel_parse.parse)
 
 
-def _sase_to_expression(query: str, reading: Reading) -> str:
-    E = sase_to_expression(_sase(query), reading)
+def _sase_to_expression(q: sase.Tree, reading: Reading) -> str:
+    E = sase_to_expression(q, reading)
     return _read_back(show_expression(E), E, expression_parse.parse)
 
 
@@ -101,12 +109,14 @@ def _read_back(text: str, psi: F, parse: Callable[[str], F]) -> str:
             return text
     except ParseError:
         pass
+    except BudgetExceeded:
+        raise BudgetExceeded(f"in the other language it would be nested more than {MAX_DEPTH} operators deep") from None
     raise Unsupported("a type, variable or attribute is called like a word of the other language; give it another name")
 
 
-TRANSLATIONS: Mapping[tuple[str, str], Callable[[str, Reading], str]] = {
-    ("core-cel", "cel"): _to_cel,
-    ("cel", "core-cel"): _to_core_cel,
-    ("sase", "cel"): _sase_to_cel,
-    ("sase", "event-expression"): _sase_to_expression,
+TRANSLATIONS: Mapping[tuple[str, str], tuple[Callable[[str], Any], Callable[[Any, Reading], str]]] = {
+    ("core-cel", "cel"): (core_parse.parse, _to_cel),
+    ("cel", "core-cel"): (cel_parse.parse, _to_core_cel),
+    ("sase", "cel"): (_sase, _sase_to_cel),
+    ("sase", "event-expression"): (_sase, _sase_to_expression),
 }

@@ -271,6 +271,14 @@ def test_translate_says_what_is_no_query_and_what_cannot_be_written() -> None:
     assert result.exit_code == 2
 
 
+def test_a_translation_that_is_too_large_is_refused() -> None:
+    status, out = translated(" : ".join(["A"] * 120), "cel", "core-cel")
+    assert (status, "it would be nested more than 200 operators deep" in out) == (1, True)
+    unsafe = " ; ".join(f"(A AS x{i} OR B AS y{i})" for i in [*range(12), *range(12)])
+    status, out = translated(unsafe, "core-cel", "cel")
+    assert (status, out.startswith("no translation: the CEL formula would have more than ")) == (1, True)
+
+
 def test_core_cel_is_compared_with_cel() -> None:
     same = equivalent("A AS x ; (B AS y)+", "A ; B+", languages=("core-cel", "cel"))
     assert isinstance(same, Equivalent)
