@@ -18,6 +18,7 @@ class Names:
 
     def __init__(self, used: frozenset[str]) -> None:
         self._used = set(used)
+        self._written: dict[str, str] = {}
 
     def unused(self, like: str) -> str:
         """This name, or if it is in use a fresh one like it."""
@@ -30,7 +31,12 @@ class Names:
         """A name that is not in use, made of this one and a number. It is in use from now on."""
         name = next(name for i in count(2) if (name := f"{like}{i}") not in self._used)
         self._used.add(name)
+        self._written[name] = self.written(like)
         return name
+
+    def written(self, name: str) -> str:
+        """What the formula that was given calls what has this name now: what a message about it calls it."""
+        return self._written.get(name, name)
 
 
 def types_of(phi: core.Formula) -> frozenset[str]:

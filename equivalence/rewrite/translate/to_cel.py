@@ -46,12 +46,13 @@ def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
     """
     try:
         apart, names = named_apart(phi)
-        found = _Translation(names, budget).alternatives(apart, NOTHING, anchored=True)
+        translation = _Translation(names, budget)
+        found = translation.alternatives(apart, NOTHING, anchored=True)
     except RecursionError:
         raise BudgetExceeded("the formula is nested too deeply", phi.span) from None
     for one in found:
         for debt in _ordered(one.owed):
-            raise _looks_ahead(debt, debt.single - one.held)
+            raise translation.looks_ahead(debt, debt.single - one.held)
     if not found:  # no alternative has a complex event
         R = next(cel.Event(psi.type) for psi in core.subformulas(phi) if isinstance(psi, core.Event))
         return cel.Unless(R, R)
@@ -127,7 +128,7 @@ class _Translation:
                 return (_sequenced(one, two) for one in lefts for two in rights if not one.held & two.held)
             case core.Plus(psi):
                 rounds = self.alternatives(psi, NOTHING, anchored=False)
-                return self.iterated([_round(one, defined_outside_iteration(psi)) for one in rounds])
+                return self.iterated([self.round(one, defined_outside_iteration(psi)) for one in rounds])
             case core.Strict(psi):
                 return (one.around(cel.Strict) for one in self.alternatives(psi, asked, anchored))
             case core.Next() | core.Last() | core.Max():
@@ -141,6 +142,25 @@ class _Translation:
         for guards in self.unions({_guards(one) for one in rounds}):
             usable = [one for one in rounds if _guards(one) <= guards]
             yield reduce(_either, usable).around(cel.Plus)
+
+    def round(self, one: _Alternative, U: Variables) -> _Alternative:
+        """The alternative as that of a round, which chooses the variables U anew: its debts now speak of all rounds."""
+        owed = set()
+        for debt in _ordered(one.owed):
+            local = debt.single & U
+            if not local <= one.held:
+                raise self.looks_ahead(debt, local - one.held)
+            many = debt.many | local
+            about = [a.variable for a in _mentions(debt.atom) if a.variable in many]
+            if len(about) > 1:
+                raise Unsupported(
+                    f"the filter compares {self.listed(debt.single - local)} with "
+                    f"{', '.join(map(self.names.written, about))} of one round; a filter of CEL would compare "
+                    "the events of different rounds too",
+                    debt.atom.span,
+                )
+            owed.add(_Debt(debt.atom, many))
+        return _Alternative(NOTHING, frozenset(owed), one.phi, one.nodes)
 
     def apart(self, one: _Alternative, rounds: Sequence[_Alternative]) -> _Alternative:
         """The round, in which a variable that a debt is about is called as in no other round."""
@@ -179,8 +199,8 @@ class _Translation:
         for one in found:
             for debt in _ordered(one.owed):
                 raise Unsupported(
-                    f"{name} compares here only what passes a filter on {_listed(debt.single - one.held)}, which is "
-                    "defined outside it; in CEL a filter speaks of what it stands around",
+                    f"{name} compares here only what passes a filter on {self.listed(debt.single - one.held)}, which "
+                    "is defined outside it; in CEL a filter speaks of what it stands around",
                     debt.atom.span,
                 )
         if len(found) > 1:
@@ -190,6 +210,18 @@ class _Translation:
                 phi.span,
             )
         return (one.around(CHOICES[type(phi)]) for one in found)
+
+    def looks_ahead(self, debt: _Debt, unbound: Variables) -> Unsupported:
+        """The refusal of a filter on variables that need not hold an event."""
+        return Unsupported(
+            f"{self.listed(unbound)} need not hold an event of the match here, so that any event, even a later one, "
+            "may pass the filter, and CEL does not look ahead: define it on every way through the filtered formula",
+            debt.atom.span,
+        )
+
+    def listed(self, variables: Variables) -> str:
+        """The variables as the user calls them."""
+        return ", ".join(sorted(set(map(self.names.written, variables))))
 
 
 def _either(one: _Alternative, two: _Alternative) -> _Alternative:
@@ -224,25 +256,6 @@ def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
     return both
 
 
-def _round(one: _Alternative, U: Variables) -> _Alternative:
-    """The alternative as that of a round, which chooses the variables U anew: its debts are now about all rounds."""
-    owed = set()
-    for debt in _ordered(one.owed):
-        local = debt.single & U
-        if not local <= one.held:
-            raise _looks_ahead(debt, local - one.held)
-        many = debt.many | local
-        about = [a.variable for a in _mentions(debt.atom) if a.variable in many]
-        if len(about) > 1:
-            raise Unsupported(
-                f"the filter compares {_listed(debt.single - local)} with {', '.join(map(str, about))} of one round; "
-                "a filter of CEL would compare the events of different rounds too",
-                debt.atom.span,
-            )
-        owed.add(_Debt(debt.atom, many))
-    return _Alternative(NOTHING, frozenset(owed), one.phi, one.nodes)
-
-
 def _guards(one: _Alternative) -> Debts:
     """The debts of a round that are about nothing in it."""
     return frozenset(debt for debt in one.owed if not debt.many)
@@ -260,15 +273,3 @@ def _bindings(phi: cel.Formula) -> Iterator[cel.In]:
 def _ordered(debts: Debts) -> list[_Debt]:
     """In an order that is the same in every run of the program."""
     return sorted(debts, key=repr)
-
-
-def _listed(variables: Variables) -> str:
-    return ", ".join(sorted(variables))
-
-
-def _looks_ahead(debt: _Debt, unbound: Variables) -> Unsupported:
-    return Unsupported(
-        f"{_listed(unbound)} need not hold an event of the match here, so that any event, even a later one, may pass "
-        "the filter, and CEL does not look ahead: define it on every way through the filtered formula",
-        debt.atom.span,
-    )

@@ -134,7 +134,7 @@ REFUSED = {
         "A AS x ; ((B AS x OR B AS y) FILTER x.a = 7)+",
         "A IN x ; ((B IN z OR B IN y) FILTER z.a = 7)+",
         stream("A B", a=[1, 1]),
-        "need not hold an event of the match here",
+        "x need not hold an event of the match here",
         "x.a = 7",
     ),
     "two variables of a round": (
