@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -224,30 +225,42 @@ READABLE = {
     "TILDE": "~",
     "EMPTY": "[]",
     "_OPEN": "(",
+    "RELATIVE_PLUS": "relative+",
 }
 
 
 def _explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
+    what: str | None = None
     match error:
         case UnexpectedToken(token=token) if token.type != "$END":
-            span = Span(cast("int", token.start_pos), cast("int", token.end_pos))
-            return ParseError(
-                f"{str(token)!r} is not expected here{_expected(error.accepts or error.expected, parser)}", span
-            )
+            span, what = span_of(token), repr(str(token))
         case UnexpectedToken() | UnexpectedEOF():
-            expected = _expected(getattr(error, "accepts", None) or error.expected, parser)
-            return ParseError(f"the formula ends too early{expected}", Span(len(text), len(text)))
-        case UnexpectedCharacters():
-            at = cast("int", error.pos_in_stream)
+            span = Span(len(text), len(text))
+        case UnexpectedCharacters(pos_in_stream=at) if at is not None:
             what = "a string that does not end" if text[at] == "'" else f"the character {text[at]!r}"
-            return ParseError(f"{what} is not expected here{_expected(error.allowed, parser)}", Span(at, at + 1))
+            span = Span(at, at + 1)
         case _:
             return ParseError("not a formula", Span(0, len(text)))
+    wrong = "the formula ends too early" if what is None else f"{what} is not expected here"
+    return ParseError(wrong + _expected(_accepted(text, span.start, parser), parser), span)
 
 
-def _expected(terminals: Iterable[str] | None, parser: Lark) -> str:
+def _accepted(text: str, position: int, parser: Lark) -> set[str]:
+    """The terminals with which the text may go on at the position of its error.
+
+    Asked before the parser has seen what is wrong there: a token that it refuses may have closed what was open.
+    """
+    reading = parser.parse_interactive(text)
+    with suppress(UnexpectedInput):
+        for token in reading.iter_parse():
+            if cast("int", token.start_pos) >= position:
+                break
+    return cast("set[str]", reading.accepts())  # type: ignore[no-untyped-call]
+
+
+def _expected(terminals: Iterable[str], parser: Lark) -> str:
     terminal_names = {t.name: t.pattern.value for t in parser.terminals if t.pattern.type == "str"}
-    words = sorted({READABLE.get(t) or terminal_names.get(t) or t for t in terminals or ()})
+    words = sorted({READABLE.get(t) or terminal_names.get(t) or t for t in terminals})
     if not words:
         return ""
     return "; expected " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])

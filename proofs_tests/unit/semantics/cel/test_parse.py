@@ -95,6 +95,26 @@ def test_errors_point_at_the_place(text: str, underlined: str, says: str) -> Non
     assert says in caught.value.message
 
 
+AFTER_A = "+, :, :+, ;, ALL, AND, AS, FILTER, IN, OR, PARTITION, UNLESS"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A, B", f"{AFTER_A}, WITHIN or the end"),
+        ("A | B", f"{AFTER_A}, WITHIN or the end"),
+        ("(A | B)", f"), {AFTER_A} or WITHIN"),
+        ("(A", f"), {AFTER_A} or WITHIN"),
+        ("; A", "(, PROJECT, START, a name, a strategy or π"),
+        ("!A", "(, PROJECT, START, a name, a strategy or π"),
+    ],
+)
+def test_what_is_expected_is_what_may_stand_there(text: str, expected: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert caught.value.message.partition("; expected ")[2] == expected
+
+
 def test_a_formula_of_the_greatest_depth_is_carried_and_a_deeper_one_refused() -> None:
     deep = "START(" * 199 + "A" + ")" * 199
     assert parse(show(parse(deep))) == parse(deep)
