@@ -102,7 +102,7 @@ def braces(places: Iterable[int]) -> str:
 
 def bindings_text(mu: Valuation) -> str:
     """A valuation as text: each variable with the positions it binds."""
-    return ", ".join(f"{A} -> {braces(places)}" for A, places in bindings_of(mu)) or "binds nothing"
+    return ", ".join(f"{A} -> {braces(places)}" for A, places in bindings_of(mu)) or "no bindings"
 
 
 def listed(texts: Iterable[str]) -> str:

@@ -549,6 +549,8 @@ def test_one_valuation_is_explained_on_the_command_line(run, tmp_path: Path) -> 
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "It is a match with" in page
     assert page.count("<svg") == 1
+    status, out, _ = run("PROJECT[](T ; H)", "--valuation", "{}", "--at", "2")
+    assert (status, out.splitlines()[0]) == (0, "{} with no bindings is a match at 2")
 
 
 def test_every_valuation_of_a_stream_on_the_command_line(run) -> None:
