@@ -35,6 +35,8 @@ def print_explanation(explanation: Explanation, S: Stream, console: Console) -> 
 
 def print_stream(found: Iterable[Derived], S: Stream, limit: int, console: Console, first: int, last: int) -> None:
     """Print the first matches, position by position, each with its derivation."""
+    if last < first:
+        console.print("no match in 0 events")
     done = first
     for shown, explanation in enumerate(found):
         if shown == limit:

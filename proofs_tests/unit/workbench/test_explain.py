@@ -496,6 +496,11 @@ def test_a_stream_is_explained_step_by_step(run) -> None:
     assert "There are more" not in run(PHI_1, "--limit", "3")[1]
 
 
+def test_a_stream_without_events_has_no_match(run, tmp_path: Path) -> None:
+    (tmp_path / "figure-1.csv").write_text("type,id\n")
+    assert run(PHI_1) == (1, "no match in 0 events\n", "")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
