@@ -30,13 +30,15 @@ EVERYTHING: frozenset[str] | None = None
 class Place:
     """A sub-formula, how the whole is written with another there, and what the operators around it look at.
 
-    looked: the variables that they look at, None for all. blind: they look at complex events only.
+    looked: the variables that they look at, None for all. blind: they look at complex events only. chained: it is an
+    operand of its own operator, so that the chain of operands goes on around it.
     """
 
     psi: Formula
     put: Callable[[Formula], Formula]
     looked: frozenset[str] | None = frozenset()
     blind: bool = True
+    chained: bool = False
 
 
 def places(phi: Formula) -> Iterator[Place]:
@@ -53,24 +55,24 @@ def _below(place: Place, below: Sequence[Formula], i: int) -> Place:
     def put(other: Formula) -> Formula:
         return place.put(with_children(place.psi, (*below[:i], other, *below[i + 1 :])))
 
-    looked, blind = place.looked, place.blind
+    looked, blind, chained = place.looked, place.blind, type(below[i]) is type(place.psi)
     match place.psi:
         case cel.And():
-            return Place(below[i], put, EVERYTHING, False)
+            return Place(below[i], put, EVERYTHING, False, chained)
         case cel.Filter(_, condition):
             more = frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
             return Place(below[i], put, looked if looked is None else looked | more, False)
         case cel.Project(L, _):
             return Place(below[i], put, looked if looked is None else looked | L, False)
         case _:
-            return Place(below[i], put, looked, blind)
+            return Place(below[i], put, looked, blind, chained)
 
 
 def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
     """The formula rewritten at one place, in every way that is known to change nothing at that level."""
     for place in places(phi):
         exact = level == "valuations" or not place.blind
-        for name, other in _local(place.psi, exact):
+        for name, other in _local(place, exact):
             yield name, place.put(other)
         if level == "events" and isinstance(place.psi, cel.In) and not _is_looked_at(place, place.psi.variable):
             yield "an IN that nobody looks at", place.put(place.psi.phi)
@@ -80,12 +82,12 @@ def _is_looked_at(place: Place, A: str) -> bool:
     return place.looked is None or A in place.looked
 
 
-def _local(psi: Formula, exact: bool) -> Iterator[Candidate]:
-    yield from of_nothing(psi)
-    yield from fewer_conditions(psi)
-    yield from by_laws(psi, exact)
-    if isinstance(psi, CHAINS):
-        yield from in_chains(psi, exact)
+def _local(place: Place, exact: bool) -> Iterator[Candidate]:
+    yield from of_nothing(place.psi)
+    yield from fewer_conditions(place.psi)
+    yield from by_laws(place.psi, exact)
+    if isinstance(place.psi, CHAINS) and not place.chained:  # a pair of a part of a chain is a pair of the chain
+        yield from in_chains(place.psi, exact)
 
 
 def by_laws(psi: Formula, exact: bool) -> Iterator[Candidate]:

@@ -145,8 +145,6 @@ class _Search:
         for by, other in self._lighter(phi, chain(redundant(phi, level), _less(phi, level))):
             if other in refused:
                 continue
-            if self.ended():
-                return None
             refused.add(other)
             if any(self._said(other, S, level) != said for S, said in known):
                 continue
@@ -160,10 +158,12 @@ class _Search:
         return None
 
     def _lighter(self, phi: Formula, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
-        """Those that are lighter, and have no type error that the formula has not."""
+        """Those that are lighter, and have no type error that the formula has not, until the search has ended."""
         bound = weight(phi, EMPTY)
         typed = self.schema is not None and not type_errors(phi, self.schema)
         for by, other in candidates:
+            if self.ended():
+                return
             if weight(other, EMPTY) < bound and not (typed and self.schema and type_errors(other, self.schema)):
                 yield by, other
 

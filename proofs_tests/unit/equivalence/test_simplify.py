@@ -229,3 +229,16 @@ def test_places_put_back_and_tell_what_is_looked_at() -> None:
 def test_nothing_is_recognized() -> None:
     assert is_nothing(redundant.nothing(parse("B ; A")))
     assert not is_nothing(parse("B FILTER B.x > 1"))
+
+
+def test_a_search_without_tries_weighs_nothing_but_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    weighed = []
+    monkeypatch.setattr(simplify, "weight", lambda phi, S: weighed.append(phi) or (size(phi),))
+    phi = parse(" ; ".join("AB" * 10))
+    assert not simplify.simplify(phi, tries=0).finished
+    assert weighed == [phi]
+
+
+def test_a_pair_of_a_chain_is_rewritten_once_not_in_each_part_of_the_chain() -> None:
+    offered = [len(list(redundant.redundant(parse(" ; ".join("AB" * n)), "events"))) for n in (8, 16)]
+    assert offered[1] < 3 * offered[0]
