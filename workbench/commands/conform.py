@@ -19,6 +19,7 @@ from cerify.conformance.model import FAILURES, Divergence, Report, Result
 from cerify.conformance.process import Limits
 from cerify.conformance.run import conform
 from cerify.conformance.words import sentence, shown, unasked_sentence
+from cerify.explain.evidence import printable
 
 
 @click.command("conform")
@@ -177,7 +178,7 @@ def _print_divergence(console: Console, divergence: Divergence) -> None:
         label = "  stream   " if position == 0 else "           "
         rest = {key: value for key, value in event.items() if key != "type"}
         shown_event = f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip()
-        console.print(f"{label} {position}: {shown_event}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"{label} {position}: {printable(shown_event)}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"  expected  {shown(case.matches, 20) or 'nothing'}", markup=False, highlight=False, soft_wrap=True)
     if result.matches is not None:
         console.print(

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from cerify.conformance.words import difference, shown
+from cerify.explain.evidence import printable
 from cerify.semantics.events import Match
 
 Said = Sequence[Match] | str
@@ -32,7 +33,7 @@ def print_disagreement(
     for position, event in enumerate(events):
         rest = {name: value for name, value in event.items() if name != "type"}
         text = f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip()
-        console.print(f"  {'' if position else 'stream':9} {position}: {text}")
+        console.print(f"  {'' if position else 'stream':9} {position}: {printable(text)}")
     for label, said in (("expected", expected), ("got", got)):
         console.print(f"  {label:9} {said if isinstance(said, str) else shown(said, 20) or 'nothing'}")
     for label, text in told.items():

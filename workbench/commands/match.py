@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from cerify.commands.files import Source, reads_events
+from cerify.explain.evidence import printable
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
@@ -235,10 +236,11 @@ def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool
         if valuations:
             values = match.values if isinstance(match, _Valued) else ()
             bound = [*((X, _shown(v)) for X, v in values), *((x, _positions(p)) for x, p in match.bindings or ())]
-            cells.append("\n".join(f"{variable}: {shown}" for variable, shown in bound))
+            cells.append("\n".join(printable(f"{variable}: {shown}") for variable, shown in bound))
         if match.result is not None:
             named = plain(match.result.attributes).items()
-            cells.append("\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in named))
+            said = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in named)
+            cells.append("\n".join(map(printable, said)))
         if console.is_terminal:
             cells.append("\n".join(f"{p}  {_row(S.part(p, 1)[0])}" for p in match.events))
         table.add_row(*map(Text, cells))
@@ -256,7 +258,7 @@ def _positions(positions: tuple[int, ...]) -> str:
 
 
 def _row(event: Event) -> str:
-    return " ".join([event.type, *(f"{name}={_shown(value)}" for name, value in event.attributes.items())])
+    return printable(" ".join([event.type, *(f"{name}={_shown(value)}" for name, value in event.attributes.items())]))
 
 
 def _shown(value: Value) -> int | float | str:

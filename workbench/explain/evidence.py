@@ -81,13 +81,27 @@ def of_window(window: cel.Window, mu: Valuation, S: Stream) -> str:
 def event(position: int, S: Stream, names: Iterable[str] | None = None) -> str:
     """An event by its position, with the values of these attributes, or of all."""
     shown = S[position].attributes if names is None else names
-    values = ", ".join(f"{name} {_is(S[position].get(name))}" for name in shown)
+    values = ", ".join(f"{printable(name)} {_is(S[position].get(name))}" for name in shown)
     return f"event {position} ({values})" if values else f"event {position}"
 
 
 def row(event: Event) -> str:
     """An event's type and attributes in one line."""
-    return " ".join([event.type, *(f"{name}={show_value(value)}" for name, value in event.attributes.items())])
+    said = (f"{name}={show_value(value)}" for name, value in event.attributes.items())
+    return printable(" ".join([event.type, *said]))
+
+
+def value_text(value: Value | None) -> str:
+    """The value of an event's attribute in one line."""
+    return "absent" if value is None else printable(show_value(value))
+
+
+def printable(text: str) -> str:
+    """The text with what is no printable character escaped, so that data can neither break a line nor steer a terminal.
+
+    What comes from a stream goes through here before a person reads it.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def positions(mu: Valuation, A: str | None) -> list[int]:
@@ -117,4 +131,4 @@ def _mention(m: Attribute, position: int, S: Stream) -> str:
 
 
 def _is(value: Value | None) -> str:
-    return "is absent" if value is None else f"= {show_value(value)}"
+    return "is absent" if value is None else f"= {value_text(value)}"

@@ -7,8 +7,8 @@ from typing import assert_never
 
 from cerify.automata.nfab import model as nfab
 from cerify.automata.nfab.moves import Configuration, Runs, selected
-from cerify.semantics.events import TIME, Value
-from cerify.semantics.predicate_text import show_value
+from cerify.explain.evidence import value_text
+from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Predicate, mentions
 from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.show import show_attribute, show_condition
@@ -73,7 +73,7 @@ class Words:
             return f"{text}: {NONE_LEFT}"
         bound = dict(now.buffer) if state is None else dict(selected(now, state.variable))
         value = value_of(bound, self.runs.S, self.runs.operations)
-        shown = dict.fromkeys(f"{show_attribute(a)} is {_shown(value(a))}" for a in mentions(p))
+        shown = dict.fromkeys(f"{show_attribute(a)} is {value_text(value(a))}" for a in mentions(p))
         return f"{text}: {', '.join(shown)}" if shown else text
 
     def _elapsed(self, first: nfab.State, seconds: float, now: Configuration, inside: bool) -> str:
@@ -83,7 +83,3 @@ class Words:
             return f"event {now.at if time is None else start} has no time"
         where = "within" if inside else "not within"
         return f"event {now.at} is {where} {seconds} seconds of event {start}"
-
-
-def _shown(value: Value | None) -> str:
-    return "absent" if value is None else show_value(value)

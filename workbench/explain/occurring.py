@@ -12,7 +12,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from cerify.explain.absence import Absence, absences
-from cerify.explain.evidence import row
+from cerify.explain.evidence import row, value_text
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream
@@ -21,7 +21,6 @@ from cerify.semantics.gehani.bindings import Bindings
 from cerify.semantics.gehani.denote import takes_place
 from cerify.semantics.gehani.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
 from cerify.semantics.gehani.show import show
-from cerify.semantics.predicate_text import show_value
 
 Json: TypeAlias = dict[str, Any]
 
@@ -201,4 +200,4 @@ def _label(found: Occurrence, S: Stream) -> Text:
 def bound_text(b: Bindings) -> str:
     """What variables are, in words."""
     shown = ((name, sort, to) for name, (sort, to) in sorted(b))
-    return ", ".join(f"{name} is {f'event {to}' if sort == 'position' else show_value(to)}" for name, sort, to in shown)
+    return ", ".join(f"{name} is {f'event {to}' if sort == 'position' else value_text(to)}" for name, sort, to in shown)

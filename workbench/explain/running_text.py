@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from cerify.explain.evidence import braces
+from cerify.explain.evidence import braces, printable
 from cerify.explain.explanation import changes
 from cerify.explain.running import Accepted, Explainer, Move, NoMatch, bound_text
 from cerify.semantics.events import plain
@@ -30,7 +30,7 @@ def print_found(found: Accepted | NoMatch, console: Console) -> None:
                 console.print(Text(f"  {fact}"))
             if match.result is not None:
                 result = json.dumps(plain(match.result.attributes), ensure_ascii=False)
-                console.print(Text(f"  RETURN {result}"))
+                console.print(Text(f"  RETURN {printable(result)}"))
             if more:
                 console.print(Text("  There are more runs: --derivations N shows N of them.", style="dim"))
         case NoMatch(events, failures, nearest):

@@ -496,6 +496,14 @@ def test_a_stream_is_explained_step_by_step(run) -> None:
     assert "There are more" not in run(PHI_1, "--limit", "3")[1]
 
 
+def test_what_is_no_printable_character_is_escaped(run, tmp_path: Path) -> None:
+    (tmp_path / "figure-1.csv").write_text('type,a\x9b\nA,"one\ntwo \x1b[31mred"\n', encoding="utf-8")
+    _, out, _ = run("A", "--match", "0")
+    assert not any(c < " " or "\x7f" <= c < "\xa0" for c in out.replace("\n", ""))
+    assert out.splitlines()[1] == r"  0  A a\x9b='one\ntwo \x1b[31mred'"
+    assert out.splitlines()[-1] == r"event 0 (a\x9b = 'one\ntwo \x1b[31mred')"
+
+
 def test_a_stream_without_events_has_no_match(run, tmp_path: Path) -> None:
     (tmp_path / "figure-1.csv").write_text("type,id\n")
     assert run(PHI_1) == (1, "no match in 0 events\n", "")
