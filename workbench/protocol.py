@@ -22,6 +22,7 @@ from cerify.semantics.json_events import parse_json
 
 PROTOCOL = 1
 FIRST_MATCHES = 100
+KINDS = ("matches", "skipped", "error")  # of which an answer to run has one; a null is there too
 
 Json: TypeAlias = dict[str, Any]
 Message = Literal["start", "started", "run", "answer", "stop"]
@@ -76,6 +77,8 @@ def read(text: str | bytes, message: Message, where: str = "the message") -> Jso
     """
     obj = parse_json(text, where)
     checked = obj
+    if message == "answer":
+        _require_one_kind(obj, where)
     if isinstance(obj, dict) and isinstance(matches := obj.get("matches"), list):
         checked = obj | {"matches": matches[:FIRST_MATCHES]}
     problem = best_match(_validator(message).iter_errors(checked))
@@ -84,6 +87,15 @@ def read(text: str | bytes, message: Message, where: str = "the message") -> Jso
         raise InputError(f"{where}{': at ' + place.lstrip('.') if place else ''}: {problem.message}")
     result: Json = obj
     return result
+
+
+def _require_one_kind(obj: Any, where: str) -> None:
+    """Said before the schema is asked, which would tell of each kind why the answer is not of it."""
+    kinds = [kind for kind in KINDS if kind in obj] if isinstance(obj, dict) else []
+    if len(kinds) != 1:
+        raise InputError(
+            f"{where}: it has {' and '.join(kinds) or 'none'}, where one of {', '.join(KINDS)} is expected"
+        )
 
 
 @cache
@@ -109,7 +121,10 @@ def json_of_info(info: EngineInfo) -> Json:
 
 
 def answer_of_json(obj: Json, output: str, events: int) -> Answer:
-    """The answer to run over so many events. Raises InputError for a match that is there twice or out of bounds."""
+    """The answer to run over so many events.
+
+    Raises InputError for a match that is there twice or out of bounds, and for results of which some are left out.
+    """
     if "skipped" in obj:
         return Skipped(obj["skipped"], obj.get("link", ""))
     if "error" in obj:
@@ -122,6 +137,8 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
     for match in matches:
         if max((match.at, *match.events)) >= events:
             raise InputError(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
+    if len({match.result is None for match in matches}) > 1:
+        raise InputError("some of the matches have a 'result' and others have none")
     return Matches(sorted(matches))
 
 

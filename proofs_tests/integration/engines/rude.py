@@ -44,6 +44,12 @@ def misbehave(how: str, id_: str) -> None:
             say({"id": id_, "matches": [{"at": 0, "events": [0]}, {"at": 0, "events": [0]}]})
         case "a position twice":
             say({"id": id_, "matches": [{"at": 0, "events": [0, 0]}]})
+        case "a null beside":
+            say({"id": id_, "matches": [{"at": 0, "events": [0]}], "error": None})
+        case "no kind":
+            say({"id": id_})
+        case "a result left out":
+            say({"id": id_, "matches": [{"at": 0, "events": [0]}, {"at": 0, "events": [0], "result": {}}]})
         case "unsupported":
             say({"id": id_, "error": {"code": "unsupported", "message": "no such operator"}})
         case "dies but its child lives":
