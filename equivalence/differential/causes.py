@@ -21,9 +21,9 @@ from cerify.semantics.events import Match
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.fragment import operators, strategies
 
-Shape: TypeAlias = Literal["missing", "extra", "missing and extra", "position", "bindings"] | str
+Shape: TypeAlias = Literal["missing", "extra", "missing and extra", "position", "bindings", "result"] | str
 """How the right answer differs from the left: matches are missing, are too many, are at another position, are bound
-otherwise; or the kind of failure of one of the two."""
+otherwise, have another result; or the kind of failure of one of the two."""
 
 OPERATORS: dict[type[cel.Formula], str] = {
     cel.In: "IN",
@@ -60,6 +60,8 @@ def shape(left: Answer, right: Answer) -> Shape:
     if isinstance(left, str) or isinstance(right, str):
         return failure(right) or f"{failure(left)} of the reference"
     missing, extra = left - right, right - left
+    if _same(missing, extra, lambda match: (match.at, match.events, match.bindings)):
+        return "result"
     if _same(missing, extra, lambda match: (match.at, match.events)):
         return "bindings"
     if _same(missing, extra, lambda match: (match.events, match.bindings)):

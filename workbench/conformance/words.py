@@ -47,28 +47,33 @@ def unasked_sentence(report: Report) -> str:
 def difference(expected: set[Match], got: set[Match]) -> str:
     """What is missing and what is too much, in words."""
     missing, extra = sorted(expected - got), sorted(got - expected)
-    moved = [m for m in missing if any(m.events == e.events and m.bindings == e.bindings for e in extra)]
+    places: dict[object, set[int]] = {}
+    for m in extra:
+        places.setdefault((m.events, m.bindings), set()).add(m.at)
+    reported = [(m.at, places.get((m.events, m.bindings), set())) for m in missing]
     parts = []
     if missing:
         parts.append(f"missing {shown(missing)}")
     if extra:
         parts.append(f"not expected {shown(extra)}")
-    if moved:
+    if any(others - {at} for at, others in reported):
         parts.append("the same events are reported at another position")
+    if any(at in others for at, others in reported):
+        parts.append("the same match has another result")
     return "; ".join(parts)
 
 
 def shown(matches: Collection[Match], most: int = 6) -> str:
-    """Some matches as text: the events of each, the position at which it is reported, the bindings if they count."""
+    """Some matches as text: the events of each, the position at which it is reported, what else counts."""
     texts = [shown_match(match) for match in list(matches)[:most]]
     rest = len(matches) - most
     return ", ".join(texts) + (f" and {rest} more" if rest > 0 else "")
 
 
 def shown_match(match: Match) -> str:
-    """A match as text, such as {0, 2} at 2."""
+    """A match as text, such as {0, 2} at 2, with its bindings and its result if it has them."""
     text = f"{{{', '.join(map(str, match.events))}}} at {match.at}"
-    if match.bindings is None:
-        return text
-    bound = ", ".join(f"{A}: {', '.join(map(str, positions))}" for A, positions in match.bindings)
-    return f"{text} ({bound})"
+    if match.bindings is not None:
+        bound = ", ".join(f"{A}: {', '.join(map(str, positions))}" for A, positions in match.bindings)
+        text = f"{text} ({bound})"
+    return text if match.result is None else f"{text} returns {match.result.text}"

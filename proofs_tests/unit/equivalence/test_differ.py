@@ -23,7 +23,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.errors import InputError, Unsupported
-from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.events import Event, Match, Schema, Stream, result_of
 
 SMALL = Budget(valuations=100_000)
 small = partial(differ, nodes=6, events=5)
@@ -50,6 +50,11 @@ def two_faults(query: str, S: Stream) -> Iterable[Match]:
         if cel.ContiguousPlus in kinds and len(match.events) > 1:
             continue
         yield Match(3, match.events) if cel.Or in kinds and match.at == 2 else match
+
+
+def returning(value: int) -> Match:
+    """A match of SASE+ whose result has this value."""
+    return Match(0, (0,), (("a", (0,)),), result_of({"x": value}))
 
 
 def said(summary: Summary) -> list[tuple[int, str, str]]:
@@ -99,6 +104,7 @@ def test_cases_come_from_the_seed_alone() -> None:
         ({Match(0, (0,))}, {Match(1, (1,))}, "missing and extra"),
         ({Match(0, (0,))}, {Match(1, (0,))}, "position"),
         ({Match(0, (0,), (("A", (0,)),))}, {Match(0, (0,), (("B", (0,)),))}, "bindings"),
+        ({returning(1)}, {returning(2)}, "result"),
         ({Match(0, (0,)), Match(1, (1,))}, {Match(1, (0,))}, "missing and extra"),
     ],
 )

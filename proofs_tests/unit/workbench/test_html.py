@@ -9,8 +9,9 @@ import pytest
 
 from cerify.conformance.html import DRAWN, render, rows_of
 from cerify.conformance.model import Case, Divergence, Outcome, Report, Result
+from cerify.conformance.words import difference
 from cerify.draw.timeline import Column, Row, timeline
-from cerify.semantics.events import Match
+from cerify.semantics.events import Match, result_of
 
 HOSTILE = "<script>alert('x')</script>\"'&<img src=http://example.org/x>"
 VOID = {"meta", "br", "img", "link", "input"}
@@ -137,6 +138,16 @@ def test_valuations_that_differ_in_their_bindings_alone_are_told_apart():
 )
 def test_the_page_says_what_happened(result, says):
     assert says in render(report(result, divergences=[Divergence("seq", result, ["seq-0001"])]))
+
+
+def test_a_wrong_result_is_shown_as_one():
+    """The expected and the reported text would be the same without it, and no position has changed."""
+    expected, reported = (Match(0, (0,), (("a", (0,)),), result_of({"x": x})) for x in (1, 2))
+    said = difference({expected}, {reported})
+    assert said == (
+        'missing {0} at 0 (a: 0) returns {"x": 1}; not expected {0} at 0 (a: 0) returns {"x": 2}; '
+        "the same match has another result"
+    )
 
 
 def test_a_long_list_of_matches_is_cut_and_says_so():
