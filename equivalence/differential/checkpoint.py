@@ -15,7 +15,7 @@ from typing import Any, TextIO, cast, get_args
 from cerify.equivalence.differential.campaign import Disagreement, Plan
 from cerify.equivalence.differential.judge import Answer, Outcome, Output
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.events import Match
+from cerify.semantics.events import Match, plain, result_of
 from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json, schema_of_json, stream_of_json
 
 FORMAT = "cerify-campaign"
@@ -124,13 +124,20 @@ def _disagreement(obj: dict[str, Any], plan: Plan, where: str) -> Disagreement:
 
 
 def _json_answer(said: Answer) -> Any:
-    return said if isinstance(said, str) else [[m.at, m.events, m.bindings] for m in sorted(said)]
+    return said if isinstance(said, str) else [_json_match(m) for m in sorted(said)]
+
+
+def _json_match(m: Match) -> list[Any]:
+    """The match without the names of its parts; the last one is there only where the query makes a result."""
+    return [m.at, m.events, m.bindings] + ([] if m.result is None else [plain(m.result.attributes)])
 
 
 def _answer(obj: Any) -> Answer:
     if isinstance(obj, str):
         return obj
-    return frozenset(Match(at, tuple(events), _bindings(bindings)) for at, events, bindings in obj)
+    return frozenset(
+        Match(at, tuple(events), _bindings(bindings), *map(result_of, result)) for at, events, bindings, *result in obj
+    )
 
 
 def _bindings(obj: Any) -> tuple[tuple[str, tuple[int, ...]], ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -201,11 +202,11 @@ def test_a_line_that_is_no_case_is_named(tmp_path: Path) -> None:
 
 
 def test_a_disagreement_comes_back_as_it_was(tmp_path: Path) -> None:
-    """Bindings, an answer that is a failure, values of all types, a stream without a schema."""
+    """Bindings, a result, an answer that is a failure, values of all types, a stream without a schema."""
     plan = Plan(Asked(right), Asked(right), CORE, 10, outputs=("valuations",), maker=guided_case)
     schema = Schema({"A": {"x": "float"}})
     streams = [Stream([Event("A", {"x": 0.5})], schema), Stream([Event("A", {"s": "é'\"\n", "b": True})])]
-    match = Match(0, (0,), (("A", (0,)), ("X", ())))
+    match = Match(0, (0,), (("A", (0,)), ("X", ())), result_of({"x": 1.5, "when": datetime(2013, 1, 31, tzinfo=UTC)}))
     answers = [(frozenset({match}), frozenset[Match]()), (frozenset[Match](), "crashed: exit status 7")]
     kept = [
         Disagreement(i, "valuations", plan.case(i), parse("A IN X FILTER X.x > 0.25"), S, left, right_)
