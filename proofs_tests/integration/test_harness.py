@@ -71,8 +71,17 @@ def test_each_rudeness_has_one_clear_result(how: str, outcome: str, says: str) -
     assert children() <= before, "a process was left running"
 
 
-def test_a_second_answer_is_noticed_with_the_next_question() -> None:
-    with Engine(rude("talks too much"), LIMITS) as engine:
+@pytest.mark.parametrize("ids", [["first", "second"], ["first", "second", "third"]])
+def test_a_second_answer_fails_the_case_that_it_belongs_to(ids: list[str]) -> None:
+    """It is seen with the next question, in place of the next answer, or at the end; the case after it is no worse."""
+    for _ in range(5):  # which of these it is is a matter of time
+        report = conform(rude("talks too much"), [case(id_) for id_ in ids], limits=LIMITS)
+        assert [r.outcome for r in report.results] == ["passed", "protocol", "passed"][: len(ids)]
+        assert report.results[1].detail.startswith("answered twice; the second time it wrote: ")
+
+
+def test_a_line_that_nobody_asked_for_fails_the_next_case() -> None:
+    with Engine(rude("goes on talking"), LIMITS) as engine:
         engine.run(case("first"))
         engine.run(case("second"))
         time.sleep(0.2)

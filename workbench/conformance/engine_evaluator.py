@@ -47,6 +47,8 @@ class EngineEvaluator:
                 matches=(),
             )
         )
+        if self.engine.twice:  # the case before this one has been judged: it is this one that shows the fault
+            raise NoAnswer(f"protocol: {self.engine.twice.popitem()[1]}")
         match result.outcome:
             case "passed" | "failed":
                 return result.matches or ()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from cerify import protocol
 from cerify.conformance.model import Case, Outcome, Result
-from cerify.conformance.process import EngineFailure, EngineProcess, Limits, excerpt
+from cerify.conformance.process import GRACE, EngineFailure, EngineProcess, Limits, excerpt
 from cerify.semantics.errors import InputError
 
 STOP_SECONDS = 2.0
@@ -18,13 +19,16 @@ class Engine:
     """An engine that is asked cases; use it as a context, so that no process is left behind.
 
     The first start has to succeed (InputError otherwise). Later ones count as restarts, of which limits.restarts are
-    allowed; after that a case is not run.
+    allowed; after that a case is not run. twice has what is wrong with each case that was answered a second time, by
+    its id: that is seen only when the next case is asked, or at the end.
     """
 
     def __init__(self, argv: Sequence[str], limits: Limits = Limits()) -> None:
         self.argv = argv
         self.limits = limits
         self.restarts = 0
+        self.twice: dict[str, str] = {}
+        self._answered: set[str] = set()  # of this process
         self._process: EngineProcess | None = None
         try:
             self.info = self._start()
@@ -43,12 +47,15 @@ class Engine:
         if case.language not in self.info.languages:
             return result("skipped", f"the engine does not speak {case.language}")
         try:
-            if self._process is None:
-                if self.restarts >= self.limits.restarts:
-                    return result("not_run", f"the engine was restarted {self.restarts} times, which is the limit")
-                self.restarts += 1
-                self._start()
-            answer = self._ask(case)
+            self._require_silence()
+            answer = None
+            while answer is None:
+                if self._process is None:
+                    if self.restarts >= self.limits.restarts:
+                        return result("not_run", f"the engine was restarted {self.restarts} times, which is the limit")
+                    self.restarts += 1
+                    self._start()
+                answer = self._ask(case)
         except EngineFailure as error:
             self.close()
             return result(error.cause, error.detail)
@@ -73,6 +80,8 @@ class Engine:
         if self._process is not None:
             self._process.tell(protocol.line({"cmd": "stop"}))
             self._process.wait(STOP_SECONDS)
+            with contextlib.suppress(EngineFailure):
+                self._require_silence(GRACE)
         self.close()
 
     def __enter__(self) -> Engine:
@@ -81,8 +90,26 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def _require_silence(self, seconds: float = 0.0) -> None:
+        """Take note of a second answer, if there is one. Raises EngineFailure for any other line."""
+        if self._process is None or (text := self._process.early(seconds)) is None:
+            return
+        with contextlib.suppress(InputError):
+            if self._is_second(protocol.read(text, "answer"), text):
+                return
+        raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(text)}")
+
+    def _is_second(self, answer: dict[str, Any], text: bytes) -> bool:
+        """Whether the process has answered the case before; it is ended then, for it may hold more lines."""
+        if answer["id"] not in self._answered:
+            return False
+        self.twice[answer["id"]] = f"answered twice; the second time it wrote: {excerpt(text)}"
+        self.close()
+        return True
+
     def _start(self) -> protocol.EngineInfo:
         self._process = EngineProcess(self.argv, self.limits)
+        self._answered.clear()
         message = protocol.line({"cmd": "start", "protocol": protocol.PROTOCOL})
         text = self._process.ask(message, self.limits.start_seconds)
         try:
@@ -90,13 +117,17 @@ class Engine:
         except InputError as error:
             raise EngineFailure("protocol", f"{error.message}; it wrote: {excerpt(text)}") from None
 
-    def _ask(self, case: Case) -> protocol.Answer:
+    def _ask(self, case: Case) -> protocol.Answer | None:
+        """The answer; None if a second answer to an earlier case came in its place. Raises EngineFailure."""
         assert self._process is not None
         text = self._process.ask(protocol.line(message_of(case)), self.limits.run_seconds)
         try:
             obj = protocol.read(text, "answer", "the answer")
             if obj["id"] != case.id:
+                if self._is_second(obj, text):
+                    return None
                 raise InputError(f"the answer has the id {obj['id']!r}, where {case.id!r} was asked")
+            self._answered.add(case.id)
             return protocol.answer_of_json(obj, case.output, len(case.events))
         except InputError as error:
             raise EngineFailure("protocol", f"{error.message}; it wrote: {excerpt(text)}") from None

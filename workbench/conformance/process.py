@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Literal
+from typing import IO, Literal, NoReturn
 
 import psutil
 
@@ -74,11 +74,8 @@ class EngineProcess:
 
     def ask(self, text: str, seconds: float) -> bytes:
         """The next line after this one was sent. Raises EngineFailure."""
-        if not self._lines.empty():
-            early = self._lines.get_nowait()
-            if isinstance(early, bytes):
-                raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(early)}")
-            self._fail(early)
+        if (early := self.early()) is not None:
+            raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(early)}")
         self._to_write.put(text.encode() + b"\n")
         deadline = time.monotonic() + seconds
         while True:
@@ -96,6 +93,13 @@ class EngineProcess:
                 self._fail(None if line == "nothing" else line)
             if time.monotonic() >= deadline:
                 raise EngineFailure("timeout", f"no answer within {seconds:g} s{self.last_words()}")
+
+    def early(self, seconds: float = 0.0) -> bytes | None:
+        """A line that is there, or comes within the seconds, though nothing was asked. Raises EngineFailure."""
+        line = self._next_line(seconds)
+        if line is None or isinstance(line, EngineFailure):
+            self._fail(line)
+        return None if line == "nothing" else line
 
     def _next_line(self, seconds: float) -> bytes | EngineFailure | Literal["nothing"] | None:
         try:
@@ -145,7 +149,7 @@ class EngineProcess:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _fail(self, end: EngineFailure | None) -> None:
+    def _fail(self, end: EngineFailure | None) -> NoReturn:
         if end is not None:
             raise end
         status = self.wait(1.0)

@@ -46,6 +46,10 @@ def conform(
             results.append(engine.run(case))
         progress("running", len(asked), len(asked))
         info, restarts = engine.info, engine.restarts
+    results = [
+        replace(r, outcome="protocol", matches=None, detail=engine.twice[r.case.id]) if r.case.id in engine.twice else r
+        for r in results
+    ]
     divergences = list(shrunk(argv, results, replace(limits, restarts=limits.restarts - restarts), progress))
     seconds = time.perf_counter() - started
     unasked = Counter(case.language for case in cases if case.language not in info.languages)

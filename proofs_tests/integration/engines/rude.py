@@ -32,8 +32,11 @@ def misbehave(how: str, id_: str) -> None:
             while True:
                 say({"id": "flood", "matches": []})
         case "talks too much":
-            say({"id": id_, "matches": []})
-            say({"id": id_, "matches": []})
+            say({"id": id_, "matches": [{"at": 0, "events": [0]}]})
+            say({"id": id_, "matches": [{"at": 0, "events": [0]}]})
+        case "goes on talking":
+            say({"id": id_, "matches": [{"at": 0, "events": [0]}]})
+            print("by the way", flush=True)
         case "nonsense":
             print("%$&!", flush=True)
         case "another schema":
