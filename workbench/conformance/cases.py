@@ -70,6 +70,10 @@ def case_of_line(text: str, where: str) -> Case:
             raise InputError(f"{where}: the field {field!r} is missing, or no {kind.__name__}")
     message = {key: obj[key] for key in ("id", "language", "query", "schema", "events", "output") if key in obj}
     protocol.read(protocol.line({"cmd": "run", **message}), "run", where)
+    if obj["language"] == "sase" and obj["output"] != "valuations":
+        raise InputError(
+            f"{where}: the field 'output': a match of SASE+ always has its bindings and its result: 'valuations'"
+        )
     answer = protocol.line({"id": obj["id"], "matches": obj["matches"]})
     try:
         protocol.read(answer, "answer", where)
