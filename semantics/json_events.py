@@ -44,7 +44,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
         if "\\u" in (text if isinstance(text, str) else text.decode()):  # the only way to half of a surrogate pair
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON: {error.msg} at character {error.pos}") from None
+        raise InputError(f"{where}: not JSON: {error.msg.removesuffix(' at')} at character {error.pos}") from None
     except UnicodeError:
         raise InputError(f"{where}: not text in UTF-8") from None
     except _Doubled as error:

@@ -36,7 +36,8 @@ class Checkpoint:
         try:
             text = path.read_text(encoding="utf-8") if path.exists() else ""
             whole = text[: text.rfind("\n") + 1]
-            for number, line in enumerate(whole.splitlines(), 1):
+            lines = whole.split("\n")[:-1]  # not splitlines: JSON may have the other line ends inside a string
+            for number, line in enumerate(lines, 1):
                 self._read(line, number, header, plan)
             self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
             if whole != text:

@@ -8,6 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from cerify.conformance.cases import load
+
 CERIFY = [sys.executable, "-m", "cerify.cli"]
 RUDE = Path(__file__).parent / "engines" / "rude.py"
 BROKEN = Path(__file__).parent / "engines" / "broken.py"
@@ -110,6 +112,17 @@ def test_a_bad_line_of_a_suite_is_named(line: str, says: str, tmp_path: Path) ->
     ran = run("conform", "--engine", "automaton", "--suite", str(suite))
     assert ran.returncode == 2
     assert says in ran.stderr
+
+
+def test_a_suite_may_have_any_line_end_of_unicode_inside_a_string(tmp_path: Path) -> None:
+    suite = tmp_path / "mine.jsonl"
+    suite.write_text(
+        '{"id": "x", "feature": "f", "clause": "c\u2028\u0085", "language": "cel", "query": "A", "output": "matches", '
+        '"events": [{"type": "A"}], "matches": [{"at": 0, "events": [0]}]}\n',
+        encoding="utf-8",
+    )
+    (case,) = load(str(suite))
+    assert case.clause == "c\u2028\u0085"
 
 
 def test_the_engine_command_survives_every_line_and_stops_when_told() -> None:

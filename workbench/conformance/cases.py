@@ -51,7 +51,7 @@ def load(name: str | None) -> list[Case]:
 
 def _read(path: Path, checked: bool) -> Iterator[Case]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # JSON may have the other line ends inside a string
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
     for number, text in enumerate(lines, start=1):

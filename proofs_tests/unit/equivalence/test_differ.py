@@ -205,7 +205,10 @@ def test_a_disagreement_comes_back_as_it_was(tmp_path: Path) -> None:
     """Bindings, a result, an answer that is a failure, values of all types, a stream without a schema."""
     plan = Plan(Asked(right), Asked(right), CORE, 10, outputs=("valuations",), maker=guided_case)
     schema = Schema({"A": {"x": "float"}})
-    streams = [Stream([Event("A", {"x": 0.5})], schema), Stream([Event("A", {"s": "é'\"\n", "b": True})])]
+    streams = [
+        Stream([Event("A", {"x": 0.5})], schema),
+        Stream([Event("A", {"s": "é'\"\n\u2028", "b": True})]),
+    ]
     match = Match(0, (0,), (("A", (0,)), ("X", ())), result_of({"x": 1.5, "when": datetime(2013, 1, 31, tzinfo=UTC)}))
     answers = [(frozenset({match}), frozenset[Match]()), (frozenset[Match](), "crashed: exit status 7")]
     kept = [
