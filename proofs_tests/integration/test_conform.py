@@ -15,6 +15,14 @@ RUDE = Path(__file__).parent / "engines" / "rude.py"
 BROKEN = Path(__file__).parent / "engines" / "broken.py"
 
 
+def case(query: str, matches: str) -> str:
+    """A line of a suite over one event."""
+    return (
+        f'{{"id": "x", "feature": "f", "clause": "c", "language": "cel", "query": "{query}", "output": "matches", '
+        f'"events": [{{"type": "A"}}], "matches": {matches}}}'
+    )
+
+
 def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([*CERIFY, *arguments], input=stdin, capture_output=True, text=True, timeout=120)
 
@@ -90,6 +98,15 @@ def test_what_is_wrong_gets_one_message_and_status_2(arguments: list[str], says:
             '"schema": {"A": {"x": "int"}}, "events": [{"type": "A", "x": "one"}], "matches": []}',
             "line 2, event 0, field 'x'",
         ),
+        (case("A ;; B", "[]"), "line 2: the field 'query': ';' is not expected here"),
+        (
+            case("A", '[{"at": 3, "events": [3]}]'),
+            "line 2: the field 'matches': the match {'at': 3, 'events': [3]} speaks",
+        ),
+        (
+            case("A", '[{"at": 0, "events": [0]}, {"at": 0, "events": [0]}]'),
+            "line 2: the field 'matches': the answer is a",
+        ),
         (
             '{"id": "x", "feature": "f", "clause": "c", "language": "sase", "query": "PATTERN SEQ(A a)", '
             '"events": [{"type": "A"}], "output": "matches", "matches": [{"at": 0, "events": [0]}]}',
@@ -116,13 +133,10 @@ def test_a_bad_line_of_a_suite_is_named(line: str, says: str, tmp_path: Path) ->
 
 def test_a_suite_may_have_any_line_end_of_unicode_inside_a_string(tmp_path: Path) -> None:
     suite = tmp_path / "mine.jsonl"
-    suite.write_text(
-        '{"id": "x", "feature": "f", "clause": "c\u2028\u0085", "language": "cel", "query": "A", "output": "matches", '
-        '"events": [{"type": "A"}], "matches": [{"at": 0, "events": [0]}]}\n',
-        encoding="utf-8",
-    )
-    (case,) = load(str(suite))
-    assert case.clause == "c\u2028\u0085"
+    line = case("A", '[{"at": 0, "events": [0]}]').replace('"c"', '"c\u2028\u0085"')
+    suite.write_text(f"{line}\n", encoding="utf-8")
+    (read,) = load(str(suite))
+    assert read.clause == "c\u2028\u0085"
 
 
 def test_the_engine_command_survives_every_line_and_stops_when_told() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from cerify import protocol
 from cerify.conformance.model import Case
+from cerify.evaluators import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
+
+T = TypeVar("T")
 
 SUITES = Path(__file__).parent / "suite"
 FIELDS = {
@@ -74,16 +79,23 @@ def case_of_line(text: str, where: str) -> Case:
         raise InputError(
             f"{where}: the field 'output': a match of SASE+ always has its bindings and its result: 'valuations'"
         )
-    answer = protocol.line({"id": obj["id"], "matches": obj["matches"]})
-    try:
-        protocol.read(answer, "answer", where)
-        schema = schema_of_json(obj["schema"]) if obj.get("schema") is not None else None
-        stream_of_json(obj["events"], schema, where)
-    except InputError:
-        raise
-    except CerifyError as error:
-        raise InputError(f"{where}: {error.message}") from None
+    answer = protocol.read(protocol.line({"id": obj["id"], "matches": obj["matches"]}), "answer", where)
+    schema = None if obj.get("schema") is None else _of_field("schema", where, partial(schema_of_json, obj["schema"]))
+    stream_of_json(obj["events"], schema, where)
+    language = LANGUAGES[obj["language"]]
+    phi = _of_field("query", where, partial(language.parse, obj["query"]))
+    if schema is not None:
+        _of_field("query", where, partial(language.require_typed, phi, schema))
+    _of_field("matches", where, partial(protocol.answer_of_json, answer, obj["output"], len(obj["events"])))
     return _case(obj)
+
+
+def _of_field(field: str, where: str, make: Callable[[], T]) -> T:
+    """What is made of a field. Raises InputError naming it where that is wrong."""
+    try:
+        return make()
+    except CerifyError as error:
+        raise InputError(f"{where}: the field {field!r}: {error.message}") from None
 
 
 def _case(obj: protocol.Json) -> Case:
