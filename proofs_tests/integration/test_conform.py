@@ -66,6 +66,21 @@ def test_a_broken_engine_gets_a_report_in_every_form(tmp_path: Path) -> None:
     assert int(suite.attrib["tests"]) == len(suite.findall("testcase"))
 
 
+@pytest.mark.parametrize("option", ["--html", "--junit"])
+def test_a_file_that_cannot_be_written_takes_no_report_away(option: str, tmp_path: Path) -> None:
+    """Nor does a feature that looks like markup of a terminal."""
+    suite = tmp_path / "mine.jsonl"
+    line = case("A", '[{"at": 0, "events": [0]}]').replace('"f"', '"seq[/x]"')
+    suite.write_text(f"{line}\n", encoding="utf-8")
+    target = tmp_path / ("x" * 300)  # too long a name
+    ran = run("conform", "--engine", "denotational", "--suite", str(suite), option, str(target))
+    assert ran.returncode == 2
+    assert "1 of 1 passed" in ran.stdout
+    assert "seq[/x]" in ran.stdout
+    assert f"cannot write {target}" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

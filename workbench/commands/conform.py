@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cerify import protocol
+from cerify.commands.files import write
 from cerify.commands.progress import progress_bar
 from cerify.conformance.cases import load
 from cerify.conformance.engines import NAMES, command_of
@@ -72,20 +73,20 @@ def command(
             limits,
             lambda what, done, total: bar.update(task, description=what, completed=done, total=total),
         )
-    if html is not None:
-        from cerify.conformance.html import render
-
-        html.write_text(render(report), encoding="utf-8")
-    if junit is not None:
-        from cerify.conformance.junit import junit as as_xml
-
-        junit.write_text(as_xml(report), encoding="utf-8")
     if as_json:
         _print_json(report)
     else:
         _print(report)
-        if html is not None:
+    if html is not None:
+        from cerify.conformance.html import render
+
+        write(html, render(report))
+        if not as_json:
             click.echo(f"report: {html}")
+    if junit is not None:
+        from cerify.conformance.junit import junit as as_xml
+
+        write(junit, as_xml(report))
     return 0 if report.conforms else 1
 
 
@@ -138,7 +139,7 @@ def _print(report: Report) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     for feature, results in features.items():
-        table.add_row(feature, *_counts(results))
+        table.add_row(escape(feature), *_counts(results))
     table.add_section()
     table.add_row("all", *_counts(report.results))
     console.print(table)
