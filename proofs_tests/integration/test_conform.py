@@ -1,6 +1,7 @@
 """`cerify conform` and `cerify engine` as a person runs them."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,15 @@ def test_a_broken_engine_gets_a_report_in_every_form(tmp_path: Path) -> None:
     suite = ET.parse(junit).getroot()
     assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure")) > 0
     assert int(suite.attrib["tests"]) == len(suite.findall("testcase"))
+
+
+def test_cases_that_were_not_run_are_counted_apart() -> None:
+    """Nothing is known of them: an engine that was not asked has not been wrong."""
+    ran = run("conform", "--suite", "cel-core", "--feature", "seq", "--", sys.executable, str(RUDE), "dies")
+    counts = re.search(r"(\d+) of (\d+) passed, 0 skipped, (\d+) not run, 10 restarts", ran.stdout)
+    assert counts is not None, ran.stdout
+    passed, cases, not_run = map(int, counts.groups())
+    assert f"departs from the semantics in {cases - passed - not_run} cases" in ran.stdout
 
 
 @pytest.mark.parametrize("option", ["--html", "--junit"])

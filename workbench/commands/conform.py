@@ -147,7 +147,8 @@ def _print(report: Report) -> None:
         console.print(unasked, soft_wrap=True)
     for divergence in report.divergences:
         _print_divergence(console, divergence)
-    failures = sum(report.totals[outcome] for outcome in FAILURES)
+    not_run = report.totals["not_run"]
+    failures = sum(report.totals[outcome] for outcome in FAILURES) - not_run
     rest = failures - sum(len(d.cases) for d in report.divergences)
     if rest > 0:
         console.print(f"{rest} more failed and were not shrunk; --json lists every case.")
@@ -157,7 +158,8 @@ def _print(report: Report) -> None:
     else:
         verdict = "conforms on all it claims" if report.conforms else "claims none of the cases"
     console.print(
-        f"{passed} of {total} passed, {report.totals['skipped']} skipped, {report.restarts} restarts, "
+        f"{passed} of {total} passed, {report.totals['skipped']} skipped, "
+        f"{f'{not_run} not run, ' if not_run else ''}{report.restarts} restarts, "
         f"{report.seconds:.1f} s: the engine {verdict}.",
         soft_wrap=True,
     )

@@ -19,14 +19,14 @@ class Engine:
     """An engine that is asked cases; use it as a context, so that no process is left behind.
 
     The first start has to succeed (InputError otherwise). Later ones count as restarts, of which limits.restarts are
-    allowed; after that a case is not run. twice has what is wrong with each case that was answered a second time, by
-    its id: that is seen only when the next case is asked, or at the end.
+    allowed, those before this one included; after that a case is not run. twice has what is wrong with each case that
+    was answered a second time, by its id: that is seen only when the next case is asked, or at the end.
     """
 
-    def __init__(self, argv: Sequence[str], limits: Limits = Limits()) -> None:
+    def __init__(self, argv: Sequence[str], limits: Limits = Limits(), restarts: int = 0) -> None:
         self.argv = argv
         self.limits = limits
-        self.restarts = 0
+        self.restarts = restarts
         self.twice: dict[str, str] = {}
         self._answered: set[str] = set()  # of this process
         self._process: EngineProcess | None = None

@@ -50,21 +50,24 @@ def conform(
         replace(r, outcome="protocol", matches=None, detail=engine.twice[r.case.id]) if r.case.id in engine.twice else r
         for r in results
     ]
-    divergences = list(shrunk(argv, results, replace(limits, restarts=limits.restarts - restarts), progress))
+    divergences = list(shrunk(argv, results, limits, restarts, progress))
     seconds = time.perf_counter() - started
     unasked = Counter(case.language for case in cases if case.language not in info.languages)
     return Report(info.name, info.version, suite, results, divergences, restarts, seconds, unasked)
 
 
 def shrunk(
-    argv: Sequence[str], results: Sequence[Result], limits: Limits, progress: Progress = lambda what, done, total: None
+    argv: Sequence[str], results: Sequence[Result], limits: Limits, restarts: int, progress: Progress
 ) -> Iterator[Divergence]:
-    """The divergences behind the failures, one for each small case, in the order of features."""
+    """The divergences behind the failures, one for each small case, in the order of features.
+
+    restarts says how many there were when the results were found; those of the search come on top.
+    """
     chosen = list(representatives(results))
     found: dict[tuple[str, str], Divergence] = {}
     if not chosen:
         return
-    with Engine(argv, limits) as engine:
+    with Engine(argv, limits, restarts) as engine:
         for done, result in enumerate(chosen):
             progress("shrinking", done, len(chosen))
             small = smallest(engine, result)
