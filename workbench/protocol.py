@@ -148,8 +148,9 @@ def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:
 
 
 def _match(obj: Any, where: str, output: str) -> Match:
-    if not isinstance(obj, dict) or type(at := obj.get("at")) is not int or at < 0:
+    if not isinstance(obj, dict) or "at" not in obj:
         raise InputError(f"{where}: a match is an object with a position 'at' and a list 'events'")
+    at = _position(obj["at"], f"{where}.at")
     bindings = None
     if output == "valuations":
         if not isinstance(bound := obj.get("bindings"), dict):
@@ -164,9 +165,18 @@ def _match(obj: Any, where: str, output: str) -> Match:
 
 
 def _positions(obj: Any, where: str) -> tuple[int, ...]:
-    if not isinstance(obj, list) or not all(type(p) is int and p >= 0 for p in obj) or len(set(obj)) < len(obj):
+    if not isinstance(obj, list):
+        raise InputError(f"{where}: a list of positions is expected")
+    positions = sorted(_position(p, where) for p in obj)
+    if len(set(positions)) < len(positions):
         raise InputError(f"{where}: a list of positions, each once, is expected")
-    return tuple(sorted(obj))
+    return tuple(positions)
+
+
+def _position(obj: Any, where: str) -> int:
+    if type(obj) is not int or obj < 0:  # a schema of JSON takes 2.0 for an integer
+        raise InputError(f"{where}: a position is a whole number from 0, written without a point, not {obj!r}")
+    return obj
 
 
 def json_of_match(match: Match) -> Json:

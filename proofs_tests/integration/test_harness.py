@@ -49,6 +49,7 @@ def children() -> set[int]:
         ("a null beside", "protocol", "it has matches and error, where one of matches, skipped, error is expected"),
         ("no kind", "protocol", "it has none, where one of matches, skipped, error is expected"),
         ("a result left out", "protocol", "some of the matches have a 'result' and others have none"),
+        ("a position with a point", "protocol", "matches[0].at: a position is a whole number from 0, written without"),
         ("a position twice", "protocol", "matches[0].events: a list of positions, each once"),
         ("dies but its child lives", "crashed", "ended with status 7 before it answered"),
         ("unsupported", "skipped", "no such operator"),

@@ -64,7 +64,7 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 @click.option(
     "--profile",
     type=click.Choice(list(dict.fromkeys(name for known in FUZZED.values() for name in known.profiles))),
-    help="What the formulas are made of; each language has its own.  [default: its first, core or base]",
+    help="What the formulas are made of; each language has its own.  [default: its first: core, base, or plain]",
 )
 @click.option(
     "--streams",
