@@ -3,9 +3,14 @@
 import json
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+
+from cerify.commands.fuzz_shown import print_disagreement
+from cerify.semantics.events import Match
 
 CERIFY = [sys.executable, "-c", "from cerify.cli import main; main()"]
 
@@ -116,6 +121,26 @@ def test_guided_streams_match_more_often_than_random_ones() -> None:
         done = fuzz("--evaluator", "automaton", "--cases", "150", "--profile", "core", "--streams", streams, "--json")
         matched[streams] = json.loads(done.stdout.splitlines()[0])["summary"]["outcomes"]["matched"]
     assert matched["guided"] > 120 > matched["random"]
+
+
+def test_an_engine_that_does_not_speak_the_language_is_told_so(tmp_path: Path) -> None:
+    done = fuzz("--language", "sase", "--cases", "5", *planted(tmp_path, "pass"))
+    assert done.returncode == 1
+    assert "ended early: the engine does not speak sase, but cel\n" in done.stdout
+
+
+def test_what_goes_into_a_pipe_is_not_broken_into_lines(tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    name = "a long name " * 10 + "planted"
+    engine.write_text(ENGINE.replace("planted", name).replace("FAULT", "pass"), encoding="utf-8")
+    done = fuzz("--language", "sase", "--", sys.executable, str(engine))
+    assert done.stdout.startswith(f"{name} 1 against the semantics: ")
+
+
+def test_a_stream_without_events_is_shown_as_one() -> None:
+    out = StringIO()
+    print_disagreement(Console(file=out), "A", [], [], [Match(0, (0,))], {})
+    assert "  query     A\n  stream    no events\n" in out.getvalue()
 
 
 @pytest.mark.parametrize(

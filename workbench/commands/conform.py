@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,13 @@ def command(
             raise click.UsageError(f"the folder {path.parent} for the report does not exist")
     cases = load(suite)
     if features:
-        if unknown := set(features) - {case.feature for case in cases}:
-            raise click.UsageError(f"the suite has no feature {', '.join(sorted(unknown))}")
+        known = {case.feature for case in cases}
+        if unknown := sorted(set(features) - known):
+            near = [name for one in unknown for name in get_close_matches(one, known)]
+            raise click.UsageError(
+                f"the suite has no feature {', '.join(unknown)}; "
+                f"{'is it' if near else 'it has'} {', '.join(near or sorted(known))}{'?' if near else ''}"
+            )
         cases = [case for case in cases if case.feature in features]
     limits = Limits(run_seconds=time_limit, memory=memory * 2**20)
     with progress_bar() as bar:
@@ -177,6 +183,8 @@ def _print_divergence(console: Console, divergence: Divergence) -> None:
     console.print()
     console.print(f"{divergence.feature}: {sentence(result)}", style="bold", markup=False, soft_wrap=True)
     console.print(f"  query     {case.query}", markup=False, highlight=False, soft_wrap=True)
+    if not case.events:
+        console.print("  stream    no events")
     for position, event in enumerate(case.events):
         label = "  stream   " if position == 0 else "           "
         rest = {key: value for key, value in event.items() if key != "type"}

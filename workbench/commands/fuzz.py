@@ -199,8 +199,12 @@ def command(
             with fuzzed.engine(argv, limits) as started:
                 name = f"{started.info.name} {started.info.version}"
                 plan = replace(plan, right=fuzzed.asked(started), tries=TRIES)
-                with kept(plan, name) as checkpoint:
-                    summary = campaign(plan, 1, stop_after, progress, checkpoint)
+                if language in started.info.languages:
+                    with kept(plan, name) as checkpoint:
+                        summary = campaign(plan, 1, stop_after, progress, checkpoint)
+                else:
+                    spoken = ", ".join(started.info.languages) or "none"
+                    summary = Summary(cases, ended=f"the engine does not speak {language}, but {spoken}")
     why: Why = (
         str if language in ("cel", "sase") else _shape
     )  # the operators are those of the tree, which is one of CEL
@@ -262,7 +266,7 @@ def _answer(said: Answer) -> Any:
 
 
 def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show, why: Why) -> None:
-    console = Console(highlight=False, markup=False)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {profile}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():

@@ -30,10 +30,13 @@ def print_disagreement(
     else:
         console.print(difference(set(expected), set(got)), style="bold")
     console.print(f"  query     {query}")
-    for position, event in enumerate(events):
+    lines: list[str] = []
+    for event in events:
         rest = {name: value for name, value in event.items() if name != "type"}
         text = f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip()
-        console.print(f"  {'' if position else 'stream':9} {position}: {printable(text)}")
+        lines.append(f"{len(lines)}: {printable(text)}")
+    for number, text in enumerate(lines or ["no events"]):
+        console.print(f"  {'' if number else 'stream':9} {text}")
     for label, said in (("expected", expected), ("got", got)):
         console.print(f"  {label:9} {said if isinstance(said, str) else shown(said, 20) or 'nothing'}")
     for label, text in told.items():
