@@ -62,7 +62,7 @@ class Lists:
         for name in ("first", "last"):
             require(((tree[name] >= 0) & (tree[name] < np.maximum(below, 1))).all(), "a node is not above its children")
         require(((tree["next"] >= -1) & (tree["next"] < tree.size)).all(), "a list leads out of the nodes")
-        require((tree["event"] < position).all(), "a node lies in the future")
+        require((tree["event"][1:] < position).all(), "a node lies in the future")  # the terminator has no position
         require(bool(list_kernels.in_lists(tree, ends)), "a list does not reach its end")
         self.tree, self.nodes, self.ends, self.runs = tree, tree.size, ends, runs
         self._exact = -1, []

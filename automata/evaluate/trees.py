@@ -103,7 +103,8 @@ class Trees:
         below, inner = np.arange(1, tree.size), slice(1, None)
         children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
         require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
-        require((tree["event"] < position).all() and (tree["floor"] <= position).all(), "a node lies in the future")
+        require((tree["event"][1:] < position).all(), "a node lies in the future")  # the terminator has no position
+        require((tree["floor"] <= position).all(), "a node lies in the future")
         require(((slot >= -1) & (slot < states)).all(), "a slot is out of range")
         members = scoped_walks.in_slots(rows, slot, first, keys, tree.size)
         require(members == counters[MEMBERS], "the keys of a slot are not right")
