@@ -7,7 +7,7 @@ matching for ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -24,7 +24,7 @@ from cerify.automata.evaluate.partitions import partitioned
 from cerify.automata.evaluate.scene import Chunk, Scene, total
 from cerify.automata.evaluate.scope import punctual, split
 from cerify.automata.evaluate.scope_columns import Clock, Coded, Keys
-from cerify.automata.evaluate.tables import Known
+from cerify.automata.evaluate.tables import Moves, Shared, Tables
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
@@ -61,7 +61,7 @@ class Evaluator:
             raise Unsupported(f"an evaluator of batches needs numba: pip install 'cerify[fast]' ({error})") from None
         self.phi, self.output, self.consume, self.budget = phi, output, consume, budget
         self.scope = split(_carried(phi))
-        self.known = Known(lazily(self.scope.core, budget, None if output == "valuations" else single_variable))
+        self.shared = Shared(lazily(self.scope.core, budget, None if output == "valuations" else single_variable))
         self.punctual = punctual(self.automaton.A)
         self._plain = self.scope.everything and consume == "none"
         self._empty: Callable[[], Lists | Trees] = (
@@ -75,21 +75,34 @@ class Evaluator:
         self.keys = Keys(self.scope.attributes)
         self.position = 0  # of the next event
         self.kept = self._empty()
-        self.tables, self.moves = self.known.tables, self.known.moves
+        self.known = self.shared.known
         self._whole = True
 
     @property
     def automaton(self) -> Determinized:
         """The automaton, as far as it is determinized."""
-        return self.known.automaton
+        return self.shared.automaton
 
     @property
-    def types(self) -> dict[int, int]:
-        """The types of events that evaluators of the automaton have met, each with its class."""
+    def types(self) -> Mapping[int, int]:
+        """The types of events that this evaluator knows of, each with its class."""
         return self.known.types
 
+    @property
+    def tables(self) -> Tables:
+        """The automaton over these types."""
+        return self.known.tables
+
+    @property
+    def moves(self) -> Moves:
+        """The same by classes."""
+        return self.known.moves
+
     def fresh(self) -> Evaluator:
-        """An evaluator of the same formula that has read nothing; the two share the automaton and its tables."""
+        """An evaluator of the same formula that has read nothing; the two share the automaton and its tables.
+
+        Evaluators that do may be in several threads, each of them in one.
+        """
         E = copy(self)
         E._begin()
         return E
@@ -185,10 +198,8 @@ class Evaluator:
         """The class of each event. They are the same for all evaluators of the automaton, so that events of several
         streams can be looked at together."""
         classes, types = classified(self.automaton.A.predicates, S)
-        new = [type_ for type_ in types if type_ not in self.types]
-        if new:
-            self.known.grow(new, [len(self.types) + len(new)], self.budget)
-        numbers = [self.types[type_] for type_ in types]
+        known = self.shared.meet(types, self.budget).types
+        numbers = [known[type_] for type_ in types]
         return classes if numbers == list(range(len(numbers))) else np.array(numbers, np.int32)[classes]
 
     def scenes(self, S: Stream, classes: Classes | None = None) -> Iterator[Scene]:
@@ -246,8 +257,8 @@ class Evaluator:
     def grow(self, types: list[int], growth: list[int]) -> None:
         """Extend the tables by types of events, in steps that end with so many, and have room for all states."""
         if growth:
-            self.known.grow(types, growth, self.budget)
-        self.tables, self.moves = self.known.tables, self.known.moves
+            self.shared.grow(types, growth, self.budget)
+        self.known = self.shared.known
         self.kept.widen(self.tables.final.size, max(1, self.keys.size))
 
 

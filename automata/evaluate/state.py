@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.evaluator import Evaluator
 from cerify.automata.evaluate.scene import require
-from cerify.automata.evaluate.tables import Known
+from cerify.automata.evaluate.tables import Shared
 from cerify.semantics.errors import InputError
 
 FORMAT, VERSION = "cerify evaluator", 3
@@ -71,7 +71,7 @@ def restore(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
 
 def _take(evaluator: Evaluator, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     fresh = evaluator.fresh()
-    fresh.known = Known(evaluator.automaton.anew())  # its states are to have the numbers that they have in the state
+    fresh.shared = Shared(evaluator.automaton.anew())  # its states are to have the numbers that they have in the state
     fresh.grow(list(map(int, header["types"])), header["growth"])
     require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
     fresh.position = int(header["position"])

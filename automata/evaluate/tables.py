@@ -5,7 +5,9 @@ Events of the same type (tods21, Definition 5.6) are of the same class; the orde
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,26 +102,45 @@ def moves(tables: Tables) -> Moves:
     return Moves(skip, begin, marks, finals, tables.ended, moving, busy)
 
 
+@dataclass(frozen=True)
 class Known:
-    """The tables of an automaton over the types of events met so far: all evaluators of the automaton share them.
+    """What is known of an automaton over the types of events met so far. It is never changed, only followed by more.
 
     types: the class of each type. growth: how many there were after each step, as states are numbered step by step.
     """
 
+    types: Mapping[int, int]
+    growth: tuple[int, ...]
+    tables: Tables
+    moves: Moves
+
+
+class Shared:
+    """An automaton and what is known of it, for all its evaluators, whatever threads they are in."""
+
     def __init__(self, automaton: Determinized) -> None:
         self.automaton = automaton
-        self.types: dict[int, int] = {}
-        self.growth: list[int] = []
         nothing = np.zeros(1, np.bool_)
-        self.tables = Tables(np.zeros((1, 0, 1), np.int32), nothing, nothing, (UNMARKED,))
-        self.moves = moves(self.tables)
+        tables = Tables(np.zeros((1, 0, 1), np.int32), nothing, nothing, (UNMARKED,))
+        self.known = Known({}, (), tables, moves(tables))
+        self._growing = RLock()
+
+    def meet(self, types: list[int], budget: Budget) -> Known:
+        """What is known once these types of events have been met, too. Raises BudgetExceeded."""
+        if any(type_ not in self.known.types for type_ in types):
+            with self._growing:
+                new = [type_ for type_ in types if type_ not in self.known.types]
+                self.grow(new, [len(self.known.types) + len(new)] if new else [], budget)
+        return self.known
 
     def grow(self, types: list[int], growth: list[int], budget: Budget) -> None:
-        """Extend the tables by types of events, in steps that end with so many. Raises BudgetExceeded."""
-        for end in growth:
-            new = types[: end - len(self.types)]
-            types = types[len(new) :]
-            self.tables = tabulate(self.automaton, [*self.types, *new], budget, self.tables.labels)
-            self.types |= {type_: len(self.types) + i for i, type_ in enumerate(new)}
-            self.growth.append(end)
-        self.moves = moves(self.tables)
+        """Extend what is known by types of events, in steps that end with so many. Raises BudgetExceeded."""
+        with self._growing:
+            known = self.known
+            classes, tables = dict(known.types), known.tables
+            for end in growth:
+                new = types[: end - len(classes)]
+                types = types[len(new) :]
+                tables = tabulate(self.automaton, [*classes, *new], budget, tables.labels)
+                classes |= {type_: len(classes) + i for i, type_ in enumerate(new)}
+            self.known = Known(classes, (*known.growth, *growth), tables, moves(tables))
