@@ -213,7 +213,7 @@ class Evaluator:
             classes = self.classes(S)
         low, admitted, clocks = none, none.astype(np.bool_), []
         if not self._plain:
-            first = base + 1 - self.scope.events if self.scope.events is not None else -n
+            first = max(base + 1 - self.scope.events, -n) if self.scope.events is not None else -n
             low, admitted = np.maximum(np.arange(first, first + n), 0), np.ones(n, np.bool_)
             for clock in self.clocks:
                 clock_, low_, admitted_ = clock.read(S.table, base)

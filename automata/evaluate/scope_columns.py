@@ -7,7 +7,8 @@ of the events still in the window tell.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import floor
+from math import floor, inf, nextafter
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,8 @@ class Clock:
                 f"position {positions[back[0] + 1]}: {self.attribute!r} is less than before; "
                 "a window on it needs events in its order, so sort the stream by it"
             )
-        begin = _begins(known, kind, self.width)
+        with np.errstate(over="ignore"):  # a difference may be infinite, and so wider than every window
+            begin = _begins(known, kind, self.width)
         new = self.values.size
         low[rows] = positions[begin[new:]]
         kept = begin[-1]
@@ -90,6 +92,7 @@ def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool
 def _begins(values: NDArray[Any], kind: str, width: Width) -> NDArray[np.intp]:
     """For each of ascending values the index of the first one that is at most the width before it."""
     if kind == "number":
+        width = _as_float(width)
         begin = np.searchsorted(values, values - width, "left")
         while True:  # a - b <= w and a - w <= b differ in the last bit; what is right is the first
             far = values - values[begin] > width
@@ -102,6 +105,12 @@ def _begins(values: NDArray[Any], kind: str, width: Width) -> NDArray[np.intp]:
     ticks = np.uint64(min(_ticks(width) if kind == "timestamp" else floor(width), 2**64 - 1))
     above = values.view(np.uint64) ^ np.uint64(1 << 63)  # from 0 on, so that no difference overflows
     return np.searchsorted(above, np.where(above < ticks, np.uint64(0), above - ticks), "left")
+
+
+def _as_float(width: Width) -> float:
+    """The greatest finite float that is at most the width."""
+    nearest = float(min(width, float_info.max))
+    return nearest if nearest <= width else nextafter(nearest, -inf)
 
 
 def _ticks(seconds: Width) -> int:

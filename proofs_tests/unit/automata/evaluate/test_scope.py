@@ -187,6 +187,25 @@ def test_integers_at_the_ends_of_their_range(evaluate: Evaluate) -> None:
         assert evaluate(phi, S) == denotational(phi, S)
 
 
+WIDE = {
+    f"{2**63 + 2} EVENTS": 6,
+    f"{10**307} EVENTS": 6,
+    f"{10**307} days": 5,
+    "1.7e308 [x]": 5,
+    f"{10**307} [x]": 1,
+    f"{2**53 + 4} [x]": 1,
+    f"{2**53 + 3} [x]": 0,
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("window", WIDE)
+def test_windows_may_be_wider_than_a_machine_word_or_a_float(window: str, evaluate: Evaluate) -> None:
+    """2^53 + 3 is between two floats, and the values may differ by the greater one; the outermost by no float."""
+    S = Stream([Event("A", {"time": value, "x": value}) for value in (-1e308, 0.0, 2.0**53 + 4, 1e308)])
+    assert len(evaluate(parse(f"A ; A WITHIN {window}"), S)) == WIDE[window]
+
+
 def od(node: Node | None) -> int:
     return 1 + od(node.left) if isinstance(node, Union) else 0
 
