@@ -7,6 +7,7 @@ and its indices lie inside the arrays, or it is refused.
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -42,7 +43,9 @@ def save(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
     for i, clock in enumerate(evaluator.clocks):
         arrays |= {f"positions{i}": clock.positions, f"values{i}": clock.values}
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(file, header=text, step=evaluator.tables.step, **arrays)
+    # opened here, as numpy would add a suffix to a name
+    with open(file, "wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
+        np.savez(opened, header=text, step=evaluator.tables.step, **arrays)
 
 
 def restore(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:

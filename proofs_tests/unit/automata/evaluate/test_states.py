@@ -1,6 +1,7 @@
 """Saved states of evaluators: when they can be written, where they go, and what is refused."""
 
 from io import BytesIO
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -28,3 +29,12 @@ def test_a_state_before_the_first_event_is_one_too(window: str, batches: list[pa
     restored = evaluator.fresh()
     restore(restored, BytesIO(written(evaluator)))
     assert restored.push(BATCH) == evaluator.push(BATCH) != []
+
+
+@pytest.mark.parametrize("name", ["state", "state.v1", "state.npz"])
+def test_a_state_is_written_where_it_is_asked_to_be(name: str, tmp_path: Path) -> None:
+    evaluator = Evaluator(parse("A ; B"))
+    save(evaluator, tmp_path / name)
+    save(evaluator, str(tmp_path / name))
+    restore(evaluator.fresh(), tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
