@@ -12,7 +12,6 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from cerify.automata.evaluate.tables import Shared
 from cerify.semantics.errors import InputError
 
 FORMAT, VERSION = "cerify evaluator", 3
+LAST = 2**62  # position; the kernels count on from it in 64 bits
 
 
 def save(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
@@ -56,28 +56,31 @@ def restore(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
         with np.load(file, allow_pickle=False) as loaded:
             arrays = dict(loaded)
         header = json.loads(arrays.pop("header").tobytes())
-        known = header["format"], header["version"]
-    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+        known, query = (header["format"], header["version"]), header["query"]
+    except Exception as error:  # whatever numpy and zipfile make of bytes that they have not written
         raise InputError(f"this is no saved state of an evaluator: {error}") from None
     if known != (FORMAT, VERSION):
         raise InputError(f"a state of format {known}; this version reads {(FORMAT, VERSION)}, so start again")
-    if header["query"] != _fingerprint(evaluator):
+    if query != _fingerprint(evaluator):
         raise InputError(
             "the state is of another query, other options, or another version of the automaton; restore it with those "
             "it was saved with, or start again"
         )
     try:
         _take(evaluator, header, arrays)
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise InputError(f"the saved state is damaged: {error!r}") from None
 
 
 def _take(evaluator: Evaluator, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     fresh = evaluator.fresh()
     fresh.shared = Shared(evaluator.automaton.anew())  # its states are to have the numbers that they have in the state
-    fresh.grow(list(map(int, header["types"])), header["growth"])
+    types, growth = list(map(int, header["types"])), list(map(int, header["growth"]))
+    require(growth == sorted(set(growth)) and max(growth, default=0) == len(set(types)), "the types are not in steps")
+    fresh.grow(types, growth)
     require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
     fresh.position = int(header["position"])
+    require(0 <= fresh.position <= LAST, "the position is out of range")
     fresh.kept.take(arrays, fresh.position)
     labels = fresh.kept.labels
     require(((labels >= 0) & (labels < len(fresh.tables.labels))).all(), "a label is out of range")
