@@ -18,7 +18,7 @@ from cerify.semantics.core_cel import denote as core_denote
 from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel import wellformed as core_wellformed
-from cerify.semantics.errors import IllFormed, Unsupported, errors_in
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Schema, Stream, bindings_of
 from cerify.semantics.gehani import denote as ev_denote
 from cerify.semantics.gehani import parse as ev_parse
@@ -239,12 +239,16 @@ def match(
             spoken.require_typed(phi, S.schema)
         if spoken is CEL and named(phi):
             require_registered(phi, predicates)
-            return denotational(phi, S, output, budget, predicates)
-        if evaluator not in spoken.evaluators:
+            found = denotational(phi, S, output, budget, predicates)
+        elif evaluator not in spoken.evaluators:
             raise Unsupported(f"{evaluator} does not carry this language; use {' or '.join(spoken.evaluators)}")
-        if spoken is SASE:
-            return sase_matches(evaluator, phi, S, output, budget, aggregates, reading)
-        return spoken.evaluators[evaluator](phi, S, output, budget)
+        elif spoken is SASE:
+            found = sase_matches(evaluator, phi, S, output, budget, aggregates, reading)
+        else:
+            found = spoken.evaluators[evaluator](phi, S, output, budget)
+    if len(found) > budget.matches:  # an interpreter keeps to a number of valuations, however many match
+        raise BudgetExceeded(f"more than {budget.matches} matches; allow more: Budget(matches=...)")
+    return found
 
 
 def language_of(phi: Formula | core.Formula | ev.Expression | sase.Tree) -> Language[Any]:
