@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ from cerify.automata.evaluate.tables import Moves, Shared, Tables
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Match, Stream, bindings_of
 
 if TYPE_CHECKING:
@@ -47,13 +47,16 @@ class Evaluator:
     """The matches of a formula over a stream that comes in batches.
 
     With consume="any" a position with a match forgets everything before it: what follows is evaluated as if the stream
-    began there. With "none", the default, nothing is consumed. Raises Unsupported (also where numba is not installed),
-    and BudgetExceeded.
+    began there. With "none", the default, nothing is consumed. Raises IllFormed, Unsupported (also where numba is not
+    installed), and BudgetExceeded.
     """
 
     def __init__(
         self, phi: Formula, *, output: Output = "matches", consume: Consumption = "none", budget: Budget = Budget()
     ) -> None:
+        for what, given, known in (("output", output, Output), ("consumption", consume, Consumption)):
+            if given not in get_args(known):
+                raise IllFormed(f"there is no {what} {given!r}; use one of {', '.join(get_args(known))}")
         try:
             from cerify.automata.evaluate.lists import Lists
             from cerify.automata.evaluate.trees import Trees

@@ -20,7 +20,7 @@ from cerify.semantics.cel.denote import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Match, Stream
 from proofs_tests.benchmarks.workloads import uniform
 from proofs_tests.support import stream
@@ -132,6 +132,12 @@ def test_any_starts_anew_after_a_match_and_none_does_not() -> None:
         Match(1, (0, 1)),
         Match(4, (2, 4)),
     ]
+
+
+@pytest.mark.parametrize("options", [{"output": "x"}, {"consume": "all"}])
+def test_what_is_asked_for_has_to_be_there(options: dict[str, Any]) -> None:
+    with pytest.raises(IllFormed, match="there is no"):
+        Evaluator(parse("A ; B"), **options)
 
 
 def test_a_limit_holds_for_a_batch_and_loses_no_event() -> None:
