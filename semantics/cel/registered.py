@@ -30,7 +30,10 @@ def named(phi: cel.Formula) -> list[cel.Named]:
 
 
 def require_registered(phi: cel.Formula, predicates: Predicates) -> None:
-    """Raises Unsupported where the formula names a predicate that is not there, IllFormed for a wrong arity."""
+    """Raises Unsupported where the formula names a predicate that is not there.
+
+    And IllFormed for one that is no function, or of a wrong arity.
+    """
     for atom in named(phi):
         _function(atom, predicates)
 
@@ -53,9 +56,12 @@ def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicate
 
 
 def _function(atom: cel.Named, predicates: Predicates) -> Callable[..., bool]:
-    if (function := predicates.get(atom.name)) is None:
+    if atom.name not in predicates:
         known = f"registered are {', '.join(sorted(predicates))}" if predicates else "none is registered"
         raise Unsupported(f"the predicate {atom.name} is not registered; {known}", atom.span)
+    function = predicates[atom.name]
+    if not callable(function):
+        raise IllFormed(f"the predicate {atom.name} is {function!r}; it has to be a function", atom.span)
     try:
         inspect.signature(function).bind(*atom.variables)
     except TypeError:

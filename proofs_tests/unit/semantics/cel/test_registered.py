@@ -60,6 +60,8 @@ def test_two_interpreters_know_different_predicates() -> None:
     [
         ("A FILTER ok(A)", {}, Unsupported, "ok is not registered; none is registered"),
         ("A FILTER ok(A)", {"b": rising, "a": rising}, Unsupported, "ok is not registered; registered are a, b"),
+        ("A FILTER ok(A)", {"ok": 5}, IllFormed, "ok is 5; it has to be a function"),
+        ("A FILTER ok(A)", {"ok": None}, IllFormed, "ok is None; it has to be a function"),
         ("A FILTER ok(A, A)", {"ok": rising}, IllFormed, "ok is given 2 variables, and its function takes (events:"),
         ("A FILTER ok(A)", {"ok": lambda events: 1 / 0}, IllFormed, "ok failed with ZeroDivisionError: div"),
         ("A FILTER ok(A)", {"ok": lambda events: 1}, IllFormed, "ok answered 1; it has to answer True or False"),
