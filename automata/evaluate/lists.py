@@ -119,7 +119,10 @@ class Lists:
         if max(before) < CAP:
             base, known = scene.base, before
         if base != scene.base:
-            raise BudgetExceeded("more than 2^61 partial matches before this batch; count from the first batch on")
+            raise BudgetExceeded(
+                "more than 2^61 partial matches before this batch, and their exact number is known only if all batches "
+                "were counted by this evaluator: it is not part of a saved state, so count from the first batch on"
+            )
         runs = dict(enumerate(known))
         positions, numbers = [], []
         for position, c in enumerate(scene.classes.tolist(), scene.base):

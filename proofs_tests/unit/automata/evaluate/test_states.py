@@ -13,7 +13,7 @@ import pytest
 from cerify.automata.evaluate.evaluator import Evaluator
 from cerify.automata.evaluate.state import restore, save
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import BudgetExceeded, InputError
 
 BATCH = pa.table({"type": ["A", "B", "A", "B"], "time": [1, 2, 3, 4], "k": [1, 1, 2, 2]})
 
@@ -43,6 +43,16 @@ def test_a_state_is_written_where_it_is_asked_to_be(name: str, tmp_path: Path) -
     save(evaluator, str(tmp_path / name))
     restore(evaluator.fresh(), tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_restored_evaluator_says_why_it_cannot_count_on() -> None:
+    evaluator = Evaluator(parse("A+"))
+    assert evaluator.count(pa.table({"type": ["A"] * 70})) == 2**70 - 1
+    restored = evaluator.fresh()
+    restore(restored, BytesIO(written(evaluator)))
+    assert evaluator.count(pa.table({"type": ["A"]})) == 2**70
+    with pytest.raises(BudgetExceeded, match="not part of a saved state"):
+        restored.count(pa.table({"type": ["A"]}))
 
 
 def headed(state: bytes, **changes: Any) -> BytesIO:
