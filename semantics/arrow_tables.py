@@ -13,6 +13,7 @@ from cerify.semantics.events import ARROW, TIME, TYPE, Schema, ValueType, micros
 from cerify.semantics.text_columns import Place, first, first_failure, shown, values_of_text
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
+READY = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}  # of which not each is a time of ours
 NAMES: Mapping[pa.DataType, ValueType] = {arrow: value_type for value_type, arrow in ARROW.items()}
 
 
@@ -39,17 +40,17 @@ def stream_table(
 
 def with_value_types(table: pa.Table) -> pa.Table:
     """The table of a stream with every column of a type in ARROW; dictionaries of texts may stay. Raises InputError."""
-    names = table.column_names
-    if doubled := next((name for name in names if names.count(name) > 1), None):
+    names, types = table.column_names, table.schema.types
+    if len(set(names)) < len(names):
+        doubled = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two columns are called {doubled!r}; give each its own name")
-    columns = {name: _kept(table[name], name) for name in names}
-    return pa.table(columns) if any(columns[name] is not table[name] for name in names) else table
+    if all(type_.id in READY for type_ in types) and types[names.index(TYPE)].id == ARROW["string"].id:
+        return table
+    return pa.table({name: _kept(table[name], name) for name in names})
 
 
 def _kept(column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
-    """A column of texts as it is, also as a dictionary that has each text once; any other in its canonical type."""
-    if column.type == ARROW["string"]:
-        return column
+    """A dictionary that has each text once as it is; any other column in its canonical type."""
     if pa.types.is_dictionary(column.type) and column.type.value_type == ARROW["string"]:
         dictionaries = [chunk.dictionary for chunk in column.chunks]
         if all(d.null_count == 0 and len(pc.unique(d)) == len(d) for d in dictionaries):

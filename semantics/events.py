@@ -29,6 +29,15 @@ ARROW: Mapping[ValueType, pa.DataType] = {
     "timestamp": pa.timestamp("us", tz="UTC"),
 }
 
+CLASSES: Mapping[ValueType, frozenset[type]] = {
+    "int": frozenset({int, type(None)}),
+    "float": frozenset({float, int, type(None)}),
+    "string": frozenset({str, type(None)}),
+    "bool": frozenset({bool, type(None)}),
+    "timestamp": frozenset({datetime, type(None)}),
+}
+"""The classes of Python's values in a column, where not those that are derived from them."""
+
 PLAIN = frozenset({bool, int, float})  # classes whose instances are values, whichever they are
 
 ComplexEvent: TypeAlias = frozenset[int]
@@ -277,7 +286,10 @@ def _checked(event: Event, position: int) -> Event:
         raise InputError(f"event {position} is {event!r}; write it as Event('T', {{'x': 1}}), T being its type")
     if not isinstance(event.type, str) or not _encodable(event.type):
         raise InputError(f"event {position}: its type is {event.type!r}; it is to be a text")
-    if all(type(v) in PLAIN or (type(v) is str and _encodable(v)) for v in event.attributes.values()):
+    for value in event.attributes.values():
+        if type(value) not in PLAIN and not (type(value) is str and _encodable(value)):
+            break
+    else:
         return event
     attributes = {name: _value(v, name, position) for name, v in event.attributes.items() if v is not None}
     return Event(event.type, attributes)
@@ -319,13 +331,11 @@ def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
     arrays = {TYPE: pa.array([event.type for event in events], pa.string())}
     for name, value_type in columns.items():
         values = [event.get(name) for event in events]
-        first = dict(zip(map(type, reversed(values)), reversed(range(len(values))), strict=True))
-        for position in sorted(first.values()):
-            # Arrow would make 1 of true, and of 1.5
-            value = values[position]
-            found = value_type if value is None else value_type_of(value)
-            if found != value_type and (found, value_type) != ("int", "float"):
-                raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
+        if not CLASSES[value_type].issuperset(map(type, values)):  # Arrow would make 1 of true, and of 1.5
+            for position, value in enumerate(values):
+                found = value_type if value is None else value_type_of(value)
+                if found != value_type and (found, value_type) != ("int", "float"):
+                    raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
         try:
             arrays[name] = pa.array(values, ARROW[value_type])
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
