@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, cast, overload
 
 import pyarrow as pa
 
 from cerify.semantics.errors import IllFormed, InputError
+from cerify.semantics.event_values import PLAIN, encodable, value_of
 
 Value: TypeAlias = bool | int | float | str | datetime
 ValueType = Literal["int", "float", "string", "bool", "timestamp"]
@@ -28,17 +29,6 @@ ARROW: Mapping[ValueType, pa.DataType] = {
     "bool": pa.bool_(),
     "timestamp": pa.timestamp("us", tz="UTC"),
 }
-
-CLASSES: Mapping[ValueType, frozenset[type]] = {
-    "int": frozenset({int, type(None)}),
-    "float": frozenset({float, int, type(None)}),
-    "string": frozenset({str, type(None)}),
-    "bool": frozenset({bool, type(None)}),
-    "timestamp": frozenset({datetime, type(None)}),
-}
-"""The classes of Python's values in a column, where not those that are derived from them."""
-
-PLAIN = frozenset({bool, int, float})  # classes whose instances are values, whichever they are
 
 ComplexEvent: TypeAlias = frozenset[int]
 """A finite set of positions (tods21, section 4)."""
@@ -284,45 +274,19 @@ def _checked(event: Event, position: int) -> Event:
     """The event with values that are of our types, each by its class. Raises InputError."""
     if not isinstance(event, Event):
         raise InputError(f"event {position} is {event!r}; write it as Event('T', {{'x': 1}}), T being its type")
-    if not isinstance(event.type, str) or not _encodable(event.type):
+    if not isinstance(event.type, str) or not encodable(event.type):
         raise InputError(f"event {position}: its type is {event.type!r}; it is to be a text")
     for value in event.attributes.values():
-        if type(value) not in PLAIN and not (type(value) is str and _encodable(value)):
+        if type(value) not in PLAIN and not (type(value) is str and encodable(value)):
             break
     else:
         return event
-    attributes = {name: _value(v, name, position) for name, v in event.attributes.items() if v is not None}
+    attributes = {
+        name: value_of(v, f"event {position}, attribute {name!r}")
+        for name, v in event.attributes.items()
+        if v is not None
+    }
     return Event(event.type, attributes)
-
-
-def _value(value: object, name: str, position: int) -> Value:
-    if hasattr(value, "dtype") and hasattr(value, "item"):
-        value = value.item()  # a scalar of NumPy
-    match value:
-        case bool() | int() | float():
-            return value
-        case str() if _encodable(value):
-            return value
-        case datetime():
-            return value.replace(tzinfo=UTC) if value.tzinfo is None else value
-        case str():
-            raise InputError(f"event {position}, attribute {name!r}: {value!r} is no text in Unicode")
-        case _:
-            raise InputError(
-                f"event {position}, attribute {name!r}: a value of type {type(value).__name__}; "
-                f"an attribute is {', '.join(ARROW)}, so convert it or leave it out"
-            )
-
-
-def _encodable(text: str) -> bool:
-    """Whether the text has no half of a surrogate pair, which no file and no Arrow column can hold."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
@@ -331,11 +295,12 @@ def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
     arrays = {TYPE: pa.array([event.type for event in events], pa.string())}
     for name, value_type in columns.items():
         values = [event.get(name) for event in events]
-        if not CLASSES[value_type].issuperset(map(type, values)):  # Arrow would make 1 of true, and of 1.5
-            for position, value in enumerate(values):
-                found = value_type if value is None else value_type_of(value)
-                if found != value_type and (found, value_type) != ("int", "float"):
-                    raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
+        # Arrow would make 1 of true, and of 1.5
+        for class_ in set(map(type, values)) - {type(None)}:
+            position = next(i for i, value in enumerate(values) if type(value) is class_)
+            found = value_type_of(cast("Value", values[position]))
+            if found != value_type and (found, value_type) != ("int", "float"):
+                raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
         try:
             arrays[name] = pa.array(values, ARROW[value_type])
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
