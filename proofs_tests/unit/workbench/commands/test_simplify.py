@@ -7,25 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cerify import cli
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.cel.fragment import beyond_star
 from cerify.semantics.cel.parse import parse
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
-    def ran(*arguments: str) -> tuple[int | str | None, str, str]:
-        monkeypatch.setitem(cli.COMMANDS, "simplify", "Write a query smaller, with the same meaning.")
-        monkeypatch.setattr("sys.argv", ["cerify", *arguments])
-        with pytest.raises(SystemExit) as exit_:
-            cli.main()
-        return exit_.value.code, *capsys.readouterr()
-
-    return ran
 
 
 @pytest.mark.parametrize(
