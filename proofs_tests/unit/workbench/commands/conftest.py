@@ -1,18 +1,30 @@
-"""How a command is run in these tests: as from a shell, with its exit status and what it prints."""
+"""How these tests run a command."""
 
 from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from cerify import cli
 
+Run = Callable[..., tuple[int, str, str]]
+
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
-    def ran(*arguments: str) -> tuple[int | str | None, str, str]:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in this process: its exit status, standard output and standard error."""
+
+    def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["cerify", *arguments])
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(stdin.encode())))
         with pytest.raises(SystemExit) as exit_:
             cli.main()
-        return exit_.value.code, *capsys.readouterr()
+        out, err = capsys.readouterr()
+        assert isinstance(exit_.value.code, int)
+        assert "Traceback" not in err
+        return exit_.value.code, out, err
 
-    return ran
+    return run

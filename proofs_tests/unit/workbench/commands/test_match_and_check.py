@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from cerify import cli
 from proofs_tests.support import EXAMPLES, FIGURE_1
+from proofs_tests.unit.workbench.commands.conftest import Run
 
 SCHEMA = '{"T": {"id": "int", "tmp": "int"}, "H": {"id": "int", "hum": "int"}}'
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command line in this process: its exit status, standard output and standard error."""
-
-    def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["cerify", *arguments])
-        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as exit_:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert isinstance(exit_.value.code, int)
-        assert "Traceback" not in err
-        return exit_.value.code, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -6,17 +6,7 @@ import json
 
 import pytest
 
-from cerify import cli
-
-
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int | str | None, str, str]:
-    monkeypatch.setitem(cli.COMMANDS, "normalize", "Rewrite a formula to a normal form.")
-    monkeypatch.setattr("sys.argv", ["cerify", "normalize", *arguments])
-    with pytest.raises(SystemExit) as exit_:
-        cli.main()
-    return exit_.value.code, *capsys.readouterr()
+from proofs_tests.unit.workbench.commands.conftest import Run
 
 
 @pytest.mark.parametrize(
@@ -39,14 +29,12 @@ def run(
         ),
     ],
 )
-def test_each_form(
-    arguments: list[str], printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(monkeypatch, capsys, *arguments) == (0, printed, "")
+def test_each_form(arguments: list[str], printed: str, run: Run) -> None:
+    assert run("normalize", *arguments) == (0, printed, "")
 
 
-def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(monkeypatch, capsys, "(A OR B) ; C", "--to", "disjunctive", "--json")
+def test_json(run: Run) -> None:
+    status, out, _ = run("normalize", "(A OR B) ; C", "--to", "disjunctive", "--json")
     assert status == 0
     assert json.loads(out) == {
         "language": "cel",
@@ -74,9 +62,7 @@ def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         ),
     ],
 )
-def test_what_cannot_be_done_is_said(
-    arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = run(monkeypatch, capsys, *arguments)
+def test_what_cannot_be_done_is_said(arguments: list[str], message: str, run: Run) -> None:
+    status, out, err = run("normalize", *arguments)
     assert (status, out) == (2, "")
     assert message in err
