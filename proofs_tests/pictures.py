@@ -18,8 +18,8 @@ from cerify.draw.recording import Recording
 from cerify.draw.stream import places_svg
 from cerify.draw.svg import document
 from cerify.semantics.events import Event, Stream
-from proofs_tests.unit.semantics.gehani import examples
-from proofs_tests.unit.semantics.gehani.examples import found, history
+from proofs_tests.unit.semantics.event_expressions import examples
+from proofs_tests.unit.semantics.event_expressions.examples import found, history
 
 THEORY = Path(__file__).parent.parent / "docs" / "theory" / "pictures"
 FOLDER = Path(__file__).parent.parent / "docs" / "guide" / "pictures"

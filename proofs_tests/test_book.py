@@ -23,7 +23,7 @@ from cerify.cli import COMMANDS
 from cerify.semantics import errors
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
-from cerify.semantics.gehani.parse import parse as parse_expression
+from cerify.semantics.event_expressions.parse import parse as parse_expression
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.pictures import GROWING
 

@@ -19,10 +19,10 @@ from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.core_cel import wellformed as core_wellformed
 from cerify.semantics.errors import IllFormed, Unsupported, errors_in
+from cerify.semantics.event_expressions import parse as expr_parse
+from cerify.semantics.event_expressions import wellformed as expr_wellformed
+from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Schema
-from cerify.semantics.gehani import parse as ev_parse
-from cerify.semantics.gehani import wellformed as ev_wellformed
-from cerify.semantics.gehani.syntax import Expression
 
 BOUND = 4
 Language = Literal["cel", "core-cel"]
@@ -120,7 +120,7 @@ def _formula(query: str | Formula, language: Language, schema: Schema | None) ->
 
 def _expression(query: str | Expression, schema: Schema | None) -> Expression:
     with errors_in(query if isinstance(query, str) else ""):
-        E = ev_parse.parse(query) if isinstance(query, str) else query
+        E = expr_parse.parse(query) if isinstance(query, str) else query
         if schema is not None:
-            ev_wellformed.require_typed(E, schema)
+            expr_wellformed.require_typed(E, schema)
         return E

@@ -19,11 +19,11 @@ from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel import wellformed as core_wellformed
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported, errors_in
+from cerify.semantics.event_expressions import denote as expr_denote
+from cerify.semantics.event_expressions import parse as expr_parse
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions import wellformed as expr_wellformed
 from cerify.semantics.events import Event, Match, Schema, Stream, bindings_of
-from cerify.semantics.gehani import denote as ev_denote
-from cerify.semantics.gehani import parse as ev_parse
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani import wellformed as ev_wellformed
 from cerify.semantics.sase import parse as sase_parse
 from cerify.semantics.sase import program
 from cerify.semantics.sase import syntax as sase
@@ -103,13 +103,17 @@ def translated(
     return evaluate(to_cel(phi, budget), S, output, budget)
 
 
-def event_expression(E: ev.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+def event_expression(
+    E: expr.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()
+) -> list[Match]:
     """One match for each event at which E takes place, straight from the definition. Raises BudgetExceeded."""
     _require_events(output)
-    return ev_denote.matches_of(E, S, budget)
+    return expr_denote.matches_of(E, S, budget)
 
 
-def event_automaton(E: ev.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+def event_automaton(
+    E: expr.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()
+) -> list[Match]:
     """As event_expression, by finite automata: one, or for attribute variables one for each choice of values."""
     from cerify.automata.dfa.collect import found_in
 
@@ -117,11 +121,11 @@ def event_automaton(E: ev.Expression, S: Stream, output: Output = "matches", bud
     return [Match(e, (e,)) for e in found_in(E, S, budget)]
 
 
-def event_kernel(E: ev.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+def event_kernel(E: expr.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """As event_automaton, in compiled loops. Raises Unsupported also where numba is not installed."""
     from cerify.automata.dfa.compiled import CompiledEvaluator
     from cerify.automata.dfa.valued import Valued
-    from cerify.semantics.gehani.history import places_of
+    from cerify.semantics.event_expressions.history import places_of
 
     _require_events(output)
     return [Match(e, (e,)) for e in sorted(Valued(E, places_of(S), budget).events(S, CompiledEvaluator))]
@@ -183,8 +187,8 @@ CORE_CEL = Language(
     {"denotational": core_cel, "automaton": core_automaton, "kernel": core_kernel},
 )
 EVENT_EXPRESSION = Language(
-    ev_parse.parse,
-    ev_wellformed.require_typed,
+    expr_parse.parse,
+    expr_wellformed.require_typed,
     {"denotational": event_expression, "automaton": event_automaton, "kernel": event_kernel},
 )
 SASE = Language(
@@ -201,7 +205,7 @@ LANGUAGES: Mapping[str, Language[Any]] = {
 
 
 def match(
-    query: str | Formula | core.Formula | ev.Expression | sase.Tree,
+    query: str | Formula | core.Formula | expr.Expression | sase.Tree,
     events: Stream | Iterable[Event],
     *,
     language: str = "cel",
@@ -251,9 +255,9 @@ def match(
     return found
 
 
-def language_of(phi: Formula | core.Formula | ev.Expression | sase.Tree) -> Language[Any]:
+def language_of(phi: Formula | core.Formula | expr.Expression | sase.Tree) -> Language[Any]:
     """The language of a query that is not text. Raises IllFormed for what is no query."""
-    trees = ((Formula, CEL), (core.Formula, CORE_CEL), (ev.Expression, EVENT_EXPRESSION), (sase.Tree, SASE))
+    trees = ((Formula, CEL), (core.Formula, CORE_CEL), (expr.Expression, EVENT_EXPRESSION), (sase.Tree, SASE))
     for tree, language in trees:
         if isinstance(phi, get_args(tree)):
             return language

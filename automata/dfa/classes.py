@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from cerify.automata.dfa.model import DFA, Alphabet
 from cerify.semantics.columns import mask
 from cerify.semantics.errors import InternalError
+from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import TYPE, Event, Stream
-from cerify.semantics.gehani.syntax import START
 from cerify.semantics.predicates import Both, OfType, Predicate, holds
 
 SHORT = 256  # events; below this, going event by event is faster than going by columns

@@ -1,7 +1,7 @@
 """All compatible tuples of an expression's attribute variables, as a table (vldb92, section 6.1).
 
 A row is an event at which the expression takes place with values for which it does. The meaning's own relation is in
-semantics/gehani/compatible.py.
+semantics/event_expressions/compatible.py.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from cerify.automata.dfa.spawned import Spawned, symbolic
 from cerify.automata.dfa.valued import Valued
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.history import places_of
+from cerify.semantics.event_expressions.opened import opened
+from cerify.semantics.event_expressions.relation import Relation, Row
 from cerify.semantics.events import ARROW, Stream, Value, value_type_of
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.history import places_of
-from cerify.semantics.gehani.opened import opened
-from cerify.semantics.gehani.relation import Relation, Row
 
 AT = "at"  # the column of the events
 
 
-def found_in(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> list[int]:
+def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[int]:
     """The events at which E takes place, in order: by spawned machines, or by one automaton if it has no variables."""
     if not opened(E).variables or _has_prefix(E):
         return sorted(Valued(E, places_of(S), budget).events(S))
@@ -29,7 +29,7 @@ def found_in(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> list[int
     return [e for e, event in enumerate(S) if machines.push(event)]
 
 
-def tuples(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
+def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
     """The events of S at which E takes place, each with all the values of the variables for which it does.
 
     The variables are those that E is asked for: those that stand in several places, or in the head of the definition
@@ -47,7 +47,7 @@ def tuples(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
     return Relation(variables, frozenset(found))
 
 
-def collected(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> pa.Table:
+def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Table:
     """The same as a table, with the column "at" for the events and one for each variable, sorted.
 
     Raises also Unsupported where a variable has values that no column can hold together.
@@ -63,9 +63,9 @@ def collected(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> pa.Tabl
     return pa.table(columns)
 
 
-def _has_prefix(E: ev.Expression) -> bool:
+def _has_prefix(E: expr.Expression) -> bool:
     """What may come depends on the values, so that one automaton does not do for all of them."""
-    return any(isinstance(F, ev.Prefix) for F in ev.subexpressions(E))
+    return any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E))
 
 
 def _type(X: str, values: list[Value]) -> pa.DataType:

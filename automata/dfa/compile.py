@@ -16,19 +16,19 @@ from cerify.automata.dfa import derived
 from cerify.automata.dfa.model import DFA, Alphabet, Names, built
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import NOTHING_BOUND
+from cerify.semantics.event_expressions.ground import grounded
+from cerify.semantics.event_expressions.history import in_order
+from cerify.semantics.event_expressions.scope import chosen, free_variables
+from cerify.semantics.event_expressions.show import brief
 from cerify.semantics.events import Schema
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import NOTHING_BOUND
-from cerify.semantics.gehani.ground import grounded
-from cerify.semantics.gehani.history import in_order
-from cerify.semantics.gehani.scope import chosen, free_variables
-from cerify.semantics.gehani.show import brief
 from cerify.semantics.predicates import Both, OfType, Predicate
 
 NOWHERE: Names = frozenset()
 
 
-def compile_expression(E: ev.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> DFA:
+def compile_expression(E: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> DFA:
     """The minimal automaton that accepts after the events at which E takes place.
 
     Raises Unsupported where E has attribute variables, for which there is one automaton for each value, and
@@ -38,7 +38,7 @@ def compile_expression(E: ev.Expression, schema: Schema | None = None, budget: B
 
 
 def compile_together(
-    expressions: Sequence[ev.Expression], schema: Schema | None = None, budget: Budget = Budget()
+    expressions: Sequence[expr.Expression], schema: Schema | None = None, budget: Budget = Budget()
 ) -> tuple[DFA, ...]:
     """The minimal automata of some expressions over one alphabet: equal automata are those of equivalent expressions.
 
@@ -48,7 +48,7 @@ def compile_together(
 
 
 def automata_of(
-    expressions: Sequence[ev.Expression], budget: Budget = Budget(), solver: bool = True
+    expressions: Sequence[expr.Expression], budget: Budget = Budget(), solver: bool = True
 ) -> tuple[DFA, ...]:
     """The same for expressions without names and attribute variables; free correlation variables are bound.
 
@@ -59,29 +59,29 @@ def automata_of(
     return tuple(compiler.automaton(E) for E in closed)
 
 
-def _ground(E: ev.Expression, schema: Schema | None, budget: Budget) -> ev.Expression:
+def _ground(E: expr.Expression, schema: Schema | None, budget: Budget) -> expr.Expression:
     """E without names and arguments."""
-    definitions = {d.name: d for d in E.definitions} if isinstance(E, ev.Let) else {}
-    body = E.body if isinstance(E, ev.Let) else E
+    definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
+    body = E.body if isinstance(E, expr.Let) else E
     if own := chosen(body, ()):
         raise Unsupported(f"one automaton cannot carry {', '.join(own)}: there is one for each value", body.span)
     return grounded(body, NOTHING_BOUND, definitions, in_order(schema) if schema is not None else {}, budget)
 
 
-def _closed(E: ev.Expression) -> ev.Expression:
+def _closed(E: expr.Expression) -> expr.Expression:
     for x in sorted(free_variables(E)):
-        E = ev.Exists(x, E, span=E.span)
+        E = expr.Exists(x, E, span=E.span)
     return E
 
 
-def _alphabet(expressions: Sequence[ev.Expression], budget: Budget, solver: bool) -> Alphabet:
+def _alphabet(expressions: Sequence[expr.Expression], budget: Budget, solver: bool) -> Alphabet:
     """The types of events that the expressions can tell apart, and the start event."""
-    asked = {_predicate(F) for E in expressions for F in ev.subexpressions(E) if isinstance(F, ev.Primitive)}
-    algebra = Algebra((OfType(ev.START), *sorted(asked, key=repr)), budget, solver=solver)
+    asked = {_predicate(F) for E in expressions for F in expr.subexpressions(E) if isinstance(F, expr.Primitive)}
+    algebra = Algebra((OfType(expr.START), *sorted(asked, key=repr)), budget, solver=solver)
     return Alphabet(tuple(algebra.generators), algebra.atoms)
 
 
-def _predicate(E: ev.Primitive) -> Predicate:
+def _predicate(E: expr.Primitive) -> Predicate:
     return OfType(E.type) if E.mask is None else Both(OfType(E.type), E.mask)
 
 
@@ -93,14 +93,14 @@ class _Compiler:
         self.budget = budget
         self._said: BudgetExceeded | None = None
 
-    def automaton(self, E: ev.Expression) -> DFA:
+    def automaton(self, E: expr.Expression) -> DFA:
         """The minimal automaton of E, which reads the places of its free variables."""
         try:
             return self._automaton(E)
         except RecursionError:
             raise BudgetExceeded("the expression is nested too deeply", E.span) from None
 
-    def _automaton(self, E: ev.Expression) -> DFA:
+    def _automaton(self, E: expr.Expression) -> DFA:
         """The automaton of E; where it is too large, the error names the innermost expression that is."""
         try:
             return self._construction(E)
@@ -110,62 +110,62 @@ class _Compiler:
             self._said = BudgetExceeded(f"{brief(E)}: {error.message}", E.span)
             raise self._said from None
 
-    def _construction(self, E: ev.Expression) -> DFA:
+    def _construction(self, E: expr.Expression) -> DFA:
         match E:
-            case ev.Null():  # 1
+            case expr.Null():  # 1
                 return built(self.alphabet, NOWHERE, None, lambda q, a, here: None, lambda q: False, self.budget)
-            case ev.Primitive():  # 2
+            case expr.Primitive():  # 2
                 i = self.alphabet.predicates.index(_predicate(E))
                 accepted = frozenset(a for a, t in enumerate(self.alphabet.types) if i in t.chosen)
                 return built(self.alphabet, NOWHERE, False, lambda q, a, here: a in accepted, bool, self.budget)
-            case ev.Variable(x):
+            case expr.Variable(x):
                 return built(self.alphabet, frozenset({x}), False, lambda q, a, here: x in here, bool, self.budget)
-            case ev.AnyEvent():
+            case expr.AnyEvent():
                 coming = frozenset(self.alphabet.coming)
                 return built(self.alphabet, NOWHERE, False, lambda q, a, here: a in coming, bool, self.budget)
-            case ev.First():
+            case expr.First():
                 return built(self.alphabet, NOWHERE, 0, lambda q, a, here: min(q + 1, 2), lambda q: q == 1, self.budget)
-            case ev.Equated(F, x):
-                return self._automaton(ev.And(F, ev.Variable(x)))
-            case ev.Not(F):  # 4: accepting and not accepting exchanged
+            case expr.Equated(F, x):
+                return self._automaton(expr.And(F, expr.Variable(x)))
+            case expr.Not(F):  # 4: accepting and not accepting exchanged
                 A = self._automaton(F)
                 return built(self.alphabet, A.variables, 0, A.step, lambda q: q not in A.accepting, self.budget)
-            case ev.And(left, right):  # 3
+            case expr.And(left, right):  # 3
                 return self._product(self._automaton(left), self._automaton(right), True)
-            case ev.Or(left, right):
+            case expr.Or(left, right):
                 return self._product(self._automaton(left), self._automaton(right), False)
-            case ev.Relative(parts):
+            case expr.Relative(parts):
                 return reduce(self._relative, map(self._automaton, parts))
-            case ev.RelativePlus(F):
+            case expr.RelativePlus(F):
                 return self._relative_plus(self._automaton(F))
-            case ev.Pipe(left, right):
+            case expr.Pipe(left, right):
                 return self._pipe(self._automaton(left), self._automaton(right))
-            case ev.Nth(n, F):
+            case expr.Nth(n, F):
                 return self._nth(n, self._automaton(F))
-            case ev.EveryNth(n, F):
+            case expr.EveryNth(n, F):
                 return self._every(n, self._automaton(F))
-            case ev.Between(left, right):
+            case expr.Between(left, right):
                 return self._between(self._automaton(left), self._automaton(right))
-            case ev.Prefix(F):
+            case expr.Prefix(F):
                 return self._prefix(self._automaton(F))
-            case ev.Exists(x, F):
+            case expr.Exists(x, F):
                 return self._exists(x, self._automaton(F))
-            case ev.Prior(parts):
+            case expr.Prior(parts):
                 return reduce(lambda A, B: derived.prior(A, B, self.budget), map(self._automaton, parts))
-            case ev.Sequence(parts):
+            case expr.Sequence(parts):
                 return reduce(lambda A, B: derived.sequence(A, B, self.budget), map(self._automaton, parts))
-            case ev.After(left, right):
+            case expr.After(left, right):
                 return derived.after(self._automaton(left), self._automaton(right), self.budget)
-            case ev.FirstAfter(opening, event, closing):
+            case expr.FirstAfter(opening, event, closing):
                 opens, takes_place, closes = map(self._automaton, (opening, event, closing))
                 return derived.first_after(opens, takes_place, closes, self.budget)
-            case ev.Before(F):
+            case expr.Before(F):
                 return derived.before(self._automaton(F), self.budget)
-            case ev.Happened(F):
+            case expr.Happened(F):
                 return derived.happened(self._automaton(F), self.budget)
-            case ev.Series(left, right):
+            case expr.Series(left, right):
                 return derived.series(self._automaton(left), self._automaton(right), self.budget)
-            case ev.Constraint() | ev.Named() | ev.Let():
+            case expr.Constraint() | expr.Named() | expr.Let():
                 raise Unsupported("an automaton cannot carry names and attribute variables", E.span)
             case _:
                 assert_never(E)

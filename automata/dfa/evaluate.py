@@ -15,8 +15,8 @@ from cerify.automata.dfa.classes import Classes
 from cerify.automata.dfa.decide import hopeful
 from cerify.automata.dfa.model import DFA, Names
 from cerify.semantics.errors import InputError
+from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani.syntax import START
 
 Positions = NDArray[np.int64]
 NO_VARIABLE: Names = frozenset()

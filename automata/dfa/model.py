@@ -21,8 +21,8 @@ from cerify.automata.explore import explore
 from cerify.automata.minimize import classes
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError
+from cerify.semantics.event_expressions.history import require_start_first
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani.history import require_start_first
 from cerify.semantics.predicates import Predicate, holds
 
 Names: TypeAlias = frozenset[str]

@@ -25,13 +25,13 @@ from cerify.automata.dfa.evaluate import column
 from cerify.automata.dfa.model import DFA
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import Bound, value
+from cerify.semantics.event_expressions.ground import with_terms
+from cerify.semantics.event_expressions.history import Places
+from cerify.semantics.event_expressions.opened import Opened, opened
+from cerify.semantics.event_expressions.scope import places
 from cerify.semantics.events import Event, Stream, Value
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import Bound, value
-from cerify.semantics.gehani.ground import with_terms
-from cerify.semantics.gehani.history import Places
-from cerify.semantics.gehani.opened import Opened, opened
-from cerify.semantics.gehani.scope import places
 from cerify.semantics.predicates import Attribute, Comparison, satisfied
 
 Key: TypeAlias = tuple[Bound | None, ...]
@@ -57,7 +57,7 @@ class Symbolic:
     automata: Mapping[tuple[bool, ...], DFA]
 
 
-def symbolic(E: ev.Expression, order: Places, budget: Budget = Budget()) -> Symbolic:
+def symbolic(E: expr.Expression, order: Places, budget: Budget = Budget()) -> Symbolic:
     """The automata of an expression, order being the attributes of each event type.
 
     Raises Unsupported where it has prefix, which depends on what the values are, or has a name with variables of
@@ -68,15 +68,15 @@ def symbolic(E: ev.Expression, order: Places, budget: Budget = Budget()) -> Symb
     terms = {X: Attribute(MARK + X) for X in variables}
     asked: dict[Comparison, None] = {}
 
-    def ground(true: Mapping[Comparison, bool]) -> ev.Expression:
+    def ground(true: Mapping[Comparison, bool]) -> expr.Expression:
         def decide(comparison: Comparison) -> bool:
             asked.setdefault(comparison)
             return true.get(comparison, False)
 
         return with_terms(whole.body, terms, decide, whole.definitions, order, budget)
 
-    for F in ev.subexpressions(ground({})):
-        if isinstance(F, ev.Prefix) and variables:
+    for F in expr.subexpressions(ground({})):
+        if isinstance(F, expr.Prefix) and variables:
             raise Unsupported(f"what may come depends on the values of {', '.join(variables)}", F.span)
     constraints = tuple(asked)
     if len(constraints) > CONSTRAINTS:
@@ -135,8 +135,10 @@ class Spawned:
 
         Raises InputError for a late start event, and BudgetExceeded.
         """
-        if event.type == ev.START and self.position > 0:
-            raise InputError(f"event {self.position} is a {ev.START} event; a history has one at its beginning or none")
+        if event.type == expr.START and self.position > 0:
+            raise InputError(
+                f"event {self.position} is a {expr.START} event; a history has one at its beginning or none"
+            )
         told = self._told(event)
         for X, values in told.items():
             for v in values:

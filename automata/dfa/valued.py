@@ -15,13 +15,13 @@ from cerify.automata.dfa.model import DFA
 from cerify.automata.dfa.spawned import sources
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import Bound, value
+from cerify.semantics.event_expressions.ground import grounded
+from cerify.semantics.event_expressions.history import Places
+from cerify.semantics.event_expressions.opened import opened
+from cerify.semantics.event_expressions.relation import Row
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import Bound, value
-from cerify.semantics.gehani.ground import grounded
-from cerify.semantics.gehani.history import Places
-from cerify.semantics.gehani.opened import opened
-from cerify.semantics.gehani.relation import Row
 
 Choice: TypeAlias = tuple[Bound, ...]
 """A value for each variable, in the order of their names."""
@@ -30,7 +30,7 @@ Choice: TypeAlias = tuple[Bound, ...]
 class Valued:
     """An expression with attribute variables, order being the attributes of each event type; what is built is kept."""
 
-    def __init__(self, E: ev.Expression, order: Places, budget: Budget = Budget()) -> None:
+    def __init__(self, E: expr.Expression, order: Places, budget: Budget = Budget()) -> None:
         self.E = E
         self.order = order
         self.budget = budget

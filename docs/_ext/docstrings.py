@@ -16,14 +16,14 @@ from cerify import protocol
 from cerify.semantics import events, predicates
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.core_cel import syntax as core_cel
-from cerify.semantics.gehani import syntax as gehani
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.sase import syntax as sase
 
 MARKUP = re.compile(r"([\\*`|]|_(?!\w))")
 ALIASES = {
     "cerify.semantics.cel.syntax": (cel, "Formula Condition Window Atom"),
     "cerify.semantics.core_cel.syntax": (core_cel, "Formula Condition"),
-    "cerify.semantics.gehani.syntax": (gehani, "Expression"),
+    "cerify.semantics.event_expressions.syntax": (expr, "Expression"),
     "cerify.semantics.sase.syntax": (sase, "Tree"),
     "cerify.semantics.predicates": (predicates, "Predicate Term"),
     "cerify.semantics.events": (events, "Value Valuation"),

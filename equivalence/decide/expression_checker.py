@@ -12,7 +12,7 @@ from cerify.automata.dfa.decide import types_under
 from cerify.automata.dfa.model import Names
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.semantics.budget import Budget
-from cerify.semantics.gehani.parse import parse
+from cerify.semantics.event_expressions.parse import parse
 
 NOBODY: Names = frozenset()
 

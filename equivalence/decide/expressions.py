@@ -19,10 +19,10 @@ from cerify.equivalence.decide.valued_expressions import attributes_of, over_val
 from cerify.equivalence.verdict import Different, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Match, Schema, Stream, Value, ValueType
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.show import show
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,20 @@ ExpressionVerdict: TypeAlias = Proved | Different | Undecided
 
 
 def equivalent(
-    E: ev.Expression, F: ev.Expression, schema: Schema | None = None, budget: Budget = Budget()
+    E: expr.Expression, F: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()
 ) -> ExpressionVerdict:
     """Whether the two take place at the same events of every history, or of every history of the schema."""
     return _compared(E, F, "equivalent", schema, budget)
 
 
 def contained(
-    E: ev.Expression, F: ev.Expression, schema: Schema | None = None, budget: Budget = Budget()
+    E: expr.Expression, F: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()
 ) -> ExpressionVerdict:
     """Whether F takes place wherever E does."""
     return _compared(E, F, "contained", schema, budget)
 
 
-def shortest_history(E: ev.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
+def shortest_history(E: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
     """A shortest history at whose last event E takes place, None if there is none at all.
 
     With attribute variables it is one over a few values. Raises Unsupported where there is none over these, or masks
@@ -65,7 +65,7 @@ def shortest_history(E: ev.Expression, schema: Schema | None = None, budget: Bud
     return None if word is None else stream_of(word, events, schema)
 
 
-def _over_a_few(E: ev.Expression, schema: Schema | None, budget: Budget) -> Stream:
+def _over_a_few(E: expr.Expression, schema: Schema | None, budget: Budget) -> Stream:
     if schema is None:
         raise Unsupported(NEEDS_SCHEMA, E.span)
     A = compile_expression(over_values(E, schema, values_for(E, E), budget), schema, budget)
@@ -76,7 +76,7 @@ def _over_a_few(E: ev.Expression, schema: Schema | None, budget: Budget) -> Stre
 
 
 def _compared(
-    E: ev.Expression, F: ev.Expression, claim: Claim, schema: Schema | None, budget: Budget
+    E: expr.Expression, F: expr.Expression, claim: Claim, schema: Schema | None, budget: Budget
 ) -> ExpressionVerdict:
     try:
         if sources(E) or sources(F):
@@ -88,7 +88,7 @@ def _compared(
 
 
 def _for_values(
-    E: ev.Expression, F: ev.Expression, claim: Claim, schema: Schema | None, budget: Budget
+    E: expr.Expression, F: expr.Expression, claim: Claim, schema: Schema | None, budget: Budget
 ) -> ExpressionVerdict:
     """A difference over a few values, or a proof for all of them; valued_expressions.py says how."""
     if schema is None:
@@ -126,7 +126,7 @@ def _within(
 
 
 def _searched(
-    E: ev.Expression, F: ev.Expression, A: DFA, B: DFA, claim: Claim, schema: Schema | None, budget: Budget
+    E: expr.Expression, F: expr.Expression, A: DFA, B: DFA, claim: Claim, schema: Schema | None, budget: Budget
 ) -> ExpressionVerdict:
     separate = separating_word if claim == "equivalent" else uncontained_word
     events = types_under(A.alphabet, schema, budget)
@@ -156,7 +156,9 @@ def _together(A: DFA, B: DFA, types: set[int], budget: Budget) -> list[tuple[int
     return list(explore([(0, 0)], successors, budget.states, "the pairs of states of the two automata"))
 
 
-def _replayed(E: ev.Expression, F: ev.Expression, S: Stream, claim: Claim, shortest: bool, budget: Budget) -> Different:
+def _replayed(
+    E: expr.Expression, F: expr.Expression, S: Stream, claim: Claim, shortest: bool, budget: Budget
+) -> Different:
     """The difference at the last event, as the meaning has it. Raises InternalError if it is none."""
     e = len(S) - 1
     left, right = ((Match(e, (e,)),) if e in takes_place(G, S, budget) else () for G in (E, F))

@@ -19,31 +19,31 @@ from itertools import product
 from cerify.equivalence.decide.certificate import Claim
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import value
+from cerify.semantics.event_expressions.ground import grounded, with_terms
+from cerify.semantics.event_expressions.history import in_order
+from cerify.semantics.event_expressions.scope import Place, chosen, places
 from cerify.semantics.events import Schema, Value, ValueType
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import value
-from cerify.semantics.gehani.ground import grounded, with_terms
-from cerify.semantics.gehani.history import in_order
-from cerify.semantics.gehani.scope import Place, chosen, places
 from cerify.semantics.predicates import Attribute, Comparison, Constant, kind
 
 EACH = 3  # values of a variable that a difference is looked for with, at least
 
 
-def body_of(E: ev.Expression) -> ev.Expression:
+def body_of(E: expr.Expression) -> expr.Expression:
     """The expression behind the definitions."""
-    return E.body if isinstance(E, ev.Let) else E
+    return E.body if isinstance(E, expr.Let) else E
 
 
-def sources(E: ev.Expression) -> dict[str, frozenset[Place]]:
+def sources(E: expr.Expression) -> dict[str, frozenset[Place]]:
     """The attribute variables, each with the places that it has its values from."""
-    definitions = {d.name: d for d in E.definitions} if isinstance(E, ev.Let) else {}
+    definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     return {X: places(X, body_of(E), definitions) for X in chosen(body_of(E), ())}
 
 
 def pairings(
-    E: ev.Expression, F: ev.Expression, claim: Claim, schema: Schema, budget: Budget
-) -> Iterator[tuple[ev.Expression, ev.Expression, Schema]]:
+    E: expr.Expression, F: expr.Expression, claim: Claim, schema: Schema, budget: Budget
+) -> Iterator[tuple[expr.Expression, expr.Expression, Schema]]:
     """The two with their variables read as attributes, those of F being some of E's, under the schema with these.
 
     Each variable of F is one of E that has its values from the same places, or for containment from some of them.
@@ -75,27 +75,27 @@ def _fresh(X: str, schema: Schema) -> str:
     return X
 
 
-def _as_attributes(E: ev.Expression, names: Mapping[str, str], schema: Schema, budget: Budget) -> ev.Expression:
+def _as_attributes(E: expr.Expression, names: Mapping[str, str], schema: Schema, budget: Budget) -> expr.Expression:
     def decide(comparison: Comparison) -> bool:
         raise Unsupported(
             "they do not differ over a few values, but there is no proof where there are constraints", E.span
         )
 
-    if any(isinstance(F, ev.Prefix) for F in ev.subexpressions(E)):
+    if any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E)):
         raise Unsupported("they do not differ over a few values, but there is no proof where there is prefix", E.span)
-    definitions = {d.name: d for d in E.definitions} if isinstance(E, ev.Let) else {}
+    definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     terms = {X: Attribute(name) for X, name in names.items()}
     return with_terms(body_of(E), terms, decide, definitions, in_order(schema), budget)
 
 
-def values_for(E: ev.Expression, F: ev.Expression) -> dict[ValueType, list[Value]]:
+def values_for(E: expr.Expression, F: expr.Expression) -> dict[ValueType, list[Value]]:
     """Some values of each type: those that the two name, and others."""
     named: list[Value] = []
-    for G in (*ev.subexpressions(E), *ev.subexpressions(F)):
+    for G in (*expr.subexpressions(E), *expr.subexpressions(F)):
         match G:
-            case ev.Primitive(_, given) | ev.Named(_, given):
+            case expr.Primitive(_, given) | expr.Named(_, given):
                 named += [argument.value for argument in given if isinstance(argument, Constant)]
-            case ev.Constraint(Comparison(_, left, right)):
+            case expr.Constraint(Comparison(_, left, right)):
                 named += [side.value for side in (left, right) if isinstance(side, Constant)]
     few: dict[ValueType, list[Value]] = {
         "bool": [False, True],
@@ -110,20 +110,20 @@ def values_for(E: ev.Expression, F: ev.Expression) -> dict[ValueType, list[Value
 
 
 def over_values(
-    E: ev.Expression, schema: Schema, pools: Mapping[ValueType, Sequence[Value]], budget: Budget
-) -> ev.Expression:
+    E: expr.Expression, schema: Schema, pools: Mapping[ValueType, Sequence[Value]], budget: Budget
+) -> expr.Expression:
     """E on the histories in which its variables have only these values. Raises Unsupported, BudgetExceeded."""
-    definitions = {d.name: d for d in E.definitions} if isinstance(E, ev.Let) else {}
+    definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     order, where = in_order(schema), sources(E)
-    found: list[ev.Expression] = []
+    found: list[expr.Expression] = []
     for values in product(*(_pool(where[X], schema, pools) for X in where)):
         b = frozenset((X, value(v)) for X, v in zip(where, values, strict=True))
         ground = grounded(body_of(E), b, definitions, order, budget)
-        seen = (ev.Happened(_has(where[X], v, order)) for X, v in zip(where, values, strict=True))
+        seen = (expr.Happened(_has(where[X], v, order)) for X, v in zip(where, values, strict=True))
         found.append(reduce(_and, seen, ground))
         if len(found) > budget.states:
             raise BudgetExceeded("there are too many choices of values", E.span)
-    return reduce(_or, found) if found else ev.Null()
+    return reduce(_or, found) if found else expr.Null()
 
 
 def attributes_of(where: Mapping[str, frozenset[Place]], schema: Schema) -> Iterator[tuple[str, str]]:
@@ -139,19 +139,19 @@ def _pool(where: frozenset[Place], schema: Schema, pools: Mapping[ValueType, Seq
     return list({value(v): v for value_type in sorted(types) for v in pools[value_type]}.values())
 
 
-def _has(where: frozenset[Place], v: Value, order: Mapping[str, tuple[str, ...]]) -> ev.Expression:
+def _has(where: frozenset[Place], v: Value, order: Mapping[str, tuple[str, ...]]) -> expr.Expression:
     """An event that gives the variable this value."""
-    masked: list[ev.Expression] = [
-        ev.Primitive(T, (), Comparison("=", Attribute(order[T][k]), Constant(v)))
+    masked: list[expr.Expression] = [
+        expr.Primitive(T, (), Comparison("=", Attribute(order[T][k]), Constant(v)))
         for T, k in sorted(where)
         if k < len(order.get(T, ()))
     ]
-    return reduce(_or, masked) if masked else ev.Null()
+    return reduce(_or, masked) if masked else expr.Null()
 
 
-def _and(E: ev.Expression, F: ev.Expression) -> ev.Expression:
-    return ev.And(E, F)
+def _and(E: expr.Expression, F: expr.Expression) -> expr.Expression:
+    return expr.And(E, F)
 
 
-def _or(E: ev.Expression, F: ev.Expression) -> ev.Expression:
-    return ev.Or(E, F)
+def _or(E: expr.Expression, F: expr.Expression) -> expr.Expression:
+    return expr.Or(E, F)

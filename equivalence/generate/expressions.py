@@ -11,10 +11,10 @@ from itertools import accumulate
 from random import Random
 from typing import Literal, get_args
 
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.scope import arguments, constrained
+from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Event, Schema, Stream, Value, value_type_of
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.scope import arguments, constrained
-from cerify.semantics.gehani.syntax import Expression
 from cerify.semantics.predicates import Attribute, Comparator, Comparison, Constant, Term
 
 Operator = Literal[
@@ -24,28 +24,28 @@ Operator = Literal[
 ]  # fmt: skip
 
 UNARY: dict[Operator, Callable[[Expression], Expression]] = {
-    "not": ev.Not,
-    "plus": ev.RelativePlus,
-    "before": ev.Before,
-    "happened": ev.Happened,
-    "prefix": ev.Prefix,
+    "not": expr.Not,
+    "plus": expr.RelativePlus,
+    "before": expr.Before,
+    "happened": expr.Happened,
+    "prefix": expr.Prefix,
 }
 BINARY: dict[Operator, Callable[[Expression, Expression], Expression]] = {
-    "and": ev.And,
-    "or": ev.Or,
-    "pipe": ev.Pipe,
-    "after": ev.After,
-    "between": ev.Between,
-    "series": ev.Series,
-    "relative": lambda E, F: ev.Relative((E, F)),
-    "prior": lambda E, F: ev.Prior((E, F)),
-    "sequence": lambda E, F: ev.Sequence((E, F)),
+    "and": expr.And,
+    "or": expr.Or,
+    "pipe": expr.Pipe,
+    "after": expr.After,
+    "between": expr.Between,
+    "series": expr.Series,
+    "relative": lambda E, F: expr.Relative((E, F)),
+    "prior": lambda E, F: expr.Prior((E, F)),
+    "sequence": lambda E, F: expr.Sequence((E, F)),
 }
 TERNARY: dict[Operator, Callable[[Expression, Expression, Expression], Expression]] = {
-    "first_after": ev.FirstAfter,
-    "relative": lambda E, F, G: ev.Relative((E, F, G)),
-    "prior": lambda E, F, G: ev.Prior((E, F, G)),
-    "sequence": lambda E, F, G: ev.Sequence((E, F, G)),
+    "first_after": expr.FirstAfter,
+    "relative": lambda E, F, G: expr.Relative((E, F, G)),
+    "prior": lambda E, F, G: expr.Prior((E, F, G)),
+    "sequence": lambda E, F, G: expr.Sequence((E, F, G)),
 }
 
 
@@ -131,8 +131,8 @@ def expression(rng: Random, profile: Profile, nodes: int) -> Expression:
         return _placed(_expression(rng, replace(profile, named=0.0), nodes, ()), ())
     inside = rng.randint(1, nodes - 3)  # a name with variables of its own is not for automata; its parameter is not one
     body = _expression(rng, replace(profile, named=0.0, variables=(PARAMETER,)), inside, ())
-    definition = ev.Definition(NAME, (PARAMETER,), _placed(body, (PARAMETER,)))
-    return ev.Let((definition,), _placed(_expression(rng, profile, nodes - 1 - inside, ()), ()))
+    definition = expr.Definition(NAME, (PARAMETER,), _placed(body, (PARAMETER,)))
+    return expr.Let((definition,), _placed(_expression(rng, profile, nodes - 1 - inside, ()), ()))
 
 
 def history(rng: Random, profile: Profile, length: int) -> Stream:
@@ -142,14 +142,14 @@ def history(rng: Random, profile: Profile, length: int) -> Stream:
         for _ in range(length)
     ]
     if events and rng.random() < profile.start:
-        events[0] = Event(ev.START)
+        events[0] = Event(expr.START)
     return Stream(events, profile.schema)
 
 
 def _expression(rng: Random, profile: Profile, nodes: int, variables: tuple[str, ...]) -> Expression:
     """An expression in which the variables may occur."""
     if nodes > 1 and variables and rng.random() < 0.2:
-        return ev.Equated(_expression(rng, profile, nodes - 1, variables[:-1]), variables[-1])
+        return expr.Equated(_expression(rng, profile, nodes - 1, variables[:-1]), variables[-1])
     allowed = [(name, weight) for name, weight in profile.operators if nodes > 2 or name not in BINARY]
     allowed = [(name, weight) for name, weight in allowed if nodes > 3 or name != "first_after"]
     if nodes == 1 or not allowed:
@@ -165,9 +165,9 @@ def _expression(rng: Random, profile: Profile, nodes: int, variables: tuple[str,
     if operator == "exists":
         x = f"x{len(variables)}"
         E = _expression(rng, profile, nodes - 1, (*variables, x))
-        return ev.Exists(x, E)
+        return expr.Exists(x, E)
     if operator in ("nth", "every"):
-        return (ev.Nth if operator == "nth" else ev.EveryNth)(rng.randint(1, 3), below(nodes - 1))
+        return (expr.Nth if operator == "nth" else expr.EveryNth)(rng.randint(1, 3), below(nodes - 1))
     left = rng.randint(1, nodes - (2 if operator in BINARY else 3))
     right = nodes - 1 - left
     if operator in TERNARY and right > 1 and (operator not in BINARY or rng.random() < 0.3):
@@ -178,38 +178,38 @@ def _expression(rng: Random, profile: Profile, nodes: int, variables: tuple[str,
 
 def _leaf(rng: Random, profile: Profile, variables: tuple[str, ...]) -> Expression:
     if variables and rng.random() < 0.5:
-        return ev.Variable(rng.choice(variables))
+        return expr.Variable(rng.choice(variables))
     if rng.random() < profile.special:
-        return rng.choice((ev.Null(), ev.AnyEvent(), ev.First()))
+        return rng.choice((expr.Null(), expr.AnyEvent(), expr.First()))
     if profile.start and rng.random() < 0.1:
-        return ev.Primitive(ev.START)
+        return expr.Primitive(expr.START)
     if profile.named and rng.random() < 0.5:
-        return ev.Named(NAME, (_argument(rng, profile, 0),))
+        return expr.Named(NAME, (_argument(rng, profile, 0),))
     if profile.constrained and rng.random() < profile.constrained:
         terms: list[Term] = [*map(Attribute, profile.variables), Constant(rng.choice(profile.attributes[0][1]))]
         left = Attribute(rng.choice(profile.variables))
-        return ev.Constraint(Comparison(rng.choice(get_args(Comparator)), left, rng.choice(terms)))
+        return expr.Constraint(Comparison(rng.choice(get_args(Comparator)), left, rng.choice(terms)))
     mask = None
     if rng.random() < profile.masked:
         name, pool = rng.choice(profile.attributes)
         mask = Comparison(rng.choice(get_args(Comparator)), Attribute(name), Constant(rng.choice(pool)))
-    given: tuple[ev.Argument, ...] = ()
+    given: tuple[expr.Argument, ...] = ()
     if profile.argued and rng.random() < profile.argued:
         given = tuple(_argument(rng, profile, k) for k in range(rng.randint(1, len(profile.attributes))))
-    return ev.Primitive(rng.choice(profile.types), given, mask)
+    return expr.Primitive(rng.choice(profile.types), given, mask)
 
 
 def _placed(E: Expression, parameters: tuple[str, ...]) -> Expression:
     """The expression without constraints on variables that stand nowhere else."""
-    names = {*parameters, *(X for F in ev.subexpressions(E) for X in arguments(F))}
+    names = {*parameters, *(X for F in expr.subexpressions(E) for X in arguments(F))}
 
     def place(F: Expression) -> Expression:
-        if isinstance(F, ev.Constraint) and not names.issuperset(constrained(F)):
-            return ev.AnyEvent()
-        return ev.rebuilt(F, tuple(map(place, ev.children(F))))
+        if isinstance(F, expr.Constraint) and not names.issuperset(constrained(F)):
+            return expr.AnyEvent()
+        return expr.rebuilt(F, tuple(map(place, expr.children(F))))
 
-    return place(E) if any(isinstance(F, ev.Constraint) for F in ev.subexpressions(E)) else E
+    return place(E) if any(isinstance(F, expr.Constraint) for F in expr.subexpressions(E)) else E
 
 
-def _argument(rng: Random, profile: Profile, k: int) -> ev.Argument:
+def _argument(rng: Random, profile: Profile, k: int) -> expr.Argument:
     return rng.choice(profile.variables) if rng.random() < 0.85 else Constant(rng.choice(profile.attributes[k][1]))

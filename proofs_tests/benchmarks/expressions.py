@@ -14,8 +14,8 @@ from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.evaluate import Evaluator, column
 from cerify.automata.dfa.model import DFA
 from cerify.equivalence.generate.expressions import MASKED, expression
+from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani.parse import parse
 from proofs_tests.benchmarks.figure import Figure, rate
 
 CUT = "(I or D) | sequence(D, D, D)"  # section 2.4.2

@@ -28,14 +28,14 @@ from cerify.automata.dfa.valued import Valued
 from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, Profile, expression, history
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.compatible import compatible
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.history import in_order
+from cerify.semantics.event_expressions.relation import Relation, Row
+from cerify.semantics.event_expressions.scope import chosen
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.compatible import compatible
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.history import in_order
-from cerify.semantics.gehani.relation import Relation, Row
-from cerify.semantics.gehani.scope import chosen
-from cerify.semantics.gehani.show import show
 
 EVERY = PROFILES | VALUED_PROFILES
 HISTORIES = 10  # for each expression
@@ -54,18 +54,18 @@ class Outcome:
     differ: list[str] = field(default_factory=list)
 
 
-def meaning(E: ev.Expression, S: Stream) -> Rows:
+def meaning(E: expr.Expression, S: Stream) -> Rows:
     """The events at which the expression takes place, with the values of its attribute variables."""
     events = takes_place(E, S, BUDGET)
     relation = Relation((), frozenset((e, ()) for e in events))
-    if chosen(E.body if isinstance(E, ev.Let) else E, ()):
+    if chosen(E.body if isinstance(E, expr.Let) else E, ()):
         relation = compatible(E, S, BUDGET)
     if {e for e, _ in relation.rows} != events:
         raise AssertionError(f"the compatible tuples of {show(E)} are not at its events")
     return relation.rows
 
 
-def routes(E: ev.Expression, profile: Profile) -> dict[str, Callable[[Stream], Rows]]:
+def routes(E: expr.Expression, profile: Profile) -> dict[str, Callable[[Stream], Rows]]:
     """The other ways to the same rows."""
     order = in_order(profile.schema)
     one_each = Valued(E, order, BUDGET)
@@ -75,7 +75,7 @@ def routes(E: ev.Expression, profile: Profile) -> dict[str, Callable[[Stream], R
     if not one_each.variables:
         evaluator = Evaluator([one_each.automaton(())])
         found["automaton"] = lambda S: _pushed(evaluator, S)
-    elif not any(isinstance(F, ev.Prefix) for F in ev.subexpressions(E)):
+    elif not any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E)):
         machines = symbolic(E, order, BUDGET)
         found["spawned"] = lambda S: _spawned(Spawned(machines, BUDGET), S)
     else:
@@ -98,7 +98,7 @@ def judge(index: int, seed: int) -> Outcome:
     profile, rng, outcome = EVERY[name], Random(f"expressions/{seed}/{index}"), Outcome()
     E = expression(rng, profile, max(rng.randint(1, NODES), rng.randint(1, NODES)))
     histories = [history(rng, profile, max(rng.randint(0, EVENTS), rng.randint(0, EVENTS))) for _ in range(HISTORIES)]
-    outcome.operators.update({type(F).__name__ for F in ev.subexpressions(E)})
+    outcome.operators.update({type(F).__name__ for F in expr.subexpressions(E)})
     try:
         ways = routes(E, profile)
     except (BudgetExceeded, Unsupported) as error:

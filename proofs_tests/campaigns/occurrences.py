@@ -9,9 +9,9 @@ from random import Random
 import click
 
 from cerify.equivalence.generate.expressions import PROFILES, case
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.occurrences import occurrences
-from cerify.semantics.gehani.show import show
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.occurrences import occurrences
+from cerify.semantics.event_expressions.show import show
 
 LISTED = 50  # occurrences looked at for one event
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 from cerify.automata.dfa.spawned import Spawned, Symbolic, symbolic
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.compatible import compatible
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.opened import opened
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.compatible import compatible
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.opened import opened
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
 from cerify.semantics.predicates import Attribute, Comparison
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.printed.vldb92_app3 import spawned
@@ -21,11 +21,11 @@ from proofs_tests.claims.vldb92_search import LETTERS, expressions
 SEEN = "the values are those that an event has had; the machine without a value says nothing of others"
 TWICE = parse("prior(a(I), b(I)) and prior(a(J), b(J))")
 PLACES = dict.fromkeys(LETTERS, ("n",))
-UNEQUAL = ev.Constraint(Comparison("!=", Attribute("I"), Attribute("J")))
-BINARY: tuple[Callable[[ev.Expression, ev.Expression], ev.Expression], ...] = (
-    ev.And,
-    lambda E, F: ev.Relative((E, F)),
-    lambda E, F: ev.Prior((E, F)),
+UNEQUAL = expr.Constraint(Comparison("!=", Attribute("I"), Attribute("J")))
+BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
+    expr.And,
+    lambda E, F: expr.Relative((E, F)),
+    lambda E, F: expr.Prior((E, F)),
 )
 
 
@@ -35,20 +35,20 @@ def _histories(length: int) -> list[Stream]:
     return [Stream(h) for h in product(events, repeat=length) if h[0].get("n") == 1]
 
 
-def _expressions(nodes: int, variables: str, *leaves: ev.Expression) -> list[ev.Expression]:
+def _expressions(nodes: int, variables: str, *leaves: expr.Expression) -> list[expr.Expression]:
     """All to a size with a choice of values: of a(X) and b(X) for these X, other leaves, and some operators."""
-    argued = (ev.Primitive(T, (X,)) for X in variables for T in LETTERS)
-    found = expressions(nodes, (ev.Not, ev.RelativePlus), BINARY, (*argued, *leaves))
+    argued = (expr.Primitive(T, (X,)) for X in variables for T in LETTERS)
+    found = expressions(nodes, (expr.Not, expr.RelativePlus), BINARY, (*argued, *leaves))
     return [E for E in found if opened(E).variables]
 
 
-def _cases(Es: list[ev.Expression], length: int) -> Iterator[tuple[ev.Expression, Symbolic, Stream]]:
+def _cases(Es: list[expr.Expression], length: int) -> Iterator[tuple[expr.Expression, Symbolic, Stream]]:
     for E in Es:
         plan = symbolic(E, PLACES)
         yield from ((E, plan, S) for S in _histories(length))
 
 
-def _bound(Es: list[ev.Expression], nodes: int, length: int) -> str:
+def _bound(Es: list[expr.Expression], nodes: int, length: int) -> str:
     return f"{len(Es)} expressions, all to {nodes} nodes, on all histories of {length} events with two values"
 
 
@@ -71,7 +71,7 @@ def _(effort: Effort) -> Finding:
     return Finding("holds", "exhaustive", _bound(Es, nodes, length))
 
 
-def _agree(Es: list[ev.Expression], length: int, run: Callable[[Symbolic, Stream], frozenset[int]]) -> Finding | None:
+def _agree(Es: list[expr.Expression], length: int, run: Callable[[Symbolic, Stream], frozenset[int]]) -> Finding | None:
     """Where they do not agree with the meaning."""
     for E, plan, S in _cases(Es, length):
         if run(plan, S) != takes_place(E, S):

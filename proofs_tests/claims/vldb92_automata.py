@@ -7,12 +7,12 @@ from itertools import product
 from typing import Any
 
 from cerify.automata.dfa.compile import compile_expression
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.derived import ANY, definition
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.scope import free_variables
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.derived import ANY, definition
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.scope import free_variables
-from cerify.semantics.gehani.show import show
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.printed import vldb92_sec3
 from proofs_tests.claims.printed.vldb92_app2 import marked
@@ -30,33 +30,33 @@ from proofs_tests.claims.vldb92_search import (
 
 # --- section 3, case by case ------------------------------------------------------------------------------------------
 
-ROOTS: dict[str, type[ev.Expression]] = {
-    "null": ev.Null,
-    "event": ev.Primitive,
-    "and": ev.And,
-    "not": ev.Not,
-    "relative": ev.Relative,
-    "relative+": ev.RelativePlus,
-    "pipe": ev.Pipe,
-    "slashplus": ev.Between,
-    "prefix": ev.Prefix,
+ROOTS: dict[str, type[expr.Expression]] = {
+    "null": expr.Null,
+    "event": expr.Primitive,
+    "and": expr.And,
+    "not": expr.Not,
+    "relative": expr.Relative,
+    "relative+": expr.RelativePlus,
+    "pipe": expr.Pipe,
+    "slashplus": expr.Between,
+    "prefix": expr.Prefix,
 }
 
 
-def rooted(case: str, nodes: int) -> list[ev.Expression]:
+def rooted(case: str, nodes: int) -> list[expr.Expression]:
     """The expressions with the operator of the case on top, and base operators below."""
     match case:
         case "pipe":
-            return [ev.Pipe(E, F) for E, F in product(expressions(nodes - 1), repeat=2)]
+            return [expr.Pipe(E, F) for E, F in product(expressions(nodes - 1), repeat=2)]
         case "slashplus":
-            return [ev.Between(F, E) for E, F in product([ev.First(), *expressions(nodes - 1)], repeat=2)]
+            return [expr.Between(F, E) for E, F in product([expr.First(), *expressions(nodes - 1)], repeat=2)]
         case "prefix":
-            return [ev.Prefix(E) for E in [ev.First(), *expressions(nodes)]]
+            return [expr.Prefix(E) for E in [expr.First(), *expressions(nodes)]]
         case _:
             return [E for E in expressions(nodes + 1) if isinstance(E, ROOTS[case])]
 
 
-def shown(E: ev.Expression, h: tuple[str, ...], M: vldb92_sec3.Machine) -> dict[str, Any]:
+def shown(E: expr.Expression, h: tuple[str, ...], M: vldb92_sec3.Machine) -> dict[str, Any]:
     return {
         "query": show(E),
         "events": [{"type": letter} for letter in h],
@@ -65,7 +65,7 @@ def shown(E: ev.Expression, h: tuple[str, ...], M: vldb92_sec3.Machine) -> dict[
     }
 
 
-def agrees(Es: list[ev.Expression]) -> tuple[dict[str, Any] | None, str]:
+def agrees(Es: list[expr.Expression]) -> tuple[dict[str, Any] | None, str]:
     """The compiled automata against the meaning, on small histories."""
     found, cases = difference(
         product(Es, histories(4)), lambda E, h: compile_expression(E).events(Stream(map(Event, h)))
@@ -123,16 +123,16 @@ def _(effort: Effort) -> Finding:
     return Finding(status, "decided", "prefix(first)", shown(E, found, M), "a sequence of one event or more")
 
 
-ALL_UNARY: tuple[Callable[[ev.Expression], ev.Expression], ...] = (
-    *(ev.Not, ev.RelativePlus, ev.Before, ev.Happened, ev.Prefix),
-    lambda E: ev.Nth(2, E),
-    lambda E: ev.EveryNth(2, E),
+ALL_UNARY: tuple[Callable[[expr.Expression], expr.Expression], ...] = (
+    *(expr.Not, expr.RelativePlus, expr.Before, expr.Happened, expr.Prefix),
+    lambda E: expr.Nth(2, E),
+    lambda E: expr.EveryNth(2, E),
 )
-ALL_BINARY: tuple[Callable[[ev.Expression, ev.Expression], ev.Expression], ...] = (
-    *(ev.And, ev.Or, ev.Pipe, ev.After, ev.Between, ev.Series),
-    lambda E, F: ev.Relative((E, F)),
-    lambda E, F: ev.Prior((E, F)),
-    lambda E, F: ev.Sequence((E, F)),
+ALL_BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
+    *(expr.And, expr.Or, expr.Pipe, expr.After, expr.Between, expr.Series),
+    lambda E, F: expr.Relative((E, F)),
+    lambda E, F: expr.Prior((E, F)),
+    lambda E, F: expr.Sequence((E, F)),
 )
 
 
@@ -140,9 +140,9 @@ def _compiled(id_: str, title: str, everywhere: bool) -> None:
     @claim(id_, title, "theorem" if not everywhere else "corollary")
     def check(effort: Effort) -> Finding:
         nodes, length = (3, 3) if effort == "quick" else (4, 4)
-        leaves = (ev.First(), *map(ev.Primitive, LETTERS))
-        first_after = (ev.FirstAfter(*three) for three in product(leaves, repeat=3))
-        Es = [ev.Null(), ev.AnyEvent(), *first_after, *expressions(nodes, ALL_UNARY, ALL_BINARY, leaves)]
+        leaves = (expr.First(), *map(expr.Primitive, LETTERS))
+        first_after = (expr.FirstAfter(*three) for three in product(leaves, repeat=3))
+        Es = [expr.Null(), expr.AnyEvent(), *first_after, *expressions(nodes, ALL_UNARY, ALL_BINARY, leaves)]
         for E in Es:
             A = compile_expression(E)
             for h in histories(length):
@@ -213,7 +213,7 @@ def _(effort: Effort) -> Finding:
 )
 def _(effort: Effort) -> Finding:
     small = expressions(2 if effort == "quick" else 3)
-    pairs = [(ev.Between(F, E), definition(ev.Between(F, E), ANY)) for E in small for F in small]
+    pairs = [(expr.Between(F, E), definition(expr.Between(F, E), ANY)) for E in small for F in small]
     ok = all(by is not None and same(E, by) for E, by in pairs)
     return passed(ok, f"{len(pairs)} pairs of operands, on all histories: equal minimal automata", "decided")
 
@@ -221,10 +221,10 @@ def _(effort: Effort) -> Finding:
 @claim("vldb92.corr-general", "Correlation variables under a negation have automata too", "theorem")
 def _(effort: Effort) -> Finding:
     nodes, length = (4, 4) if effort == "quick" else (5, 5)
-    a, b = map(ev.Primitive, LETTERS)
-    leaves, binary = (a, b, ev.Variable("x"), ev.Equated(a, "x")), (*BINARY, lambda E, F: ev.Prior((E, F)))
-    bodies = expressions(nodes, [ev.Not], binary, leaves)
-    Es = [ev.Exists("x", E) for E in bodies if any(map(_denies_variable, ev.subexpressions(E)))]
+    a, b = map(expr.Primitive, LETTERS)
+    leaves, binary = (a, b, expr.Variable("x"), expr.Equated(a, "x")), (*BINARY, lambda E, F: expr.Prior((E, F)))
+    bodies = expressions(nodes, [expr.Not], binary, leaves)
+    Es = [expr.Exists("x", E) for E in bodies if any(map(_denies_variable, expr.subexpressions(E)))]
     for E in Es:
         A = compile_expression(E)
         for h in histories(length):
@@ -234,5 +234,5 @@ def _(effort: Effort) -> Finding:
     return Finding("holds", "exhaustive", f"{bound}, on all histories to {length} events of a and b")
 
 
-def _denies_variable(E: ev.Expression) -> bool:
-    return isinstance(E, ev.Not) and "x" in free_variables(E)
+def _denies_variable(E: expr.Expression) -> bool:
+    return isinstance(E, expr.Not) and "x" in free_variables(E)

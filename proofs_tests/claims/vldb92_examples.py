@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cerify.automata.dfa.compile import compile_expression
-from cerify.semantics.gehani.parse import parse
+from cerify.semantics.event_expressions.parse import parse
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.vldb92_search import passed, same
-from proofs_tests.unit.semantics.gehani import examples
+from proofs_tests.unit.semantics.event_expressions import examples
 
 
 def _example(id_: str, title: str, cases: list[tuple[str, str, list[int]]]) -> None:

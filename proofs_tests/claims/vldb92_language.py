@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.derived import ANY, EVERY_EVENT, after_by_pipe, definition
-from cerify.semantics.gehani.parse import parse
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.derived import ANY, EVERY_EVENT, after_by_pipe, definition
+from cerify.semantics.event_expressions.parse import parse
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.printed import vldb92_sec2 as printed
 from proofs_tests.claims.vldb92_search import LETTERS, Case, difference, expressions, histories, meaning, passed
 
-a, b = map(ev.Primitive, LETTERS)
+a, b = map(expr.Primitive, LETTERS)
 OPERANDS = [parse(text) for text in ("a", "b", "!a", "first", "relative(a, b)", "!NULL", "start or b")]
 
 
-def applied(E: ev.Expression, h: tuple[str, ...]) -> frozenset[int]:
+def applied(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
     return frozenset(e for e, _ in printed.applied(E, printed.numbered(h)))
 
 
 # --- 2.2 --------------------------------------------------------------------------------------------------------------
 
-CLAUSES: dict[str, tuple[str, Callable[[ev.Expression], bool]]] = {
+CLAUSES: dict[str, tuple[str, Callable[[expr.Expression], bool]]] = {
     "null-history": ("E[null] = null", lambda E: True),
-    "null": ("NULL[h] = null", lambda E: isinstance(E, ev.Null)),
-    "event": ("a[h]", lambda E: isinstance(E, ev.Primitive)),
-    "and": ("E ∧ F", lambda E: isinstance(E, ev.And)),
-    "not": ("!E", lambda E: isinstance(E, ev.Not)),
-    "relative": ("relative(E, F)", lambda E: isinstance(E, ev.Relative)),
-    "relative+": ("relative+(E)", lambda E: isinstance(E, ev.RelativePlus)),
+    "null": ("NULL[h] = null", lambda E: isinstance(E, expr.Null)),
+    "event": ("a[h]", lambda E: isinstance(E, expr.Primitive)),
+    "and": ("E ∧ F", lambda E: isinstance(E, expr.And)),
+    "not": ("!E", lambda E: isinstance(E, expr.Not)),
+    "relative": ("relative(E, F)", lambda E: isinstance(E, expr.Relative)),
+    "relative+": ("relative+(E)", lambda E: isinstance(E, expr.RelativePlus)),
 }
 
 
-def _clause(name: str, title: str, rooted: Callable[[ev.Expression], bool]) -> None:
+def _clause(name: str, title: str, rooted: Callable[[expr.Expression], bool]) -> None:
     @claim(f"vldb92.ops:{name}", f"{title}: its definition", "definition")
     def check(effort: Effort) -> Finding:
         nodes, length = (3, 4) if effort == "quick" else (4, 5)
@@ -52,51 +52,51 @@ for _name, (_title, _rooted) in CLAUSES.items():
 # --- 2.3 --------------------------------------------------------------------------------------------------------------
 
 
-def _or_as_printed(E: ev.Expression) -> ev.Expression:
-    assert isinstance(E, ev.Or)
-    return ev.Not(ev.And(E.left, ev.Not(E.right)))
+def _or_as_printed(E: expr.Expression) -> expr.Expression:
+    assert isinstance(E, expr.Or)
+    return expr.Not(expr.And(E.left, expr.Not(E.right)))
 
 
-def _as_printed(E: ev.Expression) -> ev.Expression:
+def _as_printed(E: expr.Expression) -> expr.Expression:
     found = definition(E, ANY)
     assert found is not None
     return found
 
 
-def _corrected(E: ev.Expression) -> ev.Expression:
+def _corrected(E: expr.Expression) -> expr.Expression:
     found = definition(E, EVERY_EVENT)
     assert found is not None
     return found
 
 
-def _after_by_pipe(E: ev.Expression) -> ev.Expression:
-    assert isinstance(E, ev.After)
+def _after_by_pipe(E: expr.Expression) -> expr.Expression:
+    assert isinstance(E, expr.After)
     return after_by_pipe(E)
 
 
-Rewrite = Callable[[ev.Expression], ev.Expression]
-DERIVED: dict[str, tuple[str, int, Callable[..., ev.Expression], Rewrite, str | None]] = {
-    "a": ("E ∨ F", 2, ev.Or, _or_as_printed, "!(!E ∧ !F)"),
-    "b": ("any", 0, ev.AnyEvent, _as_printed, None),
-    "c": ("prior(E, F)", 2, lambda *parts: ev.Prior(parts), _as_printed, None),
-    "d": ("prior(E1, ..., Em)", 3, lambda *parts: ev.Prior(parts), _as_printed, None),
-    "e": ("sequence(E1, ..., Em)", 3, lambda *parts: ev.Sequence(parts), _as_printed, None),
-    "e2": ("sequence(E1, E2)", 2, lambda *parts: ev.Sequence(parts), _as_printed, None),
-    "f": ("first", 0, ev.First, _as_printed, "!relative(!NULL, !NULL)"),
-    "h": ("<2> E", 1, lambda E: ev.Nth(2, E), _as_printed, "`!NULL` for `any`"),
-    "h1": ("<1> E", 1, lambda E: ev.Nth(1, E), _as_printed, "`!NULL` for `any`"),
-    "i": ("every <2> E", 1, lambda E: ev.EveryNth(2, E), _as_printed, "`!NULL` for `any`"),
-    "j": ("F / E, by prior", 2, ev.After, _as_printed, None),
-    "j2": ("F / E, by a pipe", 2, ev.After, _after_by_pipe, None),
-    "l": ("firstAfter(E1, E2, F)", 3, ev.FirstAfter, _as_printed, None),
-    "m": ("before(E)", 1, ev.Before, _as_printed, None),
-    "n": ("happened(E)", 1, ev.Happened, _as_printed, None),
-    "p": ("E * T", 2, ev.Series, _as_printed, None),
+Rewrite = Callable[[expr.Expression], expr.Expression]
+DERIVED: dict[str, tuple[str, int, Callable[..., expr.Expression], Rewrite, str | None]] = {
+    "a": ("E ∨ F", 2, expr.Or, _or_as_printed, "!(!E ∧ !F)"),
+    "b": ("any", 0, expr.AnyEvent, _as_printed, None),
+    "c": ("prior(E, F)", 2, lambda *parts: expr.Prior(parts), _as_printed, None),
+    "d": ("prior(E1, ..., Em)", 3, lambda *parts: expr.Prior(parts), _as_printed, None),
+    "e": ("sequence(E1, ..., Em)", 3, lambda *parts: expr.Sequence(parts), _as_printed, None),
+    "e2": ("sequence(E1, E2)", 2, lambda *parts: expr.Sequence(parts), _as_printed, None),
+    "f": ("first", 0, expr.First, _as_printed, "!relative(!NULL, !NULL)"),
+    "h": ("<2> E", 1, lambda E: expr.Nth(2, E), _as_printed, "`!NULL` for `any`"),
+    "h1": ("<1> E", 1, lambda E: expr.Nth(1, E), _as_printed, "`!NULL` for `any`"),
+    "i": ("every <2> E", 1, lambda E: expr.EveryNth(2, E), _as_printed, "`!NULL` for `any`"),
+    "j": ("F / E, by prior", 2, expr.After, _as_printed, None),
+    "j2": ("F / E, by a pipe", 2, expr.After, _after_by_pipe, None),
+    "l": ("firstAfter(E1, E2, F)", 3, expr.FirstAfter, _as_printed, None),
+    "m": ("before(E)", 1, expr.Before, _as_printed, None),
+    "n": ("happened(E)", 1, expr.Happened, _as_printed, None),
+    "p": ("E * T", 2, expr.Series, _as_printed, None),
 }
 
 
 def _derived(
-    name: str, title: str, arity: int, make: Callable[..., ev.Expression], rewrite: Rewrite, by: str | None
+    name: str, title: str, arity: int, make: Callable[..., expr.Expression], rewrite: Rewrite, by: str | None
 ) -> None:
     def cases(effort: Effort) -> Iterator[Case]:
         operands = [*OPERANDS, parse("start")] if arity < 3 else OPERANDS[:4]
@@ -121,9 +121,9 @@ for _name, _entry in DERIVED.items():
     _derived(_name, *_entry)
 
 
-def _with_pipes(effort: Effort) -> list[ev.Expression]:
+def _with_pipes(effort: Effort) -> list[expr.Expression]:
     small = expressions(2 if effort == "quick" else 3)
-    return [ev.Pipe(E, F) for E in small for F in small]
+    return [expr.Pipe(E, F) for E in small for F in small]
 
 
 @claim("vldb92.derived:g", "(E | F)[h] = F[E[h]]", "definition")
@@ -135,11 +135,11 @@ def _(effort: Effort) -> Finding:
 @claim("vldb92.derived:k", "F /+ E by the histories between two events of E", "definition")
 def _(effort: Effort) -> Finding:
     small = expressions(2 if effort == "quick" else 3)
-    Es = [ev.Between(F, E) for F in small for E in small]
+    Es = [expr.Between(F, E) for F in small for E in small]
 
-    def got(as_printed: bool) -> Callable[[ev.Expression, tuple[str, ...]], frozenset[int]]:
-        def at(E: ev.Expression, h: tuple[str, ...]) -> frozenset[int]:
-            assert isinstance(E, ev.Between)
+    def got(as_printed: bool) -> Callable[[expr.Expression, tuple[str, ...]], frozenset[int]]:
+        def at(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
+            assert isinstance(E, expr.Between)
             parts = printed.between(E.left, E.right, printed.numbered(h), printed.applied, as_printed)
             return frozenset(e for e, _ in parts)
 
@@ -162,12 +162,12 @@ def _(effort: Effort) -> Finding:
 def _(effort: Effort) -> Finding:
     small = expressions(3)
 
-    def got(E: ev.Expression, h: tuple[str, ...]) -> frozenset[int]:
-        assert isinstance(E, ev.Prefix)
-        may = printed.prefix(ev.children(E)[0], printed.numbered(h), printed.applied, ("a", "b", "c"), 3)
+    def got(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
+        assert isinstance(E, expr.Prefix)
+        may = printed.prefix(expr.children(E)[0], printed.numbered(h), printed.applied, ("a", "b", "c"), 3)
         return frozenset(e for e, _ in may)
 
     length = 2 if effort == "quick" else 3
-    found, cases = difference(((ev.Prefix(E), h) for E in small for h in histories(length)), got)
+    found, cases = difference(((expr.Prefix(E), h) for E in small for h in histories(length)), got)
     bound = f"{cases} cases: expressions to 3 nodes, histories to {length} events"
     return Finding("holds" if found is None else "refuted", "exhaustive", bound, found)

@@ -5,23 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani import syntax as ev
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.printed.vldb92_app1 import MENDED, Reading, takes_place
 from proofs_tests.claims.vldb92_search import difference, expressions, histories
 
-ROOTS: dict[str, tuple[type[ev.Expression], Reading, str | None]] = {
-    "event": (ev.Primitive, replace(MENDED, starts_earlier=False), "f_i <= e_i, in place of f_i = e_i"),
-    "relative": (ev.Relative, replace(MENDED, effective=False), "the event at which the last round of relative+ ends"),
-    "relative+": (ev.RelativePlus, MENDED, None),
-    "and": (ev.And, replace(MENDED, effective=False), "the event at which the last round of relative+ ends"),
-    "not": (ev.Not, replace(MENDED, exact=False), "no tuple of A from f_k to e_k, in place of: none inside"),
+ROOTS: dict[str, tuple[type[expr.Expression], Reading, str | None]] = {
+    "event": (expr.Primitive, replace(MENDED, starts_earlier=False), "f_i <= e_i, in place of f_i = e_i"),
+    "relative": (
+        expr.Relative,
+        replace(MENDED, effective=False),
+        "the event at which the last round of relative+ ends",
+    ),
+    "relative+": (expr.RelativePlus, MENDED, None),
+    "and": (expr.And, replace(MENDED, effective=False), "the event at which the last round of relative+ ends"),
+    "not": (expr.Not, replace(MENDED, exact=False), "no tuple of A from f_k to e_k, in place of: none inside"),
 }
 PARTS = "no tuple of A for any part of the sub-history; that is how !A can be read, and not how it has to be"
 
 
-def _clause(name: str, root: type[ev.Expression], printed: Reading, correction: str | None) -> None:
+def _clause(name: str, root: type[expr.Expression], printed: Reading, correction: str | None) -> None:
     """The clause as printed; what else is wrong in print is mended, so that each clause answers for itself."""
     title = f"occurrence tuples of {name} are there where it takes place"
 
@@ -30,7 +34,7 @@ def _clause(name: str, root: type[ev.Expression], printed: Reading, correction: 
         nodes, length = (4, 3) if effort == "quick" else (5, 4)
         Es = [E for E in expressions(nodes) if isinstance(E, root)]
 
-        def by(reading: Reading, E: ev.Expression, h: tuple[str, ...]) -> frozenset[int]:
+        def by(reading: Reading, E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
             return takes_place(E, Stream(map(Event, h)), reading)
 
         found, _ = difference(product(Es, histories(length)), lambda E, h: by(printed, E, h))

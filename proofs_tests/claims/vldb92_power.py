@@ -8,12 +8,12 @@ from itertools import product
 
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.model import DFA
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.parse import parse
 from proofs_tests.claims.ledger import Effort, Finding, claim
 from proofs_tests.claims.vldb92_search import LETTERS, difference, expressions, histories, meaning, passed
-from proofs_tests.unit.semantics.gehani import examples
+from proofs_tests.unit.semantics.event_expressions import examples
 
 
 def _also_behind(A: DFA) -> bool:
@@ -57,30 +57,30 @@ def _counts(A: DFA) -> bool:
     return False
 
 
-RELATIVE = (lambda E, F: ev.Relative((E, F)),)
-LACKING: dict[str, tuple[str, Callable[[DFA], bool], list[ev.Expression], str]] = {
+RELATIVE = (lambda E, F: expr.Relative((E, F)),)
+LACKING: dict[str, tuple[str, Callable[[DFA], bool], list[expr.Expression], str]] = {
     "not": (
         "what takes place does so behind any other events too",
         _also_behind,
-        expressions(5, unary=[ev.RelativePlus]),
+        expressions(5, unary=[expr.RelativePlus]),
         "!relative(!NULL, !NULL)",
     ),
     "relative": (
         "it depends on the last event alone",
         _by_last_event,
-        expressions(5, binary=[ev.And]),
+        expressions(5, binary=[expr.And]),
         "relative(a, b)",
     ),
     "relative+": (
         "it does not count",
         lambda A: not _counts(A),
-        expressions(4, unary=[ev.Not]),
+        expressions(4, unary=[expr.Not]),
         "relative+(relative(a and !relative(!NULL, !NULL), a and !relative(!NULL, !NULL)))",
     ),
 }
 
 
-def _minimal(name: str, title: str, has: Callable[[DFA], bool], without: list[ev.Expression], witness: str) -> None:
+def _minimal(name: str, title: str, has: Callable[[DFA], bool], without: list[expr.Expression], witness: str) -> None:
     @claim(f"vldb92.minimal:{name}", f"without {name} less can be said", "theorem")
     def check(effort: Effort) -> Finding:
         ok = all(has(compile_expression(E)) for E in without) and not has(compile_expression(parse(witness)))
@@ -97,14 +97,14 @@ def _(effort: Effort) -> Finding:
     """An operator's language up to a length depends on its operands' up to that length: all of them can be listed."""
     words = list(histories(2))
 
-    def language(E: ev.Expression) -> frozenset[tuple[str, ...]]:
+    def language(E: expr.Expression) -> frozenset[tuple[str, ...]]:
         return frozenset(h for h in words if len(h) - 1 in meaning(E, h))
 
-    found = {language(E): E for E in (ev.Null(), *map(ev.Primitive, LETTERS))}
+    found = {language(E): E for E in (expr.Null(), *map(expr.Primitive, LETTERS))}
     pending = list(found.values())
     for E in pending:
-        pairs = [ev.Relative(pair) for F in list(found.values()) for pair in ((E, F), (F, E))]
-        for G in (ev.Not(E), ev.RelativePlus(E), *pairs):
+        pairs = [expr.Relative(pair) for F in list(found.values()) for pair in ((E, F), (F, E))]
+        for G in (expr.Not(E), expr.RelativePlus(E), *pairs):
             if language(G) not in found:
                 found[language(G)] = G
                 pending.append(G)
@@ -117,16 +117,16 @@ def _(effort: Effort) -> Finding:
     )
 
 
-def _regexes(nodes: int) -> list[tuple[str, ev.Expression]]:
+def _regexes(nodes: int) -> list[tuple[str, expr.Expression]]:
     """Regular expressions without ε, as text for Python and as event expressions."""
-    by_size: dict[int, list[tuple[str, ev.Expression]]] = {
-        1: [(letter, ev.And(ev.Primitive(letter), ev.First())) for letter in LETTERS]
+    by_size: dict[int, list[tuple[str, expr.Expression]]] = {
+        1: [(letter, expr.And(expr.Primitive(letter), expr.First())) for letter in LETTERS]
     }
     for size in range(2, nodes + 1):
-        by_size[size] = [(f"(?:{r})+", ev.RelativePlus(E)) for r, E in by_size[size - 1]]
+        by_size[size] = [(f"(?:{r})+", expr.RelativePlus(E)) for r, E in by_size[size - 1]]
         for left in range(1, size - 1):
             for (r, E), (s, F) in product(by_size[left], by_size[size - 1 - left]):
-                by_size[size] += [(f"(?:{r})(?:{s})", ev.Relative((E, F))), (f"(?:{r}|{s})", ev.Or(E, F))]
+                by_size[size] += [(f"(?:{r})(?:{s})", expr.Relative((E, F))), (f"(?:{r}|{s})", expr.Or(E, F))]
     return [pair for size in sorted(by_size) for pair in by_size[size]]
 
 

@@ -7,34 +7,34 @@ from itertools import product
 from typing import Any
 
 from cerify.automata.dfa.compile import compile_expression
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.show import show
 from proofs_tests.claims.ledger import Evidence, Finding
 from proofs_tests.claims.printed.vldb92_sec3 import Machine
 
 LETTERS = ("a", "b")
 Where = Callable[[tuple[str, ...]], frozenset[int]]
-Case = tuple[ev.Expression, tuple[str, ...]]
+Case = tuple[expr.Expression, tuple[str, ...]]
 
-LEAVES: tuple[ev.Expression, ...] = (ev.Null(), *map(ev.Primitive, LETTERS))
-UNARY: tuple[Callable[[ev.Expression], ev.Expression], ...] = (ev.Not, ev.RelativePlus)
-BINARY: tuple[Callable[[ev.Expression, ev.Expression], ev.Expression], ...] = (
-    ev.And,
-    lambda E, F: ev.Relative((E, F)),
+LEAVES: tuple[expr.Expression, ...] = (expr.Null(), *map(expr.Primitive, LETTERS))
+UNARY: tuple[Callable[[expr.Expression], expr.Expression], ...] = (expr.Not, expr.RelativePlus)
+BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
+    expr.And,
+    lambda E, F: expr.Relative((E, F)),
 )
 
 
 def expressions(
     nodes: int,
-    unary: Iterable[Callable[..., ev.Expression]] = UNARY,
+    unary: Iterable[Callable[..., expr.Expression]] = UNARY,
     binary: Iterable[Callable[..., Any]] = BINARY,
-    leaves: Iterable[ev.Expression] = LEAVES,
-) -> list[ev.Expression]:
+    leaves: Iterable[expr.Expression] = LEAVES,
+) -> list[expr.Expression]:
     """All expressions to a size over some leaves and operators, smallest first."""
     unary, binary = tuple(unary), tuple(binary)
-    by_size: dict[int, list[ev.Expression]] = {1: list(leaves)}
+    by_size: dict[int, list[expr.Expression]] = {1: list(leaves)}
     for size in range(2, nodes + 1):
         by_size[size] = [make(E) for make in unary for E in by_size[size - 1]]
         for left in range(1, size - 1):
@@ -50,12 +50,12 @@ def histories(length: int, started: bool = False) -> Iterator[tuple[str, ...]]:
             yield from (("start", *h) for h in product(LETTERS, repeat=n - 1))
 
 
-def meaning(E: ev.Expression, h: tuple[str, ...]) -> frozenset[int]:
+def meaning(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
     return takes_place(E, Stream(map(Event, h)))
 
 
 def difference(
-    cases: Iterable[Case], got: Callable[[ev.Expression, tuple[str, ...]], Iterable[int]]
+    cases: Iterable[Case], got: Callable[[expr.Expression, tuple[str, ...]], Iterable[int]]
 ) -> tuple[dict[str, Any] | None, int]:
     """The first case in which something else is got than the meaning; and how many were looked at."""
     looked_at = 0
@@ -72,7 +72,7 @@ def difference(
     return None, looked_at
 
 
-def separated(E: ev.Expression, M: Machine) -> tuple[str, ...] | None:
+def separated(E: expr.Expression, M: Machine) -> tuple[str, ...] | None:
     """A shortest history at whose end just one of the two takes place; None if there is none."""
     A = compile_expression(E)
     types = {a: A.alphabet.type_of(Event(a)) for a in M.letters}
@@ -93,7 +93,7 @@ def separated(E: ev.Expression, M: Machine) -> tuple[str, ...] | None:
     return None
 
 
-def same(*texts: ev.Expression) -> bool:
+def same(*texts: expr.Expression) -> bool:
     """Whether the expressions take place at the same events of all histories: their minimal automata are equal."""
     automata = [compile_expression(E) for E in texts]
     return all(A.following == automata[0].following and A.accepting == automata[0].accepting for A in automata)

@@ -13,8 +13,8 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Event, subformulas
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.parse import parse as parse_expression
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse as parse_sase
 
@@ -116,7 +116,7 @@ def test_a_planted_fault_in_event_expressions_is_caught_by_a_small_case(fault: s
     assert report.divergences
     for divergence in report.divergences:
         case = divergence.result.case
-        assert ev.size(parse_expression(case.query)) <= EXPRESSIONS, case.query
+        assert expr.size(parse_expression(case.query)) <= EXPRESSIONS, case.query
         assert len(case.events) <= EXPRESSION_EVENTS, case.events
         assert divergence.result.outcome == "failed"
 

@@ -100,18 +100,20 @@ def _core_cel(query: str, schema: Schema | None) -> Checked:
 
 def _event_expression(query: str, schema: Schema | None) -> Checked:
     from cerify.equivalence.decide.expressions import shortest_history
-    from cerify.semantics.gehani import syntax as ev
-    from cerify.semantics.gehani import wellformed
-    from cerify.semantics.gehani.parse import parse as parse_expression
-    from cerify.semantics.gehani.scope import chosen
+    from cerify.semantics.event_expressions import syntax as expr
+    from cerify.semantics.event_expressions import wellformed
+    from cerify.semantics.event_expressions.parse import parse as parse_expression
+    from cerify.semantics.event_expressions.scope import chosen
 
     E = parse_expression(query)
-    definitions = E.definitions if isinstance(E, ev.Let) else ()
-    whole = E.body if isinstance(E, ev.Let) else E
+    definitions = E.definitions if isinstance(E, expr.Let) else ()
+    whole = E.body if isinstance(E, expr.Let) else E
     values = bool(chosen(whole, ())) or any(chosen(d.body, d.parameters) for d in definitions)
     fragment = {
         "names": bool(definitions),
-        "correlation_variables": any(isinstance(F, ev.Exists | ev.Equated | ev.Variable) for F in ev.subexpressions(E)),
+        "correlation_variables": any(
+            isinstance(F, expr.Exists | expr.Equated | expr.Variable) for F in expr.subexpressions(E)
+        ),
         "attribute_variables": values,
     }
     used = ", ".join(name.replace("_", " ") for name, yes in fragment.items() if yes)

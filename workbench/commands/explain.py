@@ -128,8 +128,8 @@ def _expression(asked: _Asked, schema: Schema | None) -> int:
     """Explain an event of an event expression, or each of those at which it takes place."""
     from cerify.explain import occurring
     from cerify.explain.occurring_html import render
-    from cerify.semantics.gehani import wellformed
-    from cerify.semantics.gehani.parse import parse as parse_expression
+    from cerify.semantics.event_expressions import wellformed
+    from cerify.semantics.event_expressions.parse import parse as parse_expression
 
     E, at, limit = parse_expression(asked.query), asked.at, asked.limit
     with errors_in(asked.query):

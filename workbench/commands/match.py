@@ -23,7 +23,7 @@ from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Schema, Stream, Value, plain, show_time
 
 if TYPE_CHECKING:
-    from cerify.semantics.gehani.relation import Relation
+    from cerify.semantics.event_expressions.relation import Relation
 
 TABLE_ROWS = 100
 
@@ -129,9 +129,9 @@ def _core_cel(query: str, evaluator: str | None) -> _Prepared:
 def _event_expression(query: str, evaluator: str | None, valuations: bool) -> _Prepared:
     from cerify.automata.dfa.collect import tuples
     from cerify.evaluators import event_automaton, event_expression
-    from cerify.semantics.gehani import wellformed
-    from cerify.semantics.gehani.compatible import compatible
-    from cerify.semantics.gehani.parse import parse as parse_expression
+    from cerify.semantics.event_expressions import wellformed
+    from cerify.semantics.event_expressions.compatible import compatible
+    from cerify.semantics.event_expressions.parse import parse as parse_expression
 
     E = parse_expression(query)
 

@@ -22,8 +22,8 @@ from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.show import show as show_core_cel
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
-from cerify.semantics.gehani import parse as expression_parse
-from cerify.semantics.gehani.show import show as show_expression
+from cerify.semantics.event_expressions import parse as expression_parse
+from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.parsing import MAX_DEPTH
 from cerify.semantics.sase import parse as sase_parse
 from cerify.semantics.sase import syntax as sase

@@ -21,8 +21,8 @@ from cerify.semantics.cel import parse as cel_parse
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.errors import CerifyError
+from cerify.semantics.event_expressions import parse as expr_parse
 from cerify.semantics.events import Match, Stream
-from cerify.semantics.gehani import parse as ev_parse
 from cerify.semantics.sase import parse as sase_parse
 
 Place = tuple[int, tuple[int, ...]]
@@ -187,7 +187,7 @@ def _core_cel(mutant: core_cel_mutants.Mutant, query: str, S: Stream) -> Report 
 
 
 def _event_expression(mutant: expression_mutants.Mutant, query: str, S: Stream) -> Report | None:
-    places = expression_mutants.takes_place(ev_parse.parse(query), S, mutant)
+    places = expression_mutants.takes_place(expr_parse.parse(query), S, mutant)
     return None if places is None else frozenset((p, (p,)) for p in places)
 
 

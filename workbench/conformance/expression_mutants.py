@@ -13,18 +13,27 @@ from typing import TypeAlias, TypeVar
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import NOTHING_BOUND, Bindings, bound, position
+from cerify.semantics.event_expressions.denote import (
+    NOWHERE,
+    Events,
+    History,
+    Interpreter,
+    after,
+    clause,
+    segments,
+    until,
+)
+from cerify.semantics.event_expressions.derived import ANY, definition
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import NOTHING_BOUND, Bindings, bound, position
-from cerify.semantics.gehani.denote import NOWHERE, Events, History, Interpreter, after, clause, segments, until
-from cerify.semantics.gehani.derived import ANY, definition
 from cerify.semantics.predicates import holds
 
-Clause = Callable[[ev.Expression, History, Bindings, Interpreter], Events | None]
+Clause = Callable[[expr.Expression, History, Bindings, Interpreter], Events | None]
 Of: TypeAlias = Callable[..., Events]
 """What an operand takes place at: of(F), or of(F, part) in another history."""
 
-K = TypeVar("K", bound=ev.Expression)
+K = TypeVar("K", bound=expr.Expression)
 BUDGET = Budget(valuations=100_000, states=2_000)
 
 
@@ -39,12 +48,12 @@ class Mutant:
 class _Wrong(Interpreter):
     """The interpreter with another clause."""
 
-    def __init__(self, E: ev.Expression, S: Stream, mutant: Mutant) -> None:
+    def __init__(self, E: expr.Expression, S: Stream, mutant: Mutant) -> None:
         super().__init__(E, S, BUDGET)
         self.mutant = mutant
         self._wrong: dict[tuple[int, History, Bindings], Events] = {}
 
-    def meaning(self, E: ev.Expression, h: History, b: Bindings) -> Events:
+    def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
         if not h:
             return NOWHERE
         key = (id(E), h, b)
@@ -59,7 +68,7 @@ class _Wrong(Interpreter):
 RIGHT = Mutant("none", lambda E, h, b, known: None)
 
 
-def takes_place(E: ev.Expression, S: Stream, mutant: Mutant = RIGHT) -> frozenset[int] | None:
+def takes_place(E: expr.Expression, S: Stream, mutant: Mutant = RIGHT) -> frozenset[int] | None:
     """The events at which E takes place by the meaning, or by a mutant of it; None where that would take too long."""
     try:
         known = _Wrong(E, S, mutant)
@@ -74,7 +83,7 @@ def takes_place(E: ev.Expression, S: Stream, mutant: Mutant = RIGHT) -> frozense
 def _of(kind: type[K], events: Callable[[K, History, Of, Interpreter], Iterable[int]]) -> Clause:
     """A clause for the expressions of one kind."""
 
-    def wrong(E: ev.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+    def wrong(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
         if not isinstance(E, kind):
             return None
         return frozenset(events(E, h, lambda F, part=h: known.meaning(F, part, b), known))
@@ -82,10 +91,10 @@ def _of(kind: type[K], events: Callable[[K, History, Of, Interpreter], Iterable[
     return wrong
 
 
-def _read(kind: type[K], other: Callable[[K], ev.Expression | None]) -> Clause:
+def _read(kind: type[K], other: Callable[[K], expr.Expression | None]) -> Clause:
     """The expressions of one kind are read as others; None is read as it stands."""
 
-    def wrong(E: ev.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+    def wrong(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
         instead = other(E) if isinstance(E, kind) else None
         return None if instead is None else clause(instead, h, b, known)
 
@@ -95,7 +104,7 @@ def _read(kind: type[K], other: Callable[[K], ev.Expression | None]) -> Clause:
 def _changed(kind: type[K], change: Callable[[K, Events, History, Of], Iterable[int]]) -> Clause:
     """The right events of the expressions of one kind, changed."""
 
-    def wrong(E: ev.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+    def wrong(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
         if not isinstance(E, kind):
             return None
         right = clause(E, h, b, known)
@@ -104,20 +113,20 @@ def _changed(kind: type[K], change: Callable[[K, Events, History, Of], Iterable[
     return wrong
 
 
-def _two(E: ev.Nary) -> tuple[ev.Expression, ev.Expression]:
+def _two(E: expr.Nary) -> tuple[expr.Expression, expr.Expression]:
     """An operator of more operands as one of two."""
     return E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1]), E.parts[-1]
 
 
-def _masked(passes: Callable[[ev.Primitive, Event], bool]) -> Clause:
+def _masked(passes: Callable[[expr.Primitive, Event], bool]) -> Clause:
     """Another clause for events with masks."""
-    return _of(ev.Primitive, lambda E, h, of, known: [
+    return _of(expr.Primitive, lambda E, h, of, known: [
         e for e in h
         if (passes(E, known.S[e]) if E.mask is not None else known.is_occurrence(E, known.S[e], NOTHING_BOUND))
     ])  # fmt: skip
 
 
-def _passes(E: ev.Primitive, event: Event) -> bool:
+def _passes(E: expr.Primitive, event: Event) -> bool:
     return E.mask is not None and holds(E.mask, event)
 
 
@@ -127,56 +136,56 @@ def _passes(E: ev.Primitive, event: Event) -> bool:
 def _relative_after(pick: Callable[[Iterable[int]], int]) -> Clause:
     """relative from one event of the left side only."""
 
-    def events(E: ev.Relative, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+    def events(E: expr.Relative, h: History, of: Of, known: Interpreter) -> Iterable[int]:
         F, G = _two(E)
         ends = of(F)
         return of(G, after(h, pick(ends))) if ends else NOWHERE
 
-    return _of(ev.Relative, events)
+    return _of(expr.Relative, events)
 
 
-def _relative_touching(E: ev.Relative, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _relative_touching(E: expr.Relative, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     F, G = _two(E)
     return NOWHERE.union(*(of(G, tuple(e for e in h if e >= d)) for d in of(F)))
 
 
-def _prior_first_only(E: ev.Prior, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _prior_first_only(E: expr.Prior, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     F, G = _two(E)
     ends = of(F)
     return sorted(e for e in of(G) if ends and e > min(ends))[:1]
 
 
-def _prior_weak(E: ev.Prior, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _prior_weak(E: expr.Prior, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     F, G = _two(E)
     ends = of(F)
     return (e for e in of(G) if ends and e >= min(ends))
 
 
-def _sequence_in_stream(E: ev.Sequence, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _sequence_in_stream(E: expr.Sequence, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     """Next to each other in the stream, not in the history."""
     F, G = _two(E)
     return of(G) & {e + 1 for e in of(F)}
 
 
-def _sequence_of_what_is_left(E: ev.Sequence, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _sequence_of_what_is_left(E: expr.Sequence, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     F, G = _two(E)
     return NOWHERE.union(*(of(G, after(h, d)) & frozenset(after(h, d)[:1]) for d in of(F)))
 
 
-def _sequence_with_a_gap(E: ev.Sequence, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _sequence_with_a_gap(E: expr.Sequence, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     F, G = _two(E)
     place = {e: i for i, e in enumerate(h)}
     return (e for e in of(G) if any(0 < place[e] - place[d] <= 2 for d in of(F)))
 
 
-def _twice_at_least(E: ev.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
-    if not isinstance(E, ev.RelativePlus):
+def _twice_at_least(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+    if not isinstance(E, expr.RelativePlus):
         return None
     ends = known.meaning(E.operand, h, b)
     return NOWHERE.union(*(clause(E, part, b, known) for d in ends if (part := after(h, d))))
 
 
-def _plus_contiguous(E: ev.RelativePlus, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _plus_contiguous(E: expr.RelativePlus, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     """A round after the first one is a single event, just after the last one."""
     found = set(of(E.operand))
     for d, e in pairwise(h):
@@ -188,20 +197,20 @@ def _plus_contiguous(E: ev.RelativePlus, h: History, of: Of, known: Interpreter)
 # --- pipes and counting -----------------------------------------------------------------------------------------------
 
 
-def _pipe_after_first(E: ev.Pipe, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _pipe_after_first(E: expr.Pipe, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     ends = of(E.left)
     return of(E.right, tuple(e for e in h if ends and e >= min(ends)))
 
 
 def _nth(pick: Callable[[list[int], int], Iterable[int]]) -> Clause:
-    return _of(ev.Nth, lambda E, h, of, known: pick(sorted(of(E.operand)), E.n))
+    return _of(expr.Nth, lambda E, h, of, known: pick(sorted(of(E.operand)), E.n))
 
 
 def _every(pick: Callable[[list[int], int], Iterable[int]]) -> Clause:
-    return _of(ev.EveryNth, lambda E, h, of, known: pick(sorted(of(E.operand)), E.n))
+    return _of(expr.EveryNth, lambda E, h, of, known: pick(sorted(of(E.operand)), E.n))
 
 
-def _counts_all(E: ev.Nth, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _counts_all(E: expr.Nth, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     return of(E.operand) & frozenset(h[E.n - 1 : E.n])
 
 
@@ -209,46 +218,46 @@ def _counts_all(E: ev.Nth, h: History, of: Of, known: Interpreter) -> Iterable[i
 
 
 def _after_from(pick: Callable[[Iterable[int]], int], touching: bool = False) -> Clause:
-    def events(E: ev.After, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+    def events(E: expr.After, h: History, of: Of, known: Interpreter) -> Iterable[int]:
         if not (ends := of(E.right)):
             return NOWHERE
         d = pick(ends)
         return of(E.left, tuple(e for e in h if e > d or (touching and e == d)))
 
-    return _of(ev.After, events)
+    return _of(expr.After, events)
 
 
-def _between_as_printed(E: ev.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _between_as_printed(E: expr.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     """1 <= i < m - 1: the history before the last delimiter is forgotten."""
     parts = list(segments(h, of(E.right)))
     return NOWHERE.union(*(of(E.left, part) for part in (*parts[:-2], *parts[-1:])))
 
 
-def _between_with_delimiters(E: ev.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _between_with_delimiters(E: expr.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     cuts = sorted(of(E.right))
     parts = [tuple(e for e in h if d <= e < f) for d, f in pairwise([*cuts, h[-1] + 1])] if cuts else []
     return NOWHERE.union(*(of(E.left, part) for part in parts))
 
 
-def _between_from_the_beginning(E: ev.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _between_from_the_beginning(E: expr.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     cuts = of(E.right)
     head = tuple(e for e in h if not cuts or e < min(cuts))
     return of(E.left, head).union(*(of(E.left, part) for part in segments(h, cuts)))
 
 
-def _between_closed_only(E: ev.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _between_closed_only(E: expr.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     return NOWHERE.union(*(of(E.left, part) for part in list(segments(h, of(E.right)))[:-1]))
 
 
-def _first_after(events: Callable[[ev.FirstAfter, History, Of], Iterable[int]]) -> Clause:
+def _first_after(events: Callable[[expr.FirstAfter, History, Of], Iterable[int]]) -> Clause:
     """A clause for each of the histories since an opening."""
     return _of(
-        ev.FirstAfter,
+        expr.FirstAfter,
         lambda E, h, of, known: NOWHERE.union(*(frozenset(events(E, part, of)) for part in segments(h, of(E.opening)))),
     )
 
 
-def _first_after_any(E: ev.FirstAfter, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _first_after_any(E: expr.FirstAfter, h: History, of: Of, known: Interpreter) -> Iterable[int]:
     """Since any opening, not the last one."""
     parts = [after(h, d) for d in of(E.opening)]
     return NOWHERE.union(*(until(of(E.event, part), of(E.closing, part)) for part in parts))
@@ -261,135 +270,135 @@ def _strictly_until(events: Events, last: Events) -> Iterable[int]:
 # --- variables --------------------------------------------------------------------------------------------------------
 
 
-def _exists_to_come(E: ev.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
-    if not isinstance(E, ev.Exists):
+def _exists_to_come(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+    if not isinstance(E, expr.Exists):
         return None
     return NOWHERE.union(*(known.meaning(E.operand, h, bound(b, E.variable, position(p))) for p in h))
 
 
-def _exists_first(E: ev.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+def _exists_first(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
     """x is the first event of the history."""
-    if not isinstance(E, ev.Exists):
+    if not isinstance(E, expr.Exists):
         return None
     return known.meaning(E.operand, h, bound(b, E.variable, position(h[0])))
 
 
-def _exists_now(E: ev.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+def _exists_now(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
     """x is the event at hand."""
-    if not isinstance(E, ev.Exists):
+    if not isinstance(E, expr.Exists):
         return None
     at = ((e, known.meaning(E.operand, h, bound(b, E.variable, position(e)))) for e in h)
     return frozenset(e for e, events in at if e in events)
 
 
-def _for_all(E: ev.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
-    if not isinstance(E, ev.Exists):
+def _for_all(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+    if not isinstance(E, expr.Exists):
         return None
     found = {p: known.meaning(E.operand, h, bound(b, E.variable, position(p))) for p in h}
     return frozenset(e for e in h if all(e in found[p] for p in h if p <= e))
 
 
-def _parameters_ignored(E: ev.Named) -> ev.Expression | None:
-    return ev.Named(E.name, tuple(f"_{k}" for k in range(len(E.arguments)))) if E.arguments else None
+def _parameters_ignored(E: expr.Named) -> expr.Expression | None:
+    return expr.Named(E.name, tuple(f"_{k}" for k in range(len(E.arguments)))) if E.arguments else None
 
 
-def _first_argument_only(E: ev.Primitive) -> ev.Expression | None:
-    return ev.Primitive(E.type, E.arguments[:1], E.mask) if len(E.arguments) > 1 else None
+def _first_argument_only(E: expr.Primitive) -> expr.Expression | None:
+    return expr.Primitive(E.type, E.arguments[:1], E.mask) if len(E.arguments) > 1 else None
 
 
-def _no_constants(E: ev.Primitive) -> ev.Expression | None:
+def _no_constants(E: expr.Primitive) -> expr.Expression | None:
     """A value in an argument's place is taken for a variable."""
     if all(isinstance(argument, str) for argument in E.arguments):
         return None
     given = tuple(X if isinstance(X, str) else f"_{k}" for k, X in enumerate(E.arguments))
-    return ev.Primitive(E.type, given, E.mask)
+    return expr.Primitive(E.type, given, E.mask)
 
 
-NOT_NULL = ev.Not(ev.Null())
+NOT_NULL = expr.Not(expr.Null())
 
 MUTANTS = (
-    Mutant("ev-null: everywhere", _of(ev.Null, lambda E, h, of, known: h)),
-    Mutant("ev-null: at the first event", _of(ev.Null, lambda E, h, of, known: h[:1])),
-    Mutant("ev-event: any type", _read(ev.Primitive, lambda E: ev.AnyEvent() if E.mask is None else None)),
+    Mutant("ev-null: everywhere", _of(expr.Null, lambda E, h, of, known: h)),
+    Mutant("ev-null: at the first event", _of(expr.Null, lambda E, h, of, known: h[:1])),
+    Mutant("ev-event: any type", _read(expr.Primitive, lambda E: expr.AnyEvent() if E.mask is None else None)),
     Mutant("ev-event: the first of its type only", _changed(
-        ev.Primitive, lambda E, right, h, of: sorted(right)[:1]
+        expr.Primitive, lambda E, right, h, of: sorted(right)[:1]
     )),
     Mutant("ev-event: one too late", _changed(
-        ev.Primitive, lambda E, right, h, of: [e for d, e in pairwise(h) if d in right]
+        expr.Primitive, lambda E, right, h, of: [e for d, e in pairwise(h) if d in right]
     )),
     Mutant("ev-mask: ignored", _masked(lambda E, event: event.type == E.type)),
     Mutant("ev-mask: denied", _masked(lambda E, event: event.type == E.type and not _passes(E, event))),
     Mutant("ev-mask: of any type", _masked(_passes)),
-    Mutant("ev-and: or", _read(ev.And, lambda E: ev.Or(E.left, E.right))),
-    Mutant("ev-and: the left only", _of(ev.And, lambda E, h, of, known: of(E.left))),
-    Mutant("ev-and: the right has happened", _read(ev.And, lambda E: ev.And(E.left, ev.Happened(E.right)))),
-    Mutant("ev-or: and", _read(ev.Or, lambda E: ev.And(E.left, E.right))),
-    Mutant("ev-or: the left only", _of(ev.Or, lambda E, h, of, known: of(E.left))),
-    Mutant("ev-or: one of the two only", _of(ev.Or, lambda E, h, of, known: of(E.left) ^ of(E.right))),
-    Mutant("ev-or: as printed", _read(ev.Or, lambda E: ev.Not(ev.And(E.left, ev.Not(E.right))))),
-    Mutant("ev-not: never before", _read(ev.Not, lambda E: ev.Not(ev.Happened(E.operand)))),
+    Mutant("ev-and: or", _read(expr.And, lambda E: expr.Or(E.left, E.right))),
+    Mutant("ev-and: the left only", _of(expr.And, lambda E, h, of, known: of(E.left))),
+    Mutant("ev-and: the right has happened", _read(expr.And, lambda E: expr.And(E.left, expr.Happened(E.right)))),
+    Mutant("ev-or: and", _read(expr.Or, lambda E: expr.And(E.left, E.right))),
+    Mutant("ev-or: the left only", _of(expr.Or, lambda E, h, of, known: of(E.left))),
+    Mutant("ev-or: one of the two only", _of(expr.Or, lambda E, h, of, known: of(E.left) ^ of(E.right))),
+    Mutant("ev-or: as printed", _read(expr.Or, lambda E: expr.Not(expr.And(E.left, expr.Not(E.right))))),
+    Mutant("ev-not: never before", _read(expr.Not, lambda E: expr.Not(expr.Happened(E.operand)))),
     Mutant("ev-not: not the start event", _of(
-        ev.Not, lambda E, h, of, known: [e for e in h if e not in of(E.operand) and known.S[e].type != ev.START]
+        expr.Not, lambda E, h, of, known: [e for e in h if e not in of(E.operand) and known.S[e].type != expr.START]
     )),
-    Mutant("ev-not: ignored", _of(ev.Not, lambda E, h, of, known: of(E.operand))),
-    Mutant("ev-not: not the first event", _of(ev.Not, lambda E, h, of, known: frozenset(h[1:]) - of(E.operand))),
-    Mutant("ev-relative: prior", _read(ev.Relative, lambda E: ev.Prior(E.parts))),
+    Mutant("ev-not: ignored", _of(expr.Not, lambda E, h, of, known: of(E.operand))),
+    Mutant("ev-not: not the first event", _of(expr.Not, lambda E, h, of, known: frozenset(h[1:]) - of(E.operand))),
+    Mutant("ev-relative: prior", _read(expr.Relative, lambda E: expr.Prior(E.parts))),
     Mutant("ev-relative: after the first only", _relative_after(min)),
     Mutant("ev-relative: after the last only", _relative_after(max)),
-    Mutant("ev-relative: with the event itself", _of(ev.Relative, _relative_touching)),
-    Mutant("ev-relative: sequence", _read(ev.Relative, lambda E: ev.Sequence(E.parts))),
+    Mutant("ev-relative: with the event itself", _of(expr.Relative, _relative_touching)),
+    Mutant("ev-relative: sequence", _read(expr.Relative, lambda E: expr.Sequence(E.parts))),
     Mutant("ev-relative: two operands", _read(
-        ev.Relative, lambda E: ev.Relative((E.parts[0], E.parts[-1])) if len(E.parts) > 2 else None
+        expr.Relative, lambda E: expr.Relative((E.parts[0], E.parts[-1])) if len(E.parts) > 2 else None
     )),
-    Mutant("ev-relative-plus: once", _of(ev.RelativePlus, lambda E, h, of, known: of(E.operand))),
+    Mutant("ev-relative-plus: once", _of(expr.RelativePlus, lambda E, h, of, known: of(E.operand))),
     Mutant("ev-relative-plus: twice at least", _twice_at_least),
     Mutant("ev-relative-plus: once or twice", _read(
-        ev.RelativePlus, lambda E: ev.Or(E.operand, ev.Relative((E.operand, E.operand)))
+        expr.RelativePlus, lambda E: expr.Or(E.operand, expr.Relative((E.operand, E.operand)))
     )),
-    Mutant("ev-relative-plus: without gaps", _of(ev.RelativePlus, _plus_contiguous)),
-    Mutant("ev-any: the start event too", _of(ev.AnyEvent, lambda E, h, of, known: h)),
+    Mutant("ev-relative-plus: without gaps", _of(expr.RelativePlus, _plus_contiguous)),
+    Mutant("ev-any: the start event too", _of(expr.AnyEvent, lambda E, h, of, known: h)),
     Mutant("ev-any: events of the first one's type", _of(
-        ev.AnyEvent, lambda E, h, of, known: [e for e in h if known.S[e].type == known.S[h[0]].type]
+        expr.AnyEvent, lambda E, h, of, known: [e for e in h if known.S[e].type == known.S[h[0]].type]
     )),
-    Mutant("ev-any: not the first", _of(ev.AnyEvent, lambda E, h, of, known: h[1:])),
-    Mutant("ev-any: one only", _changed(ev.AnyEvent, lambda E, right, h, of: sorted(right)[:1])),
-    Mutant("ev-prior: relative", _read(ev.Prior, lambda E: ev.Relative(E.parts))),
-    Mutant("ev-prior: at the same event too", _of(ev.Prior, _prior_weak)),
-    Mutant("ev-prior: the first only", _of(ev.Prior, _prior_first_only)),
+    Mutant("ev-any: not the first", _of(expr.AnyEvent, lambda E, h, of, known: h[1:])),
+    Mutant("ev-any: one only", _changed(expr.AnyEvent, lambda E, right, h, of: sorted(right)[:1])),
+    Mutant("ev-prior: relative", _read(expr.Prior, lambda E: expr.Relative(E.parts))),
+    Mutant("ev-prior: at the same event too", _of(expr.Prior, _prior_weak)),
+    Mutant("ev-prior: the first only", _of(expr.Prior, _prior_first_only)),
     Mutant("ev-prior: in any order", _read(
-        ev.Prior, lambda E: ev.And(ev.Happened(_two(E)[0]), ev.Happened(_two(E)[1]))
+        expr.Prior, lambda E: expr.And(expr.Happened(_two(E)[0]), expr.Happened(_two(E)[1]))
     )),
-    Mutant("ev-prior: sequence", _read(ev.Prior, lambda E: ev.Sequence(E.parts))),
-    Mutant("ev-sequence: prior", _read(ev.Sequence, lambda E: ev.Prior(E.parts))),
-    Mutant("ev-sequence: next to each other in the stream", _of(ev.Sequence, _sequence_in_stream)),
-    Mutant("ev-sequence: in what is left", _of(ev.Sequence, _sequence_of_what_is_left)),
-    Mutant("ev-sequence: one gap is fine", _of(ev.Sequence, _sequence_with_a_gap)),
-    Mutant("ev-first: of the stream", _of(ev.First, lambda E, h, of, known: [e for e in h if e == 0])),
-    Mutant("ev-first: as printed", _read(ev.First, lambda E: definition(E, ANY))),
-    Mutant("ev-first: every event", _of(ev.First, lambda E, h, of, known: h)),
-    Mutant("ev-pipe: and", _read(ev.Pipe, lambda E: ev.And(E.left, E.right))),
-    Mutant("ev-pipe: the other way round", _read(ev.Pipe, lambda E: ev.Pipe(E.right, E.left))),
-    Mutant("ev-pipe: after the first", _of(ev.Pipe, _pipe_after_first)),
-    Mutant("ev-pipe: the right only", _of(ev.Pipe, lambda E, h, of, known: of(E.right))),
+    Mutant("ev-prior: sequence", _read(expr.Prior, lambda E: expr.Sequence(E.parts))),
+    Mutant("ev-sequence: prior", _read(expr.Sequence, lambda E: expr.Prior(E.parts))),
+    Mutant("ev-sequence: next to each other in the stream", _of(expr.Sequence, _sequence_in_stream)),
+    Mutant("ev-sequence: in what is left", _of(expr.Sequence, _sequence_of_what_is_left)),
+    Mutant("ev-sequence: one gap is fine", _of(expr.Sequence, _sequence_with_a_gap)),
+    Mutant("ev-first: of the stream", _of(expr.First, lambda E, h, of, known: [e for e in h if e == 0])),
+    Mutant("ev-first: as printed", _read(expr.First, lambda E: definition(E, ANY))),
+    Mutant("ev-first: every event", _of(expr.First, lambda E, h, of, known: h)),
+    Mutant("ev-pipe: and", _read(expr.Pipe, lambda E: expr.And(E.left, E.right))),
+    Mutant("ev-pipe: the other way round", _read(expr.Pipe, lambda E: expr.Pipe(E.right, E.left))),
+    Mutant("ev-pipe: after the first", _of(expr.Pipe, _pipe_after_first)),
+    Mutant("ev-pipe: the right only", _of(expr.Pipe, lambda E, h, of, known: of(E.right))),
     Mutant("ev-nth: from the n-th on", _nth(lambda found, n: found[n - 1 :])),
     Mutant("ev-nth: counted from 0", _nth(lambda found, n: found[n : n + 1])),
     Mutant("ev-nth: the n-th from the end", _nth(lambda found, n: found[len(found) - n : len(found) - n + 1])),
     Mutant("ev-nth: every n-th", _nth(lambda found, n: found[n - 1 :: n])),
-    Mutant("ev-nth: all events count", _of(ev.Nth, _counts_all)),
+    Mutant("ev-nth: all events count", _of(expr.Nth, _counts_all)),
     Mutant("ev-every: the n-th only", _every(lambda found, n: found[n - 1 : n])),
     Mutant("ev-every: from the n-th on", _every(lambda found, n: found[n - 1 :])),
     Mutant("ev-every: from the first on", _every(lambda found, n: found[::n])),
     Mutant("ev-every: counted from 0", _every(lambda found, n: found[n :: n + 1])),
-    Mutant("ev-after: relative", _read(ev.After, lambda E: ev.Relative((E.right, E.left)))),
+    Mutant("ev-after: relative", _read(expr.After, lambda E: expr.Relative((E.right, E.left)))),
     Mutant("ev-after: with the event itself", _after_from(min, touching=True)),
     Mutant("ev-after: after the last", _after_from(max)),
-    Mutant("ev-after: prior", _read(ev.After, lambda E: ev.Prior((E.right, E.left)))),
-    Mutant("ev-between: as printed", _of(ev.Between, _between_as_printed)),
-    Mutant("ev-between: with the delimiters", _of(ev.Between, _between_with_delimiters)),
-    Mutant("ev-between: from the beginning", _of(ev.Between, _between_from_the_beginning)),
-    Mutant("ev-between: closed histories only", _of(ev.Between, _between_closed_only)),
-    Mutant("ev-between: after the first", _read(ev.Between, lambda E: ev.After(E.left, E.right))),
-    Mutant("ev-between: relative", _read(ev.Between, lambda E: ev.Relative((E.right, E.left)))),
+    Mutant("ev-after: prior", _read(expr.After, lambda E: expr.Prior((E.right, E.left)))),
+    Mutant("ev-between: as printed", _of(expr.Between, _between_as_printed)),
+    Mutant("ev-between: with the delimiters", _of(expr.Between, _between_with_delimiters)),
+    Mutant("ev-between: from the beginning", _of(expr.Between, _between_from_the_beginning)),
+    Mutant("ev-between: closed histories only", _of(expr.Between, _between_closed_only)),
+    Mutant("ev-between: after the first", _read(expr.Between, lambda E: expr.After(E.left, E.right))),
+    Mutant("ev-between: relative", _read(expr.Between, lambda E: expr.Relative((E.right, E.left)))),
     Mutant("ev-first-after: nothing closes", _first_after(lambda E, part, of: of(E.event, part))),
     Mutant("ev-first-after: closed at the same event", _first_after(
         lambda E, part, of: _strictly_until(of(E.event, part), of(E.closing, part))
@@ -397,41 +406,41 @@ MUTANTS = (
     Mutant("ev-first-after: the first only", _first_after(
         lambda E, part, of: sorted(until(of(E.event, part), of(E.closing, part)))[:1]
     )),
-    Mutant("ev-first-after: since any opening", _of(ev.FirstAfter, _first_after_any)),
-    Mutant("ev-before: happened", _read(ev.Before, lambda E: ev.Happened(E.operand))),
-    Mutant("ev-before: just before", _read(ev.Before, lambda E: ev.Sequence((E.operand, NOT_NULL)))),
-    Mutant("ev-before: itself", _of(ev.Before, lambda E, h, of, known: of(E.operand))),
-    Mutant("ev-happened: before", _read(ev.Happened, lambda E: ev.Before(E.operand))),
-    Mutant("ev-happened: only then", _of(ev.Happened, lambda E, h, of, known: of(E.operand))),
+    Mutant("ev-first-after: since any opening", _of(expr.FirstAfter, _first_after_any)),
+    Mutant("ev-before: happened", _read(expr.Before, lambda E: expr.Happened(E.operand))),
+    Mutant("ev-before: just before", _read(expr.Before, lambda E: expr.Sequence((E.operand, NOT_NULL)))),
+    Mutant("ev-before: itself", _of(expr.Before, lambda E, h, of, known: of(E.operand))),
+    Mutant("ev-happened: before", _read(expr.Happened, lambda E: expr.Before(E.operand))),
+    Mutant("ev-happened: only then", _of(expr.Happened, lambda E, h, of, known: of(E.operand))),
     Mutant("ev-happened: until then", _of(
-        ev.Happened, lambda E, h, of, known: [e for e in h if e <= min(of(E.operand), default=-1)]
+        expr.Happened, lambda E, h, of, known: [e for e in h if e <= min(of(E.operand), default=-1)]
     )),
-    Mutant("ev-prefix: always", _of(ev.Prefix, lambda E, h, of, known: h)),
-    Mutant("ev-prefix: never", _of(ev.Prefix, lambda E, h, of, known: ())),
-    Mutant("ev-prefix: this event too", _changed(ev.Prefix, lambda E, right, h, of: right | of(E.operand))),
-    Mutant("ev-prefix: as long as it has not been", _read(ev.Prefix, lambda E: ev.Not(ev.Happened(E.operand)))),
+    Mutant("ev-prefix: always", _of(expr.Prefix, lambda E, h, of, known: h)),
+    Mutant("ev-prefix: never", _of(expr.Prefix, lambda E, h, of, known: ())),
+    Mutant("ev-prefix: this event too", _changed(expr.Prefix, lambda E, right, h, of: right | of(E.operand))),
+    Mutant("ev-prefix: as long as it has not been", _read(expr.Prefix, lambda E: expr.Not(expr.Happened(E.operand)))),
     Mutant("ev-prefix: on this stream", _of(
-        ev.Prefix, lambda E, h, of, known: [e for e in h if e < max(of(E.operand), default=-1)]
+        expr.Prefix, lambda E, h, of, known: [e for e in h if e < max(of(E.operand), default=-1)]
     )),
-    Mutant("ev-series: this event too", _changed(ev.Series, lambda E, right, h, of: right & of(E.left))),
-    Mutant("ev-series: some before", _read(ev.Series, lambda E: ev.Prior((E.left, E.right)))),
-    Mutant("ev-series: just before", _read(ev.Series, lambda E: ev.Sequence((E.left, E.right)))),
-    Mutant("ev-series: the first only", _changed(ev.Series, lambda E, right, h, of: sorted(right)[:1])),
+    Mutant("ev-series: this event too", _changed(expr.Series, lambda E, right, h, of: right & of(E.left))),
+    Mutant("ev-series: some before", _read(expr.Series, lambda E: expr.Prior((E.left, E.right)))),
+    Mutant("ev-series: just before", _read(expr.Series, lambda E: expr.Sequence((E.left, E.right)))),
+    Mutant("ev-series: the first only", _changed(expr.Series, lambda E, right, h, of: sorted(right)[:1])),
     Mutant("ev-correlation: events to come", _exists_to_come),
     Mutant("ev-correlation: the first event", _exists_first),
     Mutant("ev-correlation: the event at hand", _exists_now),
     Mutant("ev-correlation: for all", _for_all),
-    Mutant("ev-correlation: a name is every event", _of(ev.Variable, lambda E, h, of, known: h)),
-    Mutant("ev-correlation: = is ignored", _of(ev.Equated, lambda E, h, of, known: of(E.operand))),
+    Mutant("ev-correlation: a name is every event", _of(expr.Variable, lambda E, h, of, known: h)),
+    Mutant("ev-correlation: = is ignored", _of(expr.Equated, lambda E, h, of, known: of(E.operand))),
     Mutant("ev-attributes: ignored", _read(
-        ev.Primitive, lambda E: ev.Primitive(E.type, (), E.mask) if E.arguments else None
+        expr.Primitive, lambda E: expr.Primitive(E.type, (), E.mask) if E.arguments else None
     )),
-    Mutant("ev-attributes: the first argument only", _read(ev.Primitive, _first_argument_only)),
-    Mutant("ev-attributes: values are variables", _read(ev.Primitive, _no_constants)),
-    Mutant("ev-constraint: true", _of(ev.Constraint, lambda E, h, of, known: h)),
-    Mutant("ev-constraint: false", _of(ev.Constraint, lambda E, h, of, known: ())),
-    Mutant("ev-constraint: denied", _changed(ev.Constraint, lambda E, right, h, of: frozenset(h) - right)),
-    Mutant("ev-names: arguments ignored", _read(ev.Named, _parameters_ignored)),
-    Mutant("ev-names: never", _of(ev.Named, lambda E, h, of, known: ())),
-    Mutant("ev-names: every event", _of(ev.Named, lambda E, h, of, known: h)),
+    Mutant("ev-attributes: the first argument only", _read(expr.Primitive, _first_argument_only)),
+    Mutant("ev-attributes: values are variables", _read(expr.Primitive, _no_constants)),
+    Mutant("ev-constraint: true", _of(expr.Constraint, lambda E, h, of, known: h)),
+    Mutant("ev-constraint: false", _of(expr.Constraint, lambda E, h, of, known: ())),
+    Mutant("ev-constraint: denied", _changed(expr.Constraint, lambda E, right, h, of: frozenset(h) - right)),
+    Mutant("ev-names: arguments ignored", _read(expr.Named, _parameters_ignored)),
+    Mutant("ev-names: never", _of(expr.Named, lambda E, h, of, known: ())),
+    Mutant("ev-names: every event", _of(expr.Named, lambda E, h, of, known: h)),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from cerify.conformance.model import Case, Result
 from cerify.equivalence.differential.campaign import CaseMaker, Plan
 from cerify.equivalence.differential.judge import Evaluator, Output
 from cerify.equivalence.generate import core_cel as generate_core_cel
-from cerify.equivalence.generate import expressions as generate_gehani
+from cerify.equivalence.generate import expressions as generate_expressions
 from cerify.equivalence.generate import sase as generate_sase
 from cerify.equivalence.generate.cel import EVERYTHING, PROFILES, TYPED
 from cerify.equivalence.generate.cel import case as random_case
@@ -36,8 +36,8 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel.show import show as show_core_cel
+from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.events import Match, Stream
-from cerify.semantics.gehani.show import show as show_expression
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.show import show as show_sase
 
@@ -90,12 +90,16 @@ class ExpressionPlan(Plan):
 
     def made(self, rng: Random) -> tuple[Formula, Stream]:
         """A random expression, and a history for it."""
-        E, S = generate_gehani.case(rng, cast("generate_gehani.Profile", self.profile), self.nodes, self.events)
+        E, S = generate_expressions.case(
+            rng, cast("generate_expressions.Profile", self.profile), self.nodes, self.events
+        )
         return expression_shape.as_cel_tree(E), Stream(S)
 
     def another(self, rng: Random, phi: Formula) -> Stream:
         """Another random history."""
-        return Stream(generate_gehani.history(rng, cast("generate_gehani.Profile", self.profile), self.length(rng)))
+        return Stream(
+            generate_expressions.history(rng, cast("generate_expressions.Profile", self.profile), self.length(rng))
+        )
 
 
 @dataclass(frozen=True)
@@ -216,7 +220,7 @@ FUZZED: Mapping[str, Fuzzed] = {
         _show,
     ),
     "event-expression": Fuzzed(
-        {**generate_gehani.PROFILES, **generate_gehani.VALUED_PROFILES},
+        {**generate_expressions.PROFILES, **generate_expressions.VALUED_PROFILES},
         ExpressionPlan,
         partial(evaluate_expression_tree, EVENT_EXPRESSION.evaluators["denotational"], budget=ORACLE_BUDGET),
         _built_in(evaluate_expression_tree, EVENT_EXPRESSION),

@@ -15,11 +15,11 @@ from cerify.conformance.cases import save
 from cerify.conformance.choosing import departing, telling
 from cerify.conformance.expression_mutants import MUTANTS, Mutant, takes_place
 from cerify.conformance.model import Case
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import matches_of
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import matches_of
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
 from cerify.semantics.json_events import json_of_event, json_of_schema
 
 CLAUSES = {
@@ -325,7 +325,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
         "p(X, Y) := prior(a(X), b(Y)); p(0, 1)",
     ),
 }
-SCHEMA = Schema({ev.START: {}} | {T: {"n": "int", "k": "int"} for T in "abcde"})
+SCHEMA = Schema({expr.START: {}} | {T: {"n": "int", "k": "int"} for T in "abcde"})
 CANDIDATES = 40  # histories looked at for one expression
 HISTORIES = 4  # taken for one expression
 LENGTH = 8
@@ -373,14 +373,14 @@ def histories(query: str) -> list[Stream]:
     """Random histories of different events, mostly of the types in the query, the shorter ones first."""
     rng = Random(query)
     E = parse(query)
-    types = {F.type for F in ev.subexpressions(E) if isinstance(F, ev.Primitive)} & set("abcd")
+    types = {F.type for F in expr.subexpressions(E) if isinstance(F, expr.Primitive)} & set("abcd")
     often = [*sorted(types or {"a", "b"}) * 3, "e"]
     pool = [Event(T, {"n": n, "k": k}) for T, n, k in product(often, range(3), range(3))]
     found: dict[tuple[object, ...], Stream] = {}
     while len(found) < CANDIDATES:
         events = [rng.choice(pool) for _ in range(rng.randint(2, LENGTH))]
         if rng.random() < 0.25:
-            events[0] = Event(ev.START)
+            events[0] = Event(expr.START)
         found[tuple(map(repr, events))] = Stream(events, SCHEMA)
     return sorted(found.values(), key=len)
 

@@ -16,9 +16,9 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.core_cel import show as core_show
 from cerify.semantics.errors import CerifyError
+from cerify.semantics.event_expressions import parse as expr_parse
+from cerify.semantics.event_expressions import show as expr_show
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import parse as ev_parse
-from cerify.semantics.gehani import show as ev_show
 from cerify.semantics.sase import parse as sase_parse
 from cerify.semantics.sase import show as sase_show
 from cerify.semantics.sase import syntax as sase
@@ -48,15 +48,15 @@ def stream_only(query: str, S: Stream, fails: Fails, tries: int) -> None:
 
 def _expression(query: str, S: Stream, fails: Fails, tries: int) -> None:
     """First without names, if it fails like that too, then operator by operator."""
-    written_out = ev_show.show(expression_shape.without_names(ev_parse.parse(query)))
+    written_out = expr_show.show(expression_shape.without_names(expr_parse.parse(query)))
     with suppress(CerifyError):
         query = written_out if fails(written_out, S) else query
     EXPRESSIONS(query, S, fails, tries)
 
 
 EXPRESSIONS = as_tree(
-    lambda query: expression_shape.as_cel_tree(ev_parse.parse(query)),
-    lambda phi: ev_show.show(expression_shape.of_cel_tree(phi)),
+    lambda query: expression_shape.as_cel_tree(expr_parse.parse(query)),
+    lambda phi: expr_show.show(expression_shape.of_cel_tree(phi)),
     expression_shape.WAYS,
 )
 

@@ -236,8 +236,8 @@ def _core_cel(query: str, schema: Schema | None, budget: Budget) -> CEA:
 
 def _event_expression(query: str, schema: Schema | None, budget: Budget) -> DFA:
     from cerify.automata.dfa.compile import compile_expression
-    from cerify.semantics.gehani.parse import parse
-    from cerify.semantics.gehani.wellformed import require_typed
+    from cerify.semantics.event_expressions.parse import parse
+    from cerify.semantics.event_expressions.wellformed import require_typed
 
     E = parse(query)
     if schema is not None:

@@ -57,8 +57,8 @@ def _core_cel(query: str, S: Stream, output: Output, budget: Budget) -> Recordin
 
 def _event_expression(query: str, S: Stream, output: Output, budget: Budget) -> Recording:
     from cerify.draw.record_expression import record
-    from cerify.semantics.gehani.parse import parse
-    from cerify.semantics.gehani.wellformed import require_typed
+    from cerify.semantics.event_expressions.parse import parse
+    from cerify.semantics.event_expressions.wellformed import require_typed
 
     E = parse(query)
     if S.schema is not None:

@@ -7,8 +7,8 @@ from cerify.automata.dfa.evaluate import Evaluator
 from cerify.draw.automaton import diagram_of_dfa
 from cerify.draw.recording import BEFORE, Found, Held, Recording, Step, Words, arrows, require_short
 from cerify.semantics.budget import Budget
+from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Match, Stream
-from cerify.semantics.gehani.syntax import Expression
 
 WORDS = Words(
     holds="State",

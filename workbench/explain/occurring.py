@@ -15,42 +15,42 @@ from cerify.explain.absence import Absence, absences
 from cerify.explain.evidence import row, value_text
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import Bindings
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import Bindings
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
-from cerify.semantics.gehani.show import show
 
 Json: TypeAlias = dict[str, Any]
 
-CLAUSES: Mapping[type[ev.Expression], str] = {
-    ev.Null: "2.2, 2",
-    ev.Primitive: "2.2, 3",
-    ev.And: "2.2, 4",
-    ev.Not: "2.2, 5",
-    ev.Relative: "2.2, 6",
-    ev.RelativePlus: "2.2, 7",
-    ev.Or: "2.3, a",
-    ev.AnyEvent: "2.3, b",
-    ev.Prior: "2.3, c",
-    ev.Sequence: "2.3, e",
-    ev.First: "2.3, f",
-    ev.Pipe: "2.3, g",
-    ev.Nth: "2.3, h",
-    ev.EveryNth: "2.3, i",
-    ev.After: "2.3, j",
-    ev.Between: "2.3, k",
-    ev.FirstAfter: "2.3, l",
-    ev.Before: "2.3, m",
-    ev.Happened: "2.3, n",
-    ev.Prefix: "2.3, o",
-    ev.Series: "2.3, p",
-    ev.Exists: "5, 6",
-    ev.Equated: "5, 7",
-    ev.Variable: "5",
-    ev.Constraint: "6.2",
-    ev.Named: "6",
+CLAUSES: Mapping[type[expr.Expression], str] = {
+    expr.Null: "2.2, 2",
+    expr.Primitive: "2.2, 3",
+    expr.And: "2.2, 4",
+    expr.Not: "2.2, 5",
+    expr.Relative: "2.2, 6",
+    expr.RelativePlus: "2.2, 7",
+    expr.Or: "2.3, a",
+    expr.AnyEvent: "2.3, b",
+    expr.Prior: "2.3, c",
+    expr.Sequence: "2.3, e",
+    expr.First: "2.3, f",
+    expr.Pipe: "2.3, g",
+    expr.Nth: "2.3, h",
+    expr.EveryNth: "2.3, i",
+    expr.After: "2.3, j",
+    expr.Between: "2.3, k",
+    expr.FirstAfter: "2.3, l",
+    expr.Before: "2.3, m",
+    expr.Happened: "2.3, n",
+    expr.Prefix: "2.3, o",
+    expr.Series: "2.3, p",
+    expr.Exists: "5, 6",
+    expr.Equated: "5, 7",
+    expr.Variable: "5",
+    expr.Constraint: "6.2",
+    expr.Named: "6",
 }
 
 
@@ -72,7 +72,7 @@ class DoesNot:
 
 
 def explain_event(
-    E: ev.Expression, S: Stream, e: int, count: int = 1, budget: Budget = Budget()
+    E: expr.Expression, S: Stream, e: int, count: int = 1, budget: Budget = Budget()
 ) -> TakesPlace | DoesNot:
     """Why E takes place at the event e of S, or why it does not. Raises InputError, Unsupported, BudgetExceeded."""
     if not 0 <= e < len(S):
@@ -84,7 +84,7 @@ def explain_event(
     return DoesNot(e, absences(Occurrences(E, S, budget), e))
 
 
-def explain_events(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> Iterator[TakesPlace]:
+def explain_events(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Iterator[TakesPlace]:
     """Every event at which E takes place, in order, each with an occurrence. Raises Unsupported, BudgetExceeded."""
     for e in sorted(takes_place(E, S, budget)):
         found = explain_event(E, S, e, 1, budget)
@@ -92,7 +92,7 @@ def explain_events(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> It
         yield found
 
 
-def as_json(found: TakesPlace | DoesNot, E: ev.Expression) -> Json:
+def as_json(found: TakesPlace | DoesNot, E: expr.Expression) -> Json:
     """What an event is to the expression, as one JSON object; intervals are [f, e], both inclusive."""
     head: Json = {"query": show(E), "events": [found.at], "at": found.at}
     match found:
@@ -107,7 +107,7 @@ def as_json(found: TakesPlace | DoesNot, E: ev.Expression) -> Json:
             return {**head, "match": False, "reasons": said}
 
 
-def print_event(found: TakesPlace | DoesNot, E: ev.Expression, S: Stream, console: Console) -> None:
+def print_event(found: TakesPlace | DoesNot, E: expr.Expression, S: Stream, console: Console) -> None:
     """Print what an event is to the expression, and why."""
     yes = isinstance(found, TakesPlace)
     words = "takes place" if yes else "does not take place"
@@ -126,7 +126,7 @@ def print_event(found: TakesPlace | DoesNot, E: ev.Expression, S: Stream, consol
                 )
 
 
-def print_events(found: Iterable[TakesPlace], E: ev.Expression, S: Stream, limit: int, console: Console) -> int:
+def print_events(found: Iterable[TakesPlace], E: expr.Expression, S: Stream, limit: int, console: Console) -> int:
     """Print the first events at which the expression takes place, each with an occurrence; how many there were."""
     shown = 0
     for one in found:
@@ -141,7 +141,7 @@ def print_events(found: Iterable[TakesPlace], E: ev.Expression, S: Stream, limit
     return shown
 
 
-def citation(E: ev.Expression) -> str:
+def citation(E: expr.Expression) -> str:
     """Where the paper defines the operator."""
     return f"vldb92 {CLAUSES[type(E)]}"
 
@@ -149,11 +149,11 @@ def citation(E: ev.Expression) -> str:
 def facts(found: Occurrence, S: Stream) -> list[str]:
     """What an occurrence rests on that is no occurrence of an operand."""
     match found.expression:
-        case ev.Primitive():
+        case expr.Primitive():
             return [row(S[found.at])]
-        case ev.Not(F):
+        case expr.Not(F):
             return [f"{show(F)} does not take place there"]
-        case ev.Prefix(F):
+        case expr.Prefix(F):
             return [f"{show(F)} may take place at an event to come"]
         case _:
             return []

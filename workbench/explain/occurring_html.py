@@ -15,14 +15,14 @@ from cerify.draw.timeline import Row, timeline
 from cerify.explain.absence import Absence
 from cerify.explain.evidence import braces, row
 from cerify.explain.occurring import DoesNot, TakesPlace, below, bound_text, citation, facts
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.occurrences import Occurrence
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.occurrences import Occurrence
-from cerify.semantics.gehani.show import show
 
 
 def render(
-    E: ev.Expression,
+    E: expr.Expression,
     S: Stream,
     found: Sequence[TakesPlace | DoesNot],
     more: bool = False,

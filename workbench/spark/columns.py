@@ -13,8 +13,8 @@ from pyspark.sql import types as T
 from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import InputError
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import ARROW, TIME, TYPE, ValueType
-from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.sase import syntax as sase
 from cerify.spark.runs.query import Query
@@ -72,7 +72,7 @@ def _attributes(df: DataFrame, query: Query) -> tuple[list[str], bool]:
     """
     named, timed = mentioned(query.parsed)
     declared = {} if query.schema is None else query.schema.attributes
-    if placed := any(isinstance(E, ev.Primitive | ev.Named) and E.arguments for E in _nodes(query.parsed)):
+    if placed := any(isinstance(E, expr.Primitive | expr.Named) and E.arguments for E in _nodes(query.parsed)):
         if query.schema is None:
             raise InputError("arguments, as in order(I, 40), are attributes by their places; give the data's schema")
         named = set(declared)

@@ -17,15 +17,15 @@ from cerify.automata.minimize import classes
 from cerify.equivalence.rewrite.expressions.regular import Concatenation, Letter, Nothing, Plus, Regular, Union
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Schema
-from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.predicates import Both, Either, Not, OfType
 
 Edges = dict[tuple[int, int], Regular]
 END = -1
 
 
-def regular(E: ev.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> Regular:
+def regular(E: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> Regular:
     """A regular expression of the histories at whose last event E takes place.
 
     Raises Unsupported where E has attribute variables, and BudgetExceeded; budget.states are the nodes it may have.
@@ -112,30 +112,30 @@ class _Letters:
             for i, atom in enumerate(self.algebra.atoms)
         }
 
-    def expression(self, types: set[int], first: bool) -> ev.Expression:
+    def expression(self, types: set[int], first: bool) -> expr.Expression:
         """What takes place at an event of one of these types, and at no other; a start event only matters as first."""
         among = range(len(self.alphabet.types)) if first else self.alphabet.coming
         if types == set(self.alphabet.coming):
-            return ev.AnyEvent()
+            return expr.AnyEvent()
         return self._written(self.algebra.decision(self._mask(among), self._mask(types)))
 
     def _mask(self, types: Iterable[int]) -> int:
         chosen = (frozenset(self.alphabet.predicates[i] for i in self.alphabet.types[a].chosen) for a in types)
         return sum(self.bits[predicates] for predicates in chosen)
 
-    def _written(self, decision: Decision) -> ev.Expression:
+    def _written(self, decision: Decision) -> expr.Expression:
         match decision:
             case bool():
-                return ev.Not(ev.Null()) if decision else ev.Null()
+                return expr.Not(expr.Null()) if decision else expr.Null()
             case OfType(T):
-                return ev.Primitive(T)
+                return expr.Primitive(T)
             case Both(OfType(T), mask) if decision in self.alphabet.predicates:
-                return ev.Primitive(T, (), mask)
+                return expr.Primitive(T, (), mask)
             case Not(inner):
-                return ev.Not(self._written(inner))
+                return expr.Not(self._written(inner))
             case Both(left, right):
-                return ev.And(self._written(left), self._written(right))
+                return expr.And(self._written(left), self._written(right))
             case Either(left, right):
-                return ev.Or(self._written(left), self._written(right))
+                return expr.Or(self._written(left), self._written(right))
             case _:
                 raise InternalError(f"{decision} is no combination of primitive events")

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import depth_limited
-from cerify.semantics.gehani import show as expressions
-from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.event_expressions import show as expressions
+from cerify.semantics.event_expressions import syntax as expr
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Nothing:
 class Letter:
     """The words of one event: those at which the event expression takes place when nothing has been before."""
 
-    event: ev.Expression
+    event: expr.Expression
     size = 1
 
 
@@ -76,8 +76,8 @@ def _show(R: Regular, level: int) -> str:
         case Nothing():
             return "∅"
         case Letter(E):
-            simple = isinstance(E, ev.Primitive | ev.AnyEvent | ev.First | ev.Null) or (
-                isinstance(E, ev.Not) and isinstance(E.operand, ev.Primitive | ev.Null)
+            simple = isinstance(E, expr.Primitive | expr.AnyEvent | expr.First | expr.Null) or (
+                isinstance(E, expr.Not) and isinstance(E.operand, expr.Primitive | expr.Null)
             )
             return expressions.show(E) if simple else f"({expressions.show(E)})"
         case Union(left, right):
@@ -95,7 +95,7 @@ def _parenthesized(text: str, needed: bool) -> str:
     return f"({text})" if needed else text
 
 
-def expression(R: Regular) -> ev.Expression:
+def expression(R: Regular) -> expr.Expression:
     """An event expression that takes place at an event just where the history up to it is a word of R.
 
     The operators of section 2.2 are those of regular expressions: relative is concatenation, relative+ repetition.
@@ -104,17 +104,17 @@ def expression(R: Regular) -> ev.Expression:
         return _expression(R)
 
 
-def _expression(R: Regular) -> ev.Expression:
+def _expression(R: Regular) -> expr.Expression:
     match R:
         case Nothing():
-            return ev.Null()
+            return expr.Null()
         case Letter(E):
-            return ev.And(ev.First(), E)
+            return expr.And(expr.First(), E)
         case Union(left, right):
-            return ev.Or(_expression(left), _expression(right))
+            return expr.Or(_expression(left), _expression(right))
         case Concatenation(left, right):
-            return ev.Relative((_expression(left), _expression(right)))
+            return expr.Relative((_expression(left), _expression(right)))
         case Plus(operand):
-            return ev.RelativePlus(_expression(operand))
+            return expr.RelativePlus(_expression(operand))
         case _:
             assert_never(R)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
 
 Pair: TypeAlias = tuple[int, int]
 
@@ -34,23 +34,23 @@ PRINTED = Reading()
 MENDED = Reading(starts_earlier=True, effective=True)
 
 
-def takes_place(E: ev.Expression, S: Stream, reading: Reading) -> frozenset[int]:
+def takes_place(E: expr.Expression, S: Stream, reading: Reading) -> frozenset[int]:
     """The events at which there is a tuple for E whose origin is the first event of the history."""
     return frozenset(e for f, e in _pairs(E, S, reading) if f == 0)
 
 
-def _pairs(E: ev.Expression, S: Stream, reading: Reading) -> frozenset[Pair]:
+def _pairs(E: expr.Expression, S: Stream, reading: Reading) -> frozenset[Pair]:
     h = range(len(S))
     match E:
-        case ev.Null():
+        case expr.Null():
             return frozenset()
-        case ev.Primitive(T):  # 1
+        case expr.Primitive(T):  # 1
             starts = (lambda e: range(e + 1)) if reading.starts_earlier else (lambda e: range(e, e + 1))
             return frozenset((f, e) for e in h if S[e].type == T for f in starts(e))
-        case ev.Relative((A, B)):  # 2: succ(e_i) = f_j
+        case expr.Relative((A, B)):  # 2: succ(e_i) = f_j
             left, right = _ends(A, S, reading), _pairs(B, S, reading)
             return frozenset((f, e) for f, d in left for g, e in right if g == d + 1)
-        case ev.RelativePlus(A):  # 3: rounds, each from where the one before it ends
+        case expr.RelativePlus(A):  # 3: rounds, each from where the one before it ends
             rounds = _pairs(A, S, reading)
             found: frozenset[Pair] = frozenset()
             new = rounds
@@ -58,11 +58,11 @@ def _pairs(E: ev.Expression, S: Stream, reading: Reading) -> frozenset[Pair]:
                 found |= new
                 new = frozenset((f, e) for f, d in new for g, e in rounds if g == d + 1) - found
             return found
-        case ev.And(A, B):  # 4: f_i = f_j = f_k, e_i = e_j = e_k
-            both_rounds = isinstance(A, ev.RelativePlus) and A == B  # then the entries may be equal as sequences
+        case expr.And(A, B):  # 4: f_i = f_j = f_k, e_i = e_j = e_k
+            both_rounds = isinstance(A, expr.RelativePlus) and A == B  # then the entries may be equal as sequences
             of = _pairs if both_rounds else _ends
             return of(A, S, reading) & of(B, S, reading)
-        case ev.Not(A):  # 5
+        case expr.Not(A):  # 5
             inside = _pairs(A, S, reading)
             whole = [(f, e) for e in h for f in range(e + 1)]
             if reading.exact:
@@ -72,8 +72,8 @@ def _pairs(E: ev.Expression, S: Stream, reading: Reading) -> frozenset[Pair]:
             raise ValueError("the appendix has the base operators only")
 
 
-def _ends(E: ev.Expression, S: Stream, reading: Reading) -> frozenset[Pair]:
+def _ends(E: expr.Expression, S: Stream, reading: Reading) -> frozenset[Pair]:
     """The pairs where e_i is asked to be an event."""
-    if isinstance(E, ev.RelativePlus) and not reading.effective:
+    if isinstance(E, expr.RelativePlus) and not reading.effective:
         return frozenset()
     return _pairs(E, S, reading)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.derived import EVERY_EVENT, definition
-from cerify.semantics.gehani.scope import free_variables
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.derived import EVERY_EVENT, definition
+from cerify.semantics.event_expressions.scope import free_variables
 from proofs_tests.claims.printed import vldb92_sec3 as section3
 from proofs_tests.claims.printed.vldb92_sec3 import Machine
 
@@ -30,31 +30,33 @@ class Marked:
         return self.marks.get(q, frozenset())
 
 
-def marked(E: ev.Expression, letters: tuple[str, ...]) -> Marked:
+def marked(E: expr.Expression, letters: tuple[str, ...]) -> Marked:
     """M_E."""
 
-    def of(F: ev.Expression) -> Marked:
+    def of(F: expr.Expression) -> Marked:
         return marked(F, letters)
 
-    if not any(isinstance(F, ev.Exists | ev.Equated | ev.Variable) for F in ev.subexpressions(E)):
+    if not any(isinstance(F, expr.Exists | expr.Equated | expr.Variable) for F in expr.subexpressions(E)):
         return Marked(section3.machine(E, letters), {})  # 1
     match E:
-        case ev.Variable(x):
+        case expr.Variable(x):
             return equated(of(EVERY_EVENT), x)
-        case ev.Equated(F, w):
+        case expr.Equated(F, w):
             return equated(of(F), w)
-        case ev.Relative((left, right)):
+        case expr.Relative((left, right)):
             if free_variables(left) & free_variables(right):
                 return Marked(section3.null(letters), {})
             return relative(of(left), of(right))
-        case ev.And(left, right):
+        case expr.And(left, right):
             shared = free_variables(left), free_variables(right)
             return conjunction(of(left), of(right), *shared)
-        case ev.Exists(w, F):
+        case expr.Exists(w, F):
             return exists(of(F), w)
-        case ev.Not(F) | ev.RelativePlus(F) if not free_variables(F):  # of no variables any more: determinize, go on
+        case expr.Not(F) | expr.RelativePlus(F) if not free_variables(
+            F
+        ):  # of no variables any more: determinize, go on
             inner = section3.determinized(of(F).machine)
-            negated = isinstance(E, ev.Not)
+            negated = isinstance(E, expr.Not)
             return Marked(section3.negation(inner) if negated else section3.relative_plus(inner), {})
         case _:
             short_for = definition(E)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cerify.automata.dfa.model import DFA, Names
 from cerify.automata.dfa.spawned import MARK, Symbolic
+from cerify.semantics.event_expressions.bindings import value
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani.bindings import value
 from cerify.semantics.predicates import satisfied
 
 NOBODY: Names = frozenset()

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from itertools import product
 from typing import TypeAlias
 
-from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.event_expressions import syntax as expr
 
 History: TypeAlias = tuple[tuple[int, str], ...]
-Applied: TypeAlias = Callable[[ev.Expression, History], History]
+Applied: TypeAlias = Callable[[expr.Expression, History], History]
 
 
 def numbered(letters: Iterable[str]) -> History:
@@ -30,34 +30,34 @@ def union(h: History, parts: Iterable[History]) -> History:
     return tuple(o for o in h if o in found)
 
 
-def applied(E: ev.Expression, h: History) -> History:
+def applied(E: expr.Expression, h: History) -> History:
     """E[h]."""
     if not h:
         return ()  # 1
     match E:
-        case ev.Null():  # 2
+        case expr.Null():  # 2
             return ()
-        case ev.Primitive(a):  # 3
+        case expr.Primitive(a):  # 3
             return tuple(o for o in h if o[1] == a)
-        case ev.And(left, right):  # 4
+        case expr.And(left, right):  # 4
             return tuple(o for o in applied(left, h) if o in applied(right, h))
-        case ev.Not(F):  # 5
+        case expr.Not(F):  # 5
             return tuple(o for o in h if o not in applied(F, h))
-        case ev.Relative((left, right)):  # 6
+        case expr.Relative((left, right)):  # 6
             return union(h, (applied(right, after(h, e)) for e, _ in applied(left, h)))
-        case ev.RelativePlus(F):  # 7: relative^i is empty where i is greater than the number of events
+        case expr.RelativePlus(F):  # 7: relative^i is empty where i is greater than the number of events
             parts, power = [], F
             for _ in h:
                 parts.append(applied(power, h))
-                power = ev.Relative((power, F))
+                power = expr.Relative((power, F))
             return union(h, parts)
-        case ev.Pipe(left, right):  # g
+        case expr.Pipe(left, right):  # g
             return applied(right, applied(left, h))
         case _:
             raise NotImplementedError(f"{type(E).__name__} is defined by an expression")
 
 
-def between(F: ev.Expression, E: ev.Expression, h: History, of: Applied, as_printed: bool) -> History:
+def between(F: expr.Expression, E: expr.Expression, h: History, of: Applied, as_printed: bool) -> History:
     """k: F /+ E. As printed i < m - 1 for the parts between two events of E; otherwise i < m."""
     at = [e for e, _ in of(E, h)]
     m = len(at)
@@ -71,7 +71,7 @@ def between(F: ev.Expression, E: ev.Expression, h: History, of: Applied, as_prin
     return union(h, parts)
 
 
-def prefix(E: ev.Expression, h: History, of: Applied, letters: tuple[str, ...], further: int) -> History:
+def prefix(E: expr.Expression, h: History, of: Applied, letters: tuple[str, ...], further: int) -> History:
     """o: some history identical to h up to e has E at an event after e; looked for among so many events more."""
 
     def may_come(n: int) -> bool:

@@ -13,8 +13,8 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from cerify.automata.explore import explore
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.derived import definition
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.derived import definition
 
 State: TypeAlias = Any
 
@@ -71,30 +71,30 @@ def renamed(M: Machine, name: Callable[[State], State]) -> Machine:
     )
 
 
-def machine(E: ev.Expression, letters: tuple[str, ...], empty_sequences: bool = False) -> Machine:
+def machine(E: expr.Expression, letters: tuple[str, ...], empty_sequences: bool = False) -> Machine:
     """M_E."""
 
-    def of(F: ev.Expression) -> Machine:
+    def of(F: expr.Expression) -> Machine:
         return machine(F, letters, empty_sequences)
 
     match E:
-        case ev.Null():
+        case expr.Null():
             return null(letters)
-        case ev.Primitive(a):
+        case expr.Primitive(a):
             return primitive(a, letters)
-        case ev.And(left, right):
+        case expr.And(left, right):
             return conjunction(determinized(of(left)), determinized(of(right)))
-        case ev.Not(F):
+        case expr.Not(F):
             return negation(determinized(of(F)))
-        case ev.Relative((left, right)):
+        case expr.Relative((left, right)):
             return relative(of(left), of(right))
-        case ev.RelativePlus(F):
+        case expr.RelativePlus(F):
             return relative_plus(of(F))
-        case ev.Pipe(left, right):
+        case expr.Pipe(left, right):
             return pipe(determinized(of(left)), determinized(of(right)))
-        case ev.Between(left, right):
+        case expr.Between(left, right):
             return slash_plus(determinized(of(left)), determinized(of(right)))
-        case ev.Prefix(F):
+        case expr.Prefix(F):
             return prefix(determinized(of(F)), empty_sequences)
         case _:
             short_for = definition(E)

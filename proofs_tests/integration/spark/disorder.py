@@ -17,9 +17,9 @@ from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.event_expressions.show import show as show_expression
+from cerify.semantics.event_expressions.syntax import START as START_EVENT
 from cerify.semantics.events import ARROW, Stream, ValueType
-from cerify.semantics.gehani.show import show as show_expression
-from cerify.semantics.gehani.syntax import START as START_EVENT
 from cerify.semantics.sase.show import show as show_sase
 from cerify.spark.runs.query import Query
 from cerify.spark.streams.states import compiled

@@ -20,8 +20,8 @@ from cerify.equivalence.generate import expressions
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import InputError
+from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.gehani.show import show as show_expression
 from cerify.spark.chunking.compose import Continued, composition
 from cerify.spark.chunking.cuts import Cuts
 from cerify.spark.chunking.owned import Owned

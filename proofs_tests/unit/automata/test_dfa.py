@@ -10,16 +10,16 @@ from cerify.automata.dfa.model import DFA, minimal
 from cerify.equivalence.generate.expressions import PROFILES, case, history
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.derived import expanded
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.derived import expanded
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
 from proofs_tests.claims.printed import vldb92_sec3 as printed
 from proofs_tests.claims.printed.vldb92_app2 import marked
-from proofs_tests.unit.semantics.gehani import examples
-from proofs_tests.unit.semantics.gehani.examples import found
+from proofs_tests.unit.semantics.event_expressions import examples
+from proofs_tests.unit.semantics.event_expressions.examples import found
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -213,7 +213,7 @@ def test_not_as_printed_needs_a_start_state_that_is_left_for_good() -> None:
 
 
 def test_printed_machines_are_deterministic_where_it_says_so() -> None:
-    E = ev.Between(ev.AnyEvent(), ev.Primitive("a"))
+    E = expr.Between(expr.AnyEvent(), expr.Primitive("a"))
     M = printed.determinized(printed.machine(E, LETTERS))
     assert all(len(targets) == 1 for targets in M.moves.values())
 

@@ -23,10 +23,10 @@ from cerify.automata.minimize import classes
 from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.parse import parse
 
 
 def together(left: str, right: str, schema: Schema | None = None) -> tuple[DFA, DFA]:
@@ -88,7 +88,7 @@ def test_random_pairs_against_all_histories() -> None:
     assert told_apart > 30
 
 
-def _differ(E: ev.Expression, F: ev.Expression, A: DFA, n: int) -> bool:
+def _differ(E: expr.Expression, F: expr.Expression, A: DFA, n: int) -> bool:
     first, later = range(len(A.alphabet.types)), A.alphabet.coming
     histories = (stream_of(word, types_under(A.alphabet)) for word in product(first, *[later] * (n - 1)))
     return any((n - 1 in takes_place(E, S)) != (n - 1 in takes_place(F, S)) for S in histories)
@@ -121,7 +121,7 @@ def test_hope_is_what_prefix_says() -> None:
     both = set()
     for _ in range(60):
         E, S = case(rng, PROFILES["masked"], 6, 6)
-        A, B = compile_together([E, ev.Prefix(E)])
+        A, B = compile_together([E, expr.Prefix(E)])
         q = p = 0
         for event in S:
             q, p = (M.step(state, M.alphabet.type_of(event)) for M, state in ((A, q), (B, p)))

@@ -15,10 +15,10 @@ from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.evaluate import Evaluator
 from cerify.equivalence.generate.expressions import PROFILES, expression, history
 from cerify.semantics.errors import InputError
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.parse import parse
 from cerify.semantics.predicates import Predicate
 
 EVALUATORS = [Evaluator, CompiledEvaluator]
@@ -136,7 +136,7 @@ def test_classes_are_no_more_than_the_automata_tell_apart() -> None:
 def test_more_masks_than_fit_into_a_number(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classes, "BITS", bits)
     masks = [parse(f"a[n > {i}]") for i in range(70)]
-    automata = [compile_expression(E) for E in masks if isinstance(E, ev.Primitive)]
+    automata = [compile_expression(E) for E in masks if isinstance(E, expr.Primitive)]
     S = Stream(Event("a", {"n": i * 37 % 71}) for i in range(71))
     found = CompiledEvaluator(automata).read(S)
     assert [len(positions) for positions in found] == [70 - i for i in range(70)]

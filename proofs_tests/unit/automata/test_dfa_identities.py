@@ -14,9 +14,9 @@ import pytest
 
 from cerify.automata.dfa.compile import compile_together
 from cerify.automata.dfa.decide import Word, separating_word, stream_of, types_under
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.derived import ANY, after_by_pipe, definition
-from cerify.semantics.gehani.parse import parse
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.derived import ANY, after_by_pipe, definition
+from cerify.semantics.event_expressions.parse import parse
 
 WHOLE = [[parse(f"e[{flag} = 1]")] for flag in "pqr"]
 """Operands that read the whole history: each has a flag of its own."""
@@ -27,29 +27,29 @@ ANEW = [
 ]
 """Operands that begin anew: of the moment, of where it begins, with a memory, and with the start event."""
 
-OPERATORS: dict[str, tuple[Callable[..., ev.Expression], list[list[ev.Expression]]]] = {
-    "a": (ev.Or, WHOLE[:2]),
-    "b": (ev.AnyEvent, []),
-    "c": (lambda *parts: ev.Prior(parts), WHOLE[:2]),
-    "d": (lambda *parts: ev.Prior(parts), WHOLE),
-    "e1": (lambda *parts: ev.Sequence(parts), WHOLE),
-    "e2": (lambda *parts: ev.Sequence(parts), WHOLE[:2]),
-    "f": (ev.First, []),
-    "h1": (lambda E: ev.Nth(1, E), WHOLE[:1]),
-    "h3": (lambda E: ev.Nth(3, E), WHOLE[:1]),
-    "i1": (lambda E: ev.EveryNth(1, E), WHOLE[:1]),
-    "i3": (lambda E: ev.EveryNth(3, E), WHOLE[:1]),
-    "j": (ev.After, [ANEW[0], WHOLE[1]]),
-    "k": (ev.Between, [ANEW[0], WHOLE[1]]),
-    "l": (ev.FirstAfter, [WHOLE[0], ANEW[1], ANEW[2]]),
-    "m": (ev.Before, WHOLE[:1]),
-    "n": (ev.Happened, WHOLE[:1]),
-    "p": (ev.Series, WHOLE[:2]),
-    "relative of three": (lambda *parts: ev.Relative(parts), [WHOLE[0], ANEW[1], ANEW[2]]),
+OPERATORS: dict[str, tuple[Callable[..., expr.Expression], list[list[expr.Expression]]]] = {
+    "a": (expr.Or, WHOLE[:2]),
+    "b": (expr.AnyEvent, []),
+    "c": (lambda *parts: expr.Prior(parts), WHOLE[:2]),
+    "d": (lambda *parts: expr.Prior(parts), WHOLE),
+    "e1": (lambda *parts: expr.Sequence(parts), WHOLE),
+    "e2": (lambda *parts: expr.Sequence(parts), WHOLE[:2]),
+    "f": (expr.First, []),
+    "h1": (lambda E: expr.Nth(1, E), WHOLE[:1]),
+    "h3": (lambda E: expr.Nth(3, E), WHOLE[:1]),
+    "i1": (lambda E: expr.EveryNth(1, E), WHOLE[:1]),
+    "i3": (lambda E: expr.EveryNth(3, E), WHOLE[:1]),
+    "j": (expr.After, [ANEW[0], WHOLE[1]]),
+    "k": (expr.Between, [ANEW[0], WHOLE[1]]),
+    "l": (expr.FirstAfter, [WHOLE[0], ANEW[1], ANEW[2]]),
+    "m": (expr.Before, WHOLE[:1]),
+    "n": (expr.Happened, WHOLE[:1]),
+    "p": (expr.Series, WHOLE[:2]),
+    "relative of three": (lambda *parts: expr.Relative(parts), [WHOLE[0], ANEW[1], ANEW[2]]),
 }
 
 
-def difference(E: ev.Expression, F: ev.Expression, with_start: bool = True) -> Word | None:
+def difference(E: expr.Expression, F: expr.Expression, with_start: bool = True) -> Word | None:
     A, B = compile_together([E, F])
     return separating_word(A, B, None if with_start else A.alphabet.coming)
 
@@ -92,13 +92,13 @@ def test_as_printed_they_do_not_with_one(text: str, length: int) -> None:
 
 def test_the_second_definition_of_after() -> None:
     for F, E in product(ANEW[0], WHOLE[1]):
-        after = ev.After(F, E)
+        after = expr.After(F, E)
         assert difference(after, after_by_pipe(after)) is None
 
 
 def test_or_as_printed_lacks_a_negation() -> None:
     (E,), (F,) = WHOLE[:2]
-    A, B = compile_together([ev.Or(E, F), ev.Not(ev.And(E, ev.Not(F)))])
+    A, B = compile_together([expr.Or(E, F), expr.Not(expr.And(E, expr.Not(F)))])
     word = separating_word(A, B)
     assert word is not None
     assert len(stream_of(word, types_under(A.alphabet))) == 1
@@ -107,8 +107,8 @@ def test_or_as_printed_lacks_a_negation() -> None:
 def test_pipe_and_prefix_by_what_they_are_about() -> None:
     """g and o have no definition in others; these are laws that say what they do."""
     (E,), (F,), (G,) = WHOLE
-    assert difference(ev.Pipe(ev.Pipe(E, F), G), ev.Pipe(E, ev.Pipe(F, G))) is None
-    assert difference(ev.Pipe(E, F), ev.And(E, F)) is None  # F looks at the event at hand only
-    assert difference(ev.Prefix(ev.Or(E, F)), ev.Or(ev.Prefix(E), ev.Prefix(F))) is None
-    once = ev.And(ev.Nth(2, E), F)
-    assert difference(ev.Prefix(once), ev.Not(ev.Happened(ev.Nth(2, E)))) is None
+    assert difference(expr.Pipe(expr.Pipe(E, F), G), expr.Pipe(E, expr.Pipe(F, G))) is None
+    assert difference(expr.Pipe(E, F), expr.And(E, F)) is None  # F looks at the event at hand only
+    assert difference(expr.Prefix(expr.Or(E, F)), expr.Or(expr.Prefix(E), expr.Prefix(F))) is None
+    once = expr.And(expr.Nth(2, E), F)
+    assert difference(expr.Prefix(once), expr.Not(expr.Happened(expr.Nth(2, E)))) is None

@@ -14,14 +14,14 @@ from cerify.automata.dfa.valued import Valued
 from cerify.equivalence.generate.expressions import VALUED_PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
+from cerify.semantics.event_expressions.compatible import compatible
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.history import places_of
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.gehani.compatible import compatible
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.history import places_of
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
 from proofs_tests.campaigns.expressions import judge
-from proofs_tests.unit.semantics.gehani.examples import history
+from proofs_tests.unit.semantics.event_expressions.examples import history
 
 COMPLETE = "complete(I) := prior(order(I, Q), perform(I, A))"
 

@@ -10,8 +10,8 @@ from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.star_free import counter
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.gehani.parse import parse
-from proofs_tests.unit.semantics.gehani import examples
+from cerify.semantics.event_expressions.parse import parse
+from proofs_tests.unit.semantics.event_expressions import examples
 
 
 @pytest.mark.parametrize(

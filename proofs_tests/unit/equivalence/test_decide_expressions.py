@@ -15,13 +15,13 @@ from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, c
 from cerify.equivalence.verdict import Different, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.derived import expanded
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Match, Schema, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.derived import expanded
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
-from proofs_tests.unit.semantics.gehani import examples
+from proofs_tests.unit.semantics.event_expressions import examples
 
 LETTERS = (Event("a"), Event("b"), Event("c"), Event("z"))
 
@@ -173,7 +173,7 @@ def test_what_is_proved_for_attribute_variables_holds_on_random_histories() -> N
     said = {Proved: 0, Different: 0, Undecided: 0}
     for i in range(60):
         E = expression(rng, profile, rng.randint(2, 6))
-        F = expanded(E) if i % 3 == 0 and not isinstance(E, ev.Let) else expression(rng, profile, rng.randint(2, 6))
+        F = expanded(E) if i % 3 == 0 and not isinstance(E, expr.Let) else expression(rng, profile, rng.randint(2, 6))
         verdict = equivalent(E, F, profile.schema, Budget(states=20_000))
         said[type(verdict)] += 1
         if isinstance(verdict, Proved):

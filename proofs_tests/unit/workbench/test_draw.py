@@ -24,8 +24,8 @@ from cerify.draw.svg import LONGEST, MOST_LINES, document, svg
 from cerify.equivalence.generate import expressions as generate_expressions
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Unsupported
+from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.events import Event, Match, Schema, Stream
-from cerify.semantics.gehani.parse import parse as parse_expression
 from cerify.semantics.predicates import holds
 from proofs_tests.unit.workbench.test_html import HOSTILE
 

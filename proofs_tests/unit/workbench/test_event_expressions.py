@@ -33,13 +33,13 @@ from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.show import show as show_cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import IllFormed, InputError, ParseError, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.occurrences import Occurrences
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Match, Schema, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.occurrences import Occurrences
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
-from proofs_tests.unit.semantics.gehani.examples import EXAMPLES, history
+from proofs_tests.unit.semantics.event_expressions.examples import EXAMPLES, history
 from proofs_tests.unit.workbench.test_html import HOSTILE, Outline
 
 LANGUAGE = "event-expression"
@@ -332,9 +332,9 @@ def _after_for_between(phi: Formula, S: Stream, output: Any) -> Collection[Match
     """F /+ E taken for F / E."""
     E = of_cel_tree(phi)
 
-    def read(F: ev.Expression) -> ev.Expression:
-        below = tuple(map(read, ev.children(F)))
-        return ev.After(*below) if isinstance(F, ev.Between) else ev.rebuilt(F, below)
+    def read(F: expr.Expression) -> expr.Expression:
+        below = tuple(map(read, expr.children(F)))
+        return expr.After(*below) if isinstance(F, expr.Between) else expr.rebuilt(F, below)
 
     return EVENT_EXPRESSION.evaluators["denotational"](read(E), S, output, Budget())
 
@@ -346,8 +346,8 @@ def test_a_fault_is_found_and_shrunk() -> None:
     assert len(summary.disagreements) == 3
     for one in summary.disagreements:
         E = of_cel_tree(one.phi)
-        assert any(isinstance(F, ev.Between) for F in ev.subexpressions(E)), show(E)
-        assert (len(one.stream), ev.size(E)) <= (2, 5)
+        assert any(isinstance(F, expr.Between) for F in expr.subexpressions(E)), show(E)
+        assert (len(one.stream), expr.size(E)) <= (2, 5)
 
 
 def test_an_engine_is_asked_in_event_expressions() -> None:

@@ -21,8 +21,8 @@ from cerify.equivalence.verdict import Undecided
 from cerify.evaluators import match
 from cerify.explain.explanation import explain
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.gehani.parse import parse as parse_expression
 
 S = Stream(map(Event, "ABAB"))
 PHI = parse("A ; B")

@@ -10,9 +10,9 @@ from cerify.automata.dfa.spawned import Spawned, Symbolic
 from cerify.automata.dfa.valued import Valued
 from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.budget import Budget
+from cerify.semantics.event_expressions.history import in_order
+from cerify.semantics.event_expressions.opened import opened
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani.history import in_order
-from cerify.semantics.gehani.opened import opened
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import NOTHING, Classes, Run, of_events
 

@@ -13,7 +13,7 @@ from cerify.automata.evaluate.evaluator import Evaluator
 from cerify.evaluators import EVENT_EXPRESSION, SASE
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
-from cerify.semantics.gehani.history import in_order
+from cerify.semantics.event_expressions.history import in_order
 from cerify.spark.runs.cel import CelRun
 from cerify.spark.runs.expression import ExpressionRun, SpawnedRun, automaton_of
 from cerify.spark.runs.gathered import GatheredRun

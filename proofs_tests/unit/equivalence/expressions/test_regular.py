@@ -25,11 +25,11 @@ from cerify.equivalence.rewrite.expressions.regular import (
 )
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.event_expressions import show as text_of
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani import show as text_of
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.parse import parse
 
 
 def is_word(R: Regular, h: tuple[Event, ...]) -> bool:
@@ -105,7 +105,7 @@ def test_any_regular_one_is_an_expression() -> None:
             assert found == is_word(R, h) == is_word(back, h), f"{show(R)} over {h}"
             both.add(found)
     assert both == {True, False}
-    assert expression(Nothing()) == ev.Null()
+    assert expression(Nothing()) == expr.Null()
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.parse import parse as parse_expression
+from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.parse import parse as parse_expression
-from cerify.semantics.gehani.show import show as show_expression
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import Bindings, bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
@@ -45,7 +45,7 @@ def ends(found: set[Bindings]) -> set[int]:
     return {max(p for _, positions in M for p in positions) for M in found}
 
 
-def translated(q: sase.Query, reading: Reading) -> tuple[cel.Formula | None, ev.Expression | None]:
+def translated(q: sase.Query, reading: Reading) -> tuple[cel.Formula | None, expr.Expression | None]:
     try:
         phi = sase_to_cel(q, reading)
     except Unsupported:
@@ -132,7 +132,7 @@ def test_random_queries() -> None:
     assert sum(too for _, too in found) > 15
 
 
-def separated(q: sase.Query, E: ev.Expression, reading: Reading) -> tuple[int, ...] | None:
+def separated(q: sase.Query, E: expr.Expression, reading: Reading) -> tuple[int, ...] | None:
     """A shortest word over the letters on which an expression and the automaton of a query say different things of its
     last event; None if there is none, on all streams."""
     letters = tuple(events(" ".join(LETTERS)))

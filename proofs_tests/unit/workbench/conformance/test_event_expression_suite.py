@@ -13,12 +13,12 @@ from cerify.conformance.model import Case
 from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.occurrences import occurrences
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.wellformed import require_typed
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.occurrences import occurrences
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
-from cerify.semantics.gehani.wellformed import require_typed
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 
 
@@ -79,12 +79,36 @@ def test_no_two_cases_ask_the_same() -> None:
 
 
 def test_every_operator_is_asked() -> None:
-    asked = {type(F) for one in suite() for F in ev.subexpressions(parse(one.query))}
+    asked = {type(F) for one in suite() for F in expr.subexpressions(parse(one.query))}
     assert asked == {
-        ev.Null, ev.Primitive, ev.And, ev.Not, ev.Relative, ev.RelativePlus, ev.Or, ev.AnyEvent, ev.Prior, ev.Sequence,
-        ev.First, ev.Pipe, ev.Nth, ev.EveryNth, ev.After, ev.Between, ev.FirstAfter, ev.Before, ev.Happened, ev.Prefix,
-        ev.Series, ev.Exists, ev.Equated, ev.Variable, ev.Constraint, ev.Named, ev.Let,
-    }  # fmt: skip
+        expr.Null,
+        expr.Primitive,
+        expr.And,
+        expr.Not,
+        expr.Relative,
+        expr.RelativePlus,
+        expr.Or,
+        expr.AnyEvent,
+        expr.Prior,
+        expr.Sequence,
+        expr.First,
+        expr.Pipe,
+        expr.Nth,
+        expr.EveryNth,
+        expr.After,
+        expr.Between,
+        expr.FirstAfter,
+        expr.Before,
+        expr.Happened,
+        expr.Prefix,
+        expr.Series,
+        expr.Exists,
+        expr.Equated,
+        expr.Variable,
+        expr.Constraint,
+        expr.Named,
+        expr.Let,
+    }
 
 
 def test_there_are_cases_with_matches_and_cases_without() -> None:

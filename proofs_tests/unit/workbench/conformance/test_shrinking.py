@@ -6,9 +6,9 @@ from cerify.conformance.shrinking import SHRINKERS, Shrinker, stream_only
 from cerify.equivalence.shrink.expression_shape import without_names
 from cerify.evaluators import LANGUAGES
 from cerify.semantics.errors import IllFormed
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
 
 
 def shrunk(shrinker: Shrinker, query: str, S: Stream, said: str, types: str) -> tuple[str, str]:

@@ -7,8 +7,8 @@ from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.core_cel.show import show as show_core_cel
+from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani.show import show as show_expression
 from cerify.semantics.sase.show import show as show_sase
 from cerify.spark.runs.query import Query
 

@@ -14,14 +14,22 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import (
+    NOTHING_BOUND,
+    Bindings,
+    bound,
+    position,
+    position_of,
+    value,
+    value_of,
+)
+from cerify.semantics.event_expressions.denote import Events, History, Interpreter, after, segments
+from cerify.semantics.event_expressions.scope import chosen, free_variables, places
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import NOTHING_BOUND, Bindings, bound, position, position_of, value, value_of
-from cerify.semantics.gehani.denote import Events, History, Interpreter, after, segments
-from cerify.semantics.gehani.scope import chosen, free_variables, places
 from cerify.semantics.predicates import satisfied
 
-Goal: TypeAlias = tuple[ev.Expression, History, int, Bindings]
+Goal: TypeAlias = tuple[expr.Expression, History, int, Bindings]
 """E, h, e, b: that E takes place at e when it is applied to h."""
 
 Entry: TypeAlias = "tuple[int, int | tuple[Tuple, ...]] | None"
@@ -40,14 +48,14 @@ class Occurrence:
     that of a name is an occurrence of what it stands for. bound says what the variables that it binds are.
     """
 
-    expression: ev.Expression
+    expression: expr.Expression
     start: int
     at: int
     parts: tuple[Occurrence | None, ...] = ()
     bound: Bindings = NOTHING_BOUND
 
 
-def occurrences(E: ev.Expression, S: Stream, e: int, budget: Budget = Budget()) -> Iterator[Occurrence]:
+def occurrences(E: expr.Expression, S: Stream, e: int, budget: Budget = Budget()) -> Iterator[Occurrence]:
     """All occurrences of E at the event e of S, each once; none where it does not take place. Raises BudgetExceeded."""
     with depth_limited(E.span):
         known = Occurrences(E, S, budget)
@@ -60,16 +68,16 @@ def occurrence_tuple(found: Occurrence) -> Tuple:
     return found.start, tuple(_entries(found.expression, found))
 
 
-def _entries(E: ev.Expression, found: Occurrence | None) -> Iterator[Entry]:
+def _entries(E: expr.Expression, found: Occurrence | None) -> Iterator[Entry]:
     if found is None:
-        yield from (None for _ in ev.subexpressions(E))
+        yield from (None for _ in expr.subexpressions(E))
         return
-    if isinstance(E, ev.RelativePlus):
+    if isinstance(E, expr.RelativePlus):
         yield found.start, tuple(occurrence_tuple(part) for part in found.parts if part is not None)
-        yield from (None for _ in ev.subexpressions(E.operand))  # what it says of them is in the rounds
+        yield from (None for _ in expr.subexpressions(E.operand))  # what it says of them is in the rounds
         return
     yield found.start, found.at
-    for F, part in zip(ev.children(E), found.parts, strict=False):
+    for F, part in zip(expr.children(E), found.parts, strict=False):
         yield from _entries(F, part)
 
 
@@ -79,7 +87,7 @@ class Occurrences:
     Counted against the budget are the events of the histories that expressions are applied to.
     """
 
-    def __init__(self, E: ev.Expression, S: Stream, budget: Budget = Budget()) -> None:
+    def __init__(self, E: expr.Expression, S: Stream, budget: Budget = Budget()) -> None:
         self.S = S
         self.budget = budget
         self._known = Interpreter(E, S, budget)  # asked for single events, and for those that may come
@@ -87,10 +95,10 @@ class Occurrences:
         self.history = self._known.history
         self._counted = 0
         self._events: dict[tuple[int, History, Bindings], Events] = {}
-        self._kept: dict[int, ev.Expression] = {}  # expressions are known by identity, so they must stay alive
-        self._split: dict[int, ev.Expression] = {}
+        self._kept: dict[int, expr.Expression] = {}  # expressions are known by identity, so they must stay alive
+        self._split: dict[int, expr.Expression] = {}
 
-    def events(self, E: ev.Expression, h: History, b: Bindings = NOTHING_BOUND) -> Events:
+    def events(self, E: expr.Expression, h: History, b: Bindings = NOTHING_BOUND) -> Events:
         """The events of h at which there is an occurrence of E."""
         key = (id(E), h, b)
         if (found := self._events.get(key)) is None:
@@ -102,81 +110,81 @@ class Occurrences:
                     "ask about a shorter stream",
                     E.span,
                 )
-            if isinstance(E, ev.RelativePlus):
+            if isinstance(E, expr.RelativePlus):
                 found = self._reached(E, h, b)
             else:
                 found = frozenset(e for e in h if next(self.at(E, h, e, b), None) is not None)
             self._events[key] = found
         return found
 
-    def at(self, E: ev.Expression, h: History, e: int, b: Bindings = NOTHING_BOUND) -> Iterator[Occurrence]:
+    def at(self, E: expr.Expression, h: History, e: int, b: Bindings = NOTHING_BOUND) -> Iterator[Occurrence]:
         """The occurrences of E at e, an event of h, when it is applied to h."""
         match E:
-            case ev.Null():
+            case expr.Null():
                 return
-            case ev.Primitive():  # 1; printed e_i = f_i
+            case expr.Primitive():  # 1; printed e_i = f_i
                 yield from self._leaf(E, h, e, self._known.is_occurrence(E, self.S[e], b))
-            case ev.AnyEvent():
-                yield from self._leaf(E, h, e, self.S[e].type != ev.START)
-            case ev.First():
+            case expr.AnyEvent():
+                yield from self._leaf(E, h, e, self.S[e].type != expr.START)
+            case expr.First():
                 yield from self._leaf(E, h, e, e == h[0])
-            case ev.Variable(x):
+            case expr.Variable(x):
                 yield from self._leaf(E, h, e, e == position_of(x, b))
-            case ev.Constraint(comparison):
+            case expr.Constraint(comparison):
                 yield from self._leaf(E, h, e, satisfied(comparison, lambda X: value_of(X.name, b)))
-            case ev.Not(F):  # 5: there is no occurrence of F from f to e
+            case expr.Not(F):  # 5: there is no occurrence of F from f to e
                 yield from self._leaf(E, h, e, e not in self.events(F, h, b), (None,))
-            case ev.Prefix(F):
+            case expr.Prefix(F):
                 yield from self._leaf(E, h, e, e in self._known.may_come(F, h, b), (None,))
-            case ev.And(left, right):  # 4
+            case expr.And(left, right):  # 4
                 yield from self._all(E, h, e, [(left, h, e, b), (right, h, e, b)])
-            case ev.Or(left, right):
+            case expr.Or(left, right):
                 yield from self._all(E, h, e, [(left, h, e, b), None])
                 yield from self._all(E, h, e, [None, (right, h, e, b)])
-            case ev.Relative() | ev.Prior() | ev.Sequence():  # 2, and c to e
+            case expr.Relative() | expr.Prior() | expr.Sequence():  # 2, and c to e
                 yield from self._chain(E, h, e, b)
-            case ev.RelativePlus(F):  # 3
+            case expr.RelativePlus(F):  # 3
                 for ends in self._rounds(E, h, e, b):
                     starts = (h, *(after(h, d) for d in ends[:-1]))
                     yield from self._all(E, h, e, [(F, part, d, b) for part, d in zip(starts, ends, strict=True)])
-            case ev.Pipe(left, right):
+            case expr.Pipe(left, right):
                 part = tuple(sorted(self.events(left, h, b)))
                 if e in part:
                     yield from self._all(E, h, e, [(left, h, e, b), (right, part, e, b)])
-            case ev.Nth(n, F):
+            case expr.Nth(n, F):
                 if e in sorted(self.events(F, h, b))[n - 1 : n]:
                     yield from self._all(E, h, e, [(F, h, e, b)])
-            case ev.EveryNth(n, F):
+            case expr.EveryNth(n, F):
                 if e in sorted(self.events(F, h, b))[n - 1 :: n]:
                     yield from self._all(E, h, e, [(F, h, e, b)])
-            case ev.After(left, right):
+            case expr.After(left, right):
                 d = min(self.events(right, h, b), default=e)
                 if d < e:
                     yield from self._all(E, h, e, [(left, after(h, d), e, b), (right, h, d, b)])
-            case ev.Between(left, right):
+            case expr.Between(left, right):
                 for d, part in self._segment(right, h, e, b):
                     yield from self._all(E, h, e, [(left, part, e, b), (right, h, d, b)])
-            case ev.FirstAfter(opening, event, closing):
+            case expr.FirstAfter(opening, event, closing):
                 for d, part in self._segment(opening, h, e, b):
                     if min(self.events(closing, part, b), default=e) >= e:
                         yield from self._all(E, h, e, [(opening, h, d, b), (event, part, e, b), None])
-            case ev.Before(F):
+            case expr.Before(F):
                 for d in sorted(d for d in self.events(F, h, b) if d < e):
                     yield from self._all(E, h, e, [(F, h, d, b)])
-            case ev.Happened(F):
+            case expr.Happened(F):
                 for d in sorted(d for d in self.events(F, h, b) if d <= e):
                     yield from self._all(E, h, e, [(F, h, d, b)])
-            case ev.Series(left, right):
+            case expr.Series(left, right):
                 if all(d in self.events(left, h, b) for d in h if d < e):
                     yield from self._all(E, h, e, [None, (right, h, e, b)])
-            case ev.Exists(x, F):
+            case expr.Exists(x, F):
                 for p in (p for p in h if p <= e):
                     inner = bound(b, x, position(p))
                     yield from self._all(E, h, e, [(F, h, e, inner)], frozenset({(x, position(p))}))
-            case ev.Equated(F, x):
+            case expr.Equated(F, x):
                 if e == position_of(x, b):
                     yield from self._all(E, h, e, [(F, h, e, b)])
-            case ev.Named(name, arguments):
+            case expr.Named(name, arguments):
                 definition = self._known.definitions[name]
                 inner = NOTHING_BOUND
                 for parameter, argument in zip(definition.parameters, arguments, strict=True):
@@ -184,13 +192,13 @@ class Occurrences:
                         inner = bound(inner, parameter, value(v))
                 for choice in self.choices(definition.body, definition.parameters, h, e, inner):
                     yield from self._all(E, h, e, [(definition.body, h, e, choice)], choice)
-            case ev.Let():
+            case expr.Let():
                 raise ValueError("definitions stand at the beginning of a text, not inside an expression")
             case _:
                 assert_never(E)
 
     def choices(
-        self, body: ev.Expression, parameters: tuple[str, ...], h: History, e: int, b: Bindings
+        self, body: expr.Expression, parameters: tuple[str, ...], h: History, e: int, b: Bindings
     ) -> Iterator[Bindings]:
         """The bindings b, and what a scope's own variables may be at e: events, and values of events, up to e."""
         so_far = [p for p in h if p <= e]
@@ -206,13 +214,13 @@ class Occurrences:
             yield inner
 
     def _leaf(
-        self, E: ev.Expression, h: History, e: int, here: bool, parts: tuple[None, ...] = ()
+        self, E: expr.Expression, h: History, e: int, here: bool, parts: tuple[None, ...] = ()
     ) -> Iterator[Occurrence]:
         if here:
             yield Occurrence(E, h[0], e, parts)
 
     def _all(
-        self, E: ev.Expression, h: History, e: int, goals: Sequence[Goal | None], bindings: Bindings = NOTHING_BOUND
+        self, E: expr.Expression, h: History, e: int, goals: Sequence[Goal | None], bindings: Bindings = NOTHING_BOUND
     ) -> Iterator[Occurrence]:
         """One occurrence for each choice of one occurrence of each goal."""
         if all(goal is None or goal[2] in self.events(goal[0], goal[1], goal[3]) for goal in goals):
@@ -239,22 +247,24 @@ class Occurrences:
                     taken.append(found)
                     running.append(begun(goals[len(running)]))
 
-    def _chain(self, E: ev.Relative | ev.Prior | ev.Sequence, h: History, e: int, b: Bindings) -> Iterator[Occurrence]:
+    def _chain(
+        self, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
+    ) -> Iterator[Occurrence]:
         """All operands but the last at some d, as an operator with one operand less, and the last at e."""
         if (first := self._split.get(id(E))) is None:
             self._kept[id(E)] = E
             first = self._split[id(E)] = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
         last = E.parts[-1]
         before = [d for d in h if d < e]
-        for d in before[-1:] if isinstance(E, ev.Sequence) else before:
+        for d in before[-1:] if isinstance(E, expr.Sequence) else before:
             if d not in self.events(first, h, b):
                 continue
-            part = after(h, d) if isinstance(E, ev.Relative) else h
+            part = after(h, d) if isinstance(E, expr.Relative) else h
             for found in self._all(E, h, e, [(first, h, d, b), (last, part, e, b)]):
                 front, back = found.parts
                 yield found if front is None or len(E.parts) == 2 else replace(found, parts=(*front.parts, back))
 
-    def _reached(self, E: ev.RelativePlus, h: History, b: Bindings) -> Events:
+    def _reached(self, E: expr.RelativePlus, h: History, b: Bindings) -> Events:
         """The events of h at which a round may end."""
         found, new = frozenset[int](), self.events(E.operand, h, b)
         while new:
@@ -262,7 +272,7 @@ class Occurrences:
             new = frozenset[int]().union(*(self.events(E.operand, after(h, d), b) for d in new)) - found
         return found
 
-    def _rounds(self, E: ev.RelativePlus, h: History, e: int, b: Bindings) -> Iterator[tuple[int, ...]]:
+    def _rounds(self, E: expr.RelativePlus, h: History, e: int, b: Bindings) -> Iterator[tuple[int, ...]]:
         """The ends of the rounds, for all ways to reach e by rounds, those with the fewest rounds first."""
         ends = self.events(E, h, b)
         pending: list[tuple[int, ...]] = [(e,)] if e in ends else []
@@ -275,7 +285,7 @@ class Occurrences:
                 longer += [(d, *chain) for d in earlier if chain[0] in self.events(E.operand, after(h, d), b)]
             pending = longer
 
-    def _segment(self, delimiter: ev.Expression, h: History, e: int, b: Bindings) -> Iterator[tuple[int, History]]:
+    def _segment(self, delimiter: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[tuple[int, History]]:
         """Of the histories that the delimiters cut, the one that has e, with the delimiter that it begins after."""
         cuts = self.events(delimiter, h, b)
         for d, part in zip(sorted(cuts), segments(h, cuts), strict=True):

@@ -3,12 +3,12 @@
 import pytest
 
 from cerify.semantics.errors import IllFormed
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.scope import chosen, free_variables, places
+from cerify.semantics.event_expressions.wellformed import problems, require_typed, type_errors
 from cerify.semantics.events import Schema
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.scope import chosen, free_variables, places
-from cerify.semantics.gehani.wellformed import problems, require_typed, type_errors
-from proofs_tests.unit.semantics.gehani import examples
+from proofs_tests.unit.semantics.event_expressions import examples
 
 SCHEMA = Schema(
     {
@@ -31,7 +31,7 @@ SCHEMA = Schema(
 )
 def test_free_correlation_variables(text: str, free: str) -> None:
     E = parse(text)
-    assert free_variables(E.body if isinstance(E, ev.Let) else E) == set(free)
+    assert free_variables(E.body if isinstance(E, expr.Let) else E) == set(free)
 
 
 def test_the_attribute_variables_that_have_a_value() -> None:
@@ -39,7 +39,7 @@ def test_the_attribute_variables_that_have_a_value() -> None:
     assert chosen(parse("prior(order(I, Q), perform(I, A))"), ("I",)) == ()
     assert chosen(parse("order(I, Q) and Q > 5"), ()) == ("Q",)
     E = parse("f(X, Y) := prior(order(X), perform(Y)); f(I, 3)")
-    assert isinstance(E, ev.Let)
+    assert isinstance(E, expr.Let)
     assert chosen(E.body, ()) == ("I",)
     assert places("I", E.body, {"f": E.definitions[0]}) == {("order", 0)}
 

@@ -7,36 +7,36 @@ from random import Random
 import pytest
 
 from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, STARTED, Profile, case
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.derived import ANY, after_by_pipe, definition, expanded
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.residual import Letter, Machine
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.derived import ANY, after_by_pipe, definition, expanded
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.residual import Letter, Machine
-from cerify.semantics.gehani.show import show
-from proofs_tests.unit.semantics.gehani.examples import found, history
+from proofs_tests.unit.semantics.event_expressions.examples import found, history
 
 OPERANDS = [parse(text) for text in ("a", "b", "!a", "first", "relative(a, b)", "!NULL", "start or b")]
 
-OPERATORS: dict[str, tuple[int, Callable[..., ev.Expression]]] = {
-    "or": (2, ev.Or),
-    "any": (0, ev.AnyEvent),
-    "prior": (2, lambda *parts: ev.Prior(parts)),
-    "prior of three": (3, lambda *parts: ev.Prior(parts)),
-    "relative of three": (3, lambda *parts: ev.Relative(parts)),
-    "sequence": (2, lambda *parts: ev.Sequence(parts)),
-    "sequence of three": (3, lambda *parts: ev.Sequence(parts)),
-    "first": (0, ev.First),
-    "first of": (1, lambda E: ev.Nth(1, E)),
-    "second of": (1, lambda E: ev.Nth(2, E)),
-    "every": (1, lambda E: ev.EveryNth(1, E)),
-    "every second": (1, lambda E: ev.EveryNth(2, E)),
-    "after": (2, ev.After),
-    "between": (2, ev.Between),
-    "first_after": (3, ev.FirstAfter),
-    "before": (1, ev.Before),
-    "happened": (1, ev.Happened),
-    "series": (2, ev.Series),
+OPERATORS: dict[str, tuple[int, Callable[..., expr.Expression]]] = {
+    "or": (2, expr.Or),
+    "any": (0, expr.AnyEvent),
+    "prior": (2, lambda *parts: expr.Prior(parts)),
+    "prior of three": (3, lambda *parts: expr.Prior(parts)),
+    "relative of three": (3, lambda *parts: expr.Relative(parts)),
+    "sequence": (2, lambda *parts: expr.Sequence(parts)),
+    "sequence of three": (3, lambda *parts: expr.Sequence(parts)),
+    "first": (0, expr.First),
+    "first of": (1, lambda E: expr.Nth(1, E)),
+    "second of": (1, lambda E: expr.Nth(2, E)),
+    "every": (1, lambda E: expr.EveryNth(1, E)),
+    "every second": (1, lambda E: expr.EveryNth(2, E)),
+    "after": (2, expr.After),
+    "between": (2, expr.Between),
+    "first_after": (3, expr.FirstAfter),
+    "before": (1, expr.Before),
+    "happened": (1, expr.Happened),
+    "series": (2, expr.Series),
 }
 
 
@@ -77,7 +77,7 @@ def test_as_printed_where_no_event_is_the_start(name: str) -> None:
 
 def test_the_second_definition_of_after() -> None:
     for F, E in product(OPERANDS, repeat=2):
-        after = ev.After(F, E)
+        after = expr.After(F, E)
         for S in histories(3, started=True):
             assert takes_place(after_by_pipe(after), S) == takes_place(after, S)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from cerify.semantics.gehani.bindings import Bound
+from cerify.semantics.event_expressions.bindings import Bound
 
 Row: TypeAlias = tuple[int, tuple[Bound, ...]]
 """An event, and a value of each variable, with its kind."""

@@ -18,9 +18,8 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Event, Match, Stream, Value
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import (
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import (
     NOTHING_BOUND,
     Bindings,
     Bound,
@@ -30,11 +29,12 @@ from cerify.semantics.gehani.bindings import (
     value,
     value_of,
 )
-from cerify.semantics.gehani.ground import grounded
-from cerify.semantics.gehani.history import places_of, require_start_first
-from cerify.semantics.gehani.residual import Letter, Machine
-from cerify.semantics.gehani.scope import chosen, free_variables, names_in, places
-from cerify.semantics.gehani.show import brief
+from cerify.semantics.event_expressions.ground import grounded
+from cerify.semantics.event_expressions.history import places_of, require_start_first
+from cerify.semantics.event_expressions.residual import Letter, Machine
+from cerify.semantics.event_expressions.scope import chosen, free_variables, names_in, places
+from cerify.semantics.event_expressions.show import brief
+from cerify.semantics.events import Event, Match, Stream, Value
 from cerify.semantics.predicates import compare, holds, satisfied
 
 History: TypeAlias = tuple[int, ...]
@@ -42,103 +42,103 @@ Events: TypeAlias = frozenset[int]
 NOWHERE: Events = frozenset()
 
 
-def takes_place(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> frozenset[int]:
+def takes_place(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> frozenset[int]:
     """The positions of S at which E takes place: E[h] for the history h of all of S. Raises BudgetExceeded."""
     known = Interpreter(E, S, budget)
     return known.some(known.whole, (), known.history, NOTHING_BOUND)
 
 
-def matches_of(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> list[Match]:
+def matches_of(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[Match]:
     """One match for each position at which E takes place, in order. Raises BudgetExceeded."""
     return [Match(e, (e,)) for e in sorted(takes_place(E, S, budget))]
 
 
-def clause(E: ev.Expression, h: History, b: Bindings, known: Interpreter) -> Events:
+def clause(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events:
     """E[h] under the bindings b, where the meaning of any expression below E is known."""
     S = known.S
 
-    def of(F: ev.Expression, part: History = h) -> Events:
+    def of(F: expr.Expression, part: History = h) -> Events:
         return known.meaning(F, part, b)
 
     match E:
-        case ev.Null():  # 2: null
+        case expr.Null():  # 2: null
             return NOWHERE
-        case ev.Primitive():  # 3: the event occurrences of the form (a, eid)
+        case expr.Primitive():  # 3: the event occurrences of the form (a, eid)
             return frozenset(e for e in h if known.is_occurrence(E, S[e], b))
-        case ev.And(left, right):  # 4: the intersection
+        case expr.And(left, right):  # 4: the intersection
             return of(left) & of(right)
-        case ev.Not(F):  # 5: h - F[h]
+        case expr.Not(F):  # 5: h - F[h]
             return frozenset(h) - of(F)
-        case ev.Relative(parts):  # 6: the union of F[h after e], for e in E[h]
+        case expr.Relative(parts):  # 6: the union of F[h after e], for e in E[h]
             ends = of(parts[0])
             for F in parts[1:]:
                 ends = NOWHERE.union(*(of(F, after(h, e)) for e in ends))
             return ends
-        case ev.RelativePlus(F):  # 7: relative^1(F), relative^2(F), ...
+        case expr.RelativePlus(F):  # 7: relative^1(F), relative^2(F), ...
             found, new = NOWHERE, of(F)
             while new:
                 found |= new
                 new = NOWHERE.union(*(of(F, after(h, e)) for e in new)) - found
             return found
-        case ev.Or(left, right):  # a: the union
+        case expr.Or(left, right):  # a: the union
             return of(left) | of(right)
-        case ev.AnyEvent():  # b: every primitive event but start
-            return frozenset(e for e in h if S[e].type != ev.START)
-        case ev.Prior(parts):  # c, d: e1 < ... < em, each e_i in E_i[h]
+        case expr.AnyEvent():  # b: every primitive event but start
+            return frozenset(e for e in h if S[e].type != expr.START)
+        case expr.Prior(parts):  # c, d: e1 < ... < em, each e_i in E_i[h]
             ends = of(parts[0])
             for F in parts[1:]:
                 ends = frozenset(e for e in of(F) if ends and min(ends) < e)
             return ends
-        case ev.Sequence(parts):  # e: as prior, where no event of h is between one and the next
+        case expr.Sequence(parts):  # e: as prior, where no event of h is between one and the next
             next_to = dict(pairwise(h))
             ends = of(parts[0])
             for F in parts[1:]:
                 ends = of(F) & {next_to[e] for e in ends if e in next_to}
             return ends
-        case ev.First():  # f: the first event of h
+        case expr.First():  # f: the first event of h
             return frozenset(h[:1])
-        case ev.Pipe(left, right):  # g: F[E[h]]
+        case expr.Pipe(left, right):  # g: F[E[h]]
             return of(right, tuple(sorted(of(left))))
-        case ev.Nth(n, F):  # h: the n-th occurrence
+        case expr.Nth(n, F):  # h: the n-th occurrence
             return frozenset(sorted(of(F))[n - 1 : n])
-        case ev.EveryNth(n, F):  # i: the n-th, the 2n-th, ...
+        case expr.EveryNth(n, F):  # i: the n-th, the 2n-th, ...
             return frozenset(sorted(of(F))[n - 1 :: n])
-        case ev.After(left, right):  # j: F[h'], with h' what follows the first of E[h]
+        case expr.After(left, right):  # j: F[h'], with h' what follows the first of E[h]
             ends = of(right)
             return of(left, after(h, min(ends))) if ends else NOWHERE
-        case ev.Between(
+        case expr.Between(
             left, right
         ):  # k: the union of F[h'_i], with h'_i what lies between two of E[h] that follow each other
             return NOWHERE.union(*(of(left, part) for part in segments(h, of(right))))
-        case ev.FirstAfter(opening, event, closing):  # l: since the last E1, an E2 with no F before it
+        case expr.FirstAfter(opening, event, closing):  # l: since the last E1, an E2 with no F before it
             return NOWHERE.union(*(until(of(event, part), of(closing, part)) for part in segments(h, of(opening))))
-        case ev.Before(F):  # m: after some event of F
+        case expr.Before(F):  # m: after some event of F
             ends = of(F)
             return frozenset(e for e in h if ends and min(ends) < e)
-        case ev.Happened(F):  # n: at some event of F, or after one
+        case expr.Happened(F):  # n: at some event of F, or after one
             ends = of(F)
             return frozenset(e for e in h if ends and min(ends) <= e)
-        case ev.Prefix(F):  # o: some history begins like h up to e, and F takes place in it at an event after e
+        case expr.Prefix(F):  # o: some history begins like h up to e, and F takes place in it at an event after e
             return known.may_come(F, h, b)
-        case ev.Series(left, right):  # p: T at e, and E at every event before
+        case expr.Series(left, right):  # p: T at e, and E at every event before
             odd = frozenset(h) - of(left)
             return until(of(right), odd)
-        case ev.Exists(x, F):  # section 5, 6: some event of h, up to the one at hand, is x
+        case expr.Exists(x, F):  # section 5, 6: some event of h, up to the one at hand, is x
             return NOWHERE.union(*({e for e in known.meaning(F, h, bound(b, x, position(p))) if p <= e} for p in h))
-        case ev.Equated(F, x):  # section 5, 7: F, and its event is x
+        case expr.Equated(F, x):  # section 5, 7: F, and its event is x
             return of(F) & {position_of(x, b)}
-        case ev.Variable(x):
+        case expr.Variable(x):
             return frozenset(h) & {position_of(x, b)}
-        case ev.Constraint(comparison):  # section 6.2: every event of h, if the values compare so
+        case expr.Constraint(comparison):  # section 6.2: every event of h, if the values compare so
             return frozenset(h) if satisfied(comparison, lambda X: value_of(X.name, b)) else NOWHERE
-        case ev.Named(name, arguments):  # its definition, the values of the arguments being those of the parameters
+        case expr.Named(name, arguments):  # its definition, the values of the arguments being those of the parameters
             definition = known.definitions[name]
             inner = NOTHING_BOUND
             for parameter, argument in zip(definition.parameters, arguments, strict=True):
                 if (v := value_of(argument, b)) is not None:
                     inner = bound(inner, parameter, value(v))
             return known.some(definition.body, definition.parameters, h, inner)
-        case ev.Let(_, body):
+        case expr.Let(_, body):
             return known.some(body, (), h, b)
         case _:
             assert_never(E)
@@ -168,22 +168,22 @@ class Interpreter:
     the innermost expression that took more than half of them in one go.
     """
 
-    def __init__(self, E: ev.Expression, S: Stream, budget: Budget = Budget()) -> None:
+    def __init__(self, E: expr.Expression, S: Stream, budget: Budget = Budget()) -> None:
         require_start_first(S)
         self.S = S
         self.places = places_of(S)
         self.budget = budget
         self.history: History = tuple(range(len(S)))
-        self.whole = E.body if isinstance(E, ev.Let) else E
-        self.definitions = {d.name: d for d in E.definitions} if isinstance(E, ev.Let) else {}
+        self.whole = E.body if isinstance(E, expr.Let) else E
+        self.definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
         self._counted = 0
         self._spent: BudgetExceeded | None = None
         self._meanings: dict[tuple[int, History, Bindings], Events] = {}
         self._names: dict[int, frozenset[str]] = {}
         self._machines: dict[tuple[int, Bindings], Machine] = {}
-        self._kept: dict[int, ev.Expression] = {}  # expressions are known by identity, so they must stay alive
+        self._kept: dict[int, expr.Expression] = {}  # expressions are known by identity, so they must stay alive
 
-    def meaning(self, E: ev.Expression, h: History, b: Bindings) -> Events:
+    def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
         """E[h] under the bindings b. Raises BudgetExceeded."""
         if not h:
             return NOWHERE  # 1: E[null] = null
@@ -203,7 +203,7 @@ class Interpreter:
             self._meanings[key] = events
         return events
 
-    def some(self, body: ev.Expression, parameters: tuple[str, ...], h: History, b: Bindings) -> Events:
+    def some(self, body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings) -> Events:
         """The events of a scope: of its expression for each value that its attribute variables may have (section 6.2).
 
         It takes place at e for the values that the events of h up to e have. A correlation variable that nothing
@@ -215,7 +215,7 @@ class Interpreter:
         return found
 
     def choices(
-        self, body: ev.Expression, parameters: tuple[str, ...], h: History, b: Bindings
+        self, body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings
     ) -> Iterator[tuple[Bindings, int]]:
         """What the variables of a scope may be bound to, each time with the first event by which they have it all."""
         free = [(x, {position(p): p for p in h}) for x in sorted(free_variables(body))]
@@ -226,7 +226,7 @@ class Interpreter:
                 inner, earliest = bound(inner, name, to), max(earliest, since)
             yield inner, earliest
 
-    def _values(self, X: str, body: ev.Expression, h: History) -> Mapping[Bound, int]:
+    def _values(self, X: str, body: expr.Expression, h: History) -> Mapping[Bound, int]:
         """The values that X may have, each with the first event of h that has it."""
         where = places(X, body, self.definitions)
         found: dict[Bound, int] = {}
@@ -242,14 +242,14 @@ class Interpreter:
         names = self.places.get(event.type, ())
         return event.get(names[k]) if k < len(names) else None
 
-    def is_occurrence(self, E: ev.Primitive, event: Event, b: Bindings) -> bool:
+    def is_occurrence(self, E: expr.Primitive, event: Event, b: Bindings) -> bool:
         """Whether the event is of the type, passes the mask, and has the values of the arguments."""
         if event.type != E.type or (E.mask is not None and not holds(E.mask, event)):
             return False
         asked = ((k, value_of(argument, b)) for k, argument in enumerate(E.arguments))
         return all(v is None or compare("=", self.attribute(event, k), v) for k, v in asked)
 
-    def may_come(self, F: ev.Expression, h: History, b: Bindings) -> Events:
+    def may_come(self, F: expr.Expression, h: History, b: Bindings) -> Events:
         """The events of h after which F may still take place, in some history that goes on from there."""
         values = frozenset(pair for pair in b if pair[1][0] != "position")
         if (machine := self._machines.get((id(F), values))) is None:
@@ -263,7 +263,7 @@ class Interpreter:
                 found.add(e)
         return frozenset(found)
 
-    def _about(self, E: ev.Expression, b: Bindings) -> Bindings:
+    def _about(self, E: expr.Expression, b: Bindings) -> Bindings:
         """The bindings of the names that E has: on others its meaning does not depend."""
         if not b:
             return b

@@ -14,37 +14,65 @@ from cerify.equivalence.generate.expressions import (
     expression,
     history,
 )
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.compatible import compatible
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.scope import free_variables
-from cerify.semantics.gehani.show import show
-from cerify.semantics.gehani.wellformed import problems
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.compatible import compatible
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.scope import free_variables
+from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.wellformed import problems
 
 EVERYTHING = {
-    ev.Null, ev.Primitive, ev.And, ev.Not, ev.Relative, ev.RelativePlus, ev.Or, ev.AnyEvent, ev.Prior, ev.Sequence,
-    ev.First, ev.Pipe, ev.Nth, ev.EveryNth, ev.After, ev.Between, ev.FirstAfter, ev.Before, ev.Happened, ev.Prefix,
-    ev.Series, ev.Exists, ev.Equated, ev.Variable,
-}  # fmt: skip
+    expr.Null,
+    expr.Primitive,
+    expr.And,
+    expr.Not,
+    expr.Relative,
+    expr.RelativePlus,
+    expr.Or,
+    expr.AnyEvent,
+    expr.Prior,
+    expr.Sequence,
+    expr.First,
+    expr.Pipe,
+    expr.Nth,
+    expr.EveryNth,
+    expr.After,
+    expr.Between,
+    expr.FirstAfter,
+    expr.Before,
+    expr.Happened,
+    expr.Prefix,
+    expr.Series,
+    expr.Exists,
+    expr.Equated,
+    expr.Variable,
+}
 
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_sizes_are_exact(name: str) -> None:
     rng = Random(1)
     for nodes in range(1, 13):
-        assert {ev.size(expression(rng, PROFILES[name], nodes)) for _ in range(30)} == {nodes}
+        assert {expr.size(expression(rng, PROFILES[name], nodes)) for _ in range(30)} == {nodes}
 
 
 def test_every_operator_that_is_asked_for_occurs_and_no_other() -> None:
     rng = Random(2)
 
     def occurring(profile: str) -> set[type]:
-        return {type(F) for _ in range(400) for F in ev.subexpressions(expression(rng, PROFILES[profile], 12))}
+        return {type(F) for _ in range(400) for F in expr.subexpressions(expression(rng, PROFILES[profile], 12))}
 
     assert occurring("base") == {
-        ev.Null, ev.Primitive, ev.And, ev.Not, ev.Relative, ev.RelativePlus, ev.AnyEvent, ev.First,
-    }  # fmt: skip
+        expr.Null,
+        expr.Primitive,
+        expr.And,
+        expr.Not,
+        expr.Relative,
+        expr.RelativePlus,
+        expr.AnyEvent,
+        expr.First,
+    }
     assert occurring("correlated") == EVERYTHING
 
 
@@ -58,8 +86,10 @@ def test_correlation_variables_are_bound_and_stay_out_of_iterations() -> None:
 def test_correlation_variables_are_under_negations_too() -> None:
     rng = Random(6)
     found = [expression(rng, CORRELATED, 12) for _ in range(200)]
-    below = [F for E in found for N in ev.subexpressions(E) if isinstance(N, ev.Not) for F in ev.subexpressions(N)]
-    free = [F for F in below if isinstance(F, ev.Not) and free_variables(F)]
+    below = [
+        F for E in found for N in expr.subexpressions(E) if isinstance(N, expr.Not) for F in expr.subexpressions(N)
+    ]
+    free = [F for F in below if isinstance(F, expr.Not) and free_variables(F)]
     assert len(free) >= 5
 
 
@@ -76,8 +106,8 @@ def test_attribute_variables_constraints_and_names(name: str) -> None:
             unmet,
         )
         several += len(compatible(E, S).variables) > 1
-    nodes = [F for E, _ in found for F in ev.subexpressions(E)]
-    assert {ev.Constraint, ev.Let, ev.Named} <= set(map(type, nodes))
+    nodes = [F for E, _ in found for F in expr.subexpressions(E)]
+    assert {expr.Constraint, expr.Let, expr.Named} <= set(map(type, nodes))
     assert several > 10
     assert sum(bool(compatible(E, S).variables and takes_place(E, S)) for E, S in found) > 20
 
@@ -91,8 +121,8 @@ def test_histories() -> None:
     rng = Random(4)
     made = [history(rng, STARTED, 3) for _ in range(40)]
     assert {len(S) for S in made} == {3}
-    assert {S[0].type == ev.START for S in made} == {True, False}
-    assert not any(S[1].type == ev.START for S in made)
+    assert {S[0].type == expr.START for S in made} == {True, False}
+    assert not any(S[1].type == expr.START for S in made)
 
 
 def test_many_expressions_take_place_somewhere() -> None:

@@ -9,38 +9,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cerify.semantics.errors import IllFormed, Span
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.history import in_order
+from cerify.semantics.event_expressions.scope import chosen, constrained, free_variables, places
 from cerify.semantics.events import TIME, Schema
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.history import in_order
-from cerify.semantics.gehani.scope import chosen, constrained, free_variables, places
 from cerify.semantics.predicate_types import KINDS, Problem, kind_problems
 from cerify.semantics.predicates import Attribute, Constant, kind, mentions
 
 
-def problems(E: ev.Expression, schema: Schema | None = None) -> list[Problem]:
+def problems(E: expr.Expression, schema: Schema | None = None) -> list[Problem]:
     """All that is wrong with the expression, and how to mend it; its type errors only if there is a schema."""
-    definitions = E.definitions if isinstance(E, ev.Let) else ()
+    definitions = E.definitions if isinstance(E, expr.Let) else ()
     known = {definition.name: definition for definition in definitions}
     found: list[Problem] = []
     for definition in definitions:
         found.extend(_in_scope(definition.body, definition.parameters, known, schema))
-    found.extend(_in_scope(E.body if isinstance(E, ev.Let) else E, (), known, schema))
+    found.extend(_in_scope(E.body if isinstance(E, expr.Let) else E, (), known, schema))
     return found
 
 
-def type_errors(E: ev.Expression, schema: Schema) -> list[Problem]:
+def type_errors(E: expr.Expression, schema: Schema) -> list[Problem]:
     """The type errors of the expression under the schema; how it uses its variables is none."""
     return [problem for problem in problems(E, schema) if problem.rule not in ("unbound", "unsafe")]
 
 
-def require_typed(E: ev.Expression, schema: Schema) -> None:
+def require_typed(E: expr.Expression, schema: Schema) -> None:
     """Raises IllFormed for the first type error."""
     for problem in type_errors(E, schema):
         raise IllFormed(problem.message, problem.span)
 
 
 def _in_scope(
-    body: ev.Expression, parameters: tuple[str, ...], known: Mapping[str, ev.Definition], schema: Schema | None
+    body: expr.Expression, parameters: tuple[str, ...], known: Mapping[str, expr.Definition], schema: Schema | None
 ) -> Iterator[Problem]:
     for x in sorted(free_variables(body)):
         message = f"{x} is bound by no exists; it is taken for some event, as if exists {x} stood around all of this"
@@ -49,7 +49,7 @@ def _in_scope(
         if not places(X, body, known):
             message = f"{X} is the argument of no event, so that it has no value; give it a place, as in order({X})"
             yield Problem("unbound", message, body.span)
-    for node in ev.subexpressions(body):
+    for node in expr.subexpressions(body):
         yield from _variables(node)
         if schema is not None:
             yield from _types(node, schema)
@@ -57,23 +57,23 @@ def _in_scope(
         yield from _kinds(body, known, schema)
 
 
-def _variables(E: ev.Expression) -> Iterator[Problem]:
+def _variables(E: expr.Expression) -> Iterator[Problem]:
     """Section 5, items 3 and 7; and a variable that is bound in vain."""
     match E:
-        case ev.RelativePlus(F) if free := free_variables(F):
+        case expr.RelativePlus(F) if free := free_variables(F):
             message = (
                 f"relative+ repeats its operand, so that {', '.join(sorted(free))} cannot be an event outside it; "
                 "bind it inside with exists"
             )
             yield Problem("unsafe", message, E.span)
-        case ev.Equated(F, x) if x in free_variables(F):
+        case expr.Equated(F, x) if x in free_variables(F):
             yield Problem("unsafe", f"{x} occurs in the expression that is equated with it", E.span)
-        case ev.Exists(x, F) if x not in free_variables(F):
+        case expr.Exists(x, F) if x not in free_variables(F):
             yield Problem("unbound", f"nothing is equated with {x}; leave out exists {x}", E.span)
 
 
-def _types(E: ev.Expression, schema: Schema) -> Iterator[Problem]:
-    if not isinstance(E, ev.Primitive) or E.type == ev.START:
+def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
+    if not isinstance(E, expr.Primitive) or E.type == expr.START:
         return
     if E.type not in schema.types:
         known = ", ".join(schema.types) or "none"
@@ -95,7 +95,7 @@ def _types(E: ev.Expression, schema: Schema) -> Iterator[Problem]:
         yield from kind_problems(E.mask, schema, E.span)
 
 
-def _kinds(body: ev.Expression, known: Mapping[str, ev.Definition], schema: Schema) -> Iterator[Problem]:
+def _kinds(body: expr.Expression, known: Mapping[str, expr.Definition], schema: Schema) -> Iterator[Problem]:
     """The attribute variables that would need values of two kinds, and the constraints that compare two kinds."""
     attributes = in_order(schema)
 
@@ -103,15 +103,15 @@ def _kinds(body: ev.Expression, known: Mapping[str, ev.Definition], schema: Sche
         named = (attributes[T][k] for T, k in sorted(places(X, body, known)) if k < len(attributes.get(T, ())))
         return sorted({KINDS[schema.attributes[name]] for name in named})
 
-    for X in dict.fromkeys((*chosen(body, ()), *(X for node in ev.subexpressions(body) for X in constrained(node)))):
+    for X in dict.fromkeys((*chosen(body, ()), *(X for node in expr.subexpressions(body) for X in constrained(node)))):
         if len(kinds(X)) > 1:
             yield Problem("kind", f"{X} would have to be a {' and a '.join(kinds(X))}", body.span)
-    for node in ev.subexpressions(body):
-        if isinstance(node, ev.Constraint):
+    for node in expr.subexpressions(body):
+        if isinstance(node, expr.Constraint):
             yield from _compared(node, {X: kinds(X) for X in constrained(node)}, node.span)
 
 
-def _compared(E: ev.Constraint, kinds: Mapping[str, list[str]], span: Span | None) -> Iterator[Problem]:
+def _compared(E: expr.Constraint, kinds: Mapping[str, list[str]], span: Span | None) -> Iterator[Problem]:
     sides = []
     for side in (E.comparison.left, E.comparison.right):
         match side:

@@ -10,8 +10,8 @@ from typing import assert_never
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Event, Value
-from cerify.semantics.gehani import syntax as ev
 from cerify.semantics.predicates import (
     Anything,
     Attribute,
@@ -30,23 +30,23 @@ from cerify.semantics.predicates import (
 )
 
 
-def letters(E: ev.Expression, budget: Budget = Budget()) -> tuple[Event, ...]:
+def letters(E: expr.Expression, budget: Budget = Budget()) -> tuple[Event, ...]:
     """Events of each type that E names, and of one that it does not; every event that may come is like one of them.
 
     The start event is none of them: nothing comes before it. An attribute may have any value, or none.
     Raises Unsupported for masks that do more than compare an attribute with values, and BudgetExceeded.
     """
     masks: dict[str, list[Predicate]] = {}
-    for node in ev.subexpressions(E):
-        if isinstance(node, ev.Primitive) and node.type != ev.START:
+    for node in expr.subexpressions(E):
+        if isinstance(node, expr.Primitive) and node.type != expr.START:
             masks.setdefault(node.type, []).extend([] if node.mask is None else [node.mask])
     other = "other"
-    while other in masks or other == ev.START:
+    while other in masks or other == expr.START:
         other += "_"
     return (*(event for T, tests in masks.items() for event in _events(T, tests, E, budget)), Event(other))
 
 
-def _events(T: str, masks: list[Predicate], E: ev.Expression, budget: Budget) -> Iterator[Event]:
+def _events(T: str, masks: list[Predicate], E: expr.Expression, budget: Budget) -> Iterator[Event]:
     constants: dict[str, list[Value]] = {}
     for mask in masks:
         for name, value in _compared(mask, E):
@@ -63,7 +63,7 @@ def _events(T: str, masks: list[Predicate], E: ev.Expression, budget: Budget) ->
             yield event
 
 
-def _compared(mask: Predicate, E: ev.Expression) -> Iterator[tuple[str, Value]]:
+def _compared(mask: Predicate, E: expr.Expression) -> Iterator[tuple[str, Value]]:
     """The attributes of a mask with the values that they are compared with."""
     match mask:
         case Comparison(_, Attribute(name), Constant(value)) | Comparison(_, Constant(value), Attribute(name)):

@@ -6,63 +6,63 @@ import pytest
 
 from cerify.equivalence.generate.expressions import CORRELATED, MASKED, Profile, expression
 from cerify.semantics.errors import BudgetExceeded, ParseError
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.predicates import Attribute, Comparison, Constant
-from proofs_tests.unit.semantics.gehani import examples
+from proofs_tests.unit.semantics.event_expressions import examples
 
-a, b, c = map(ev.Primitive, "abc")
+a, b, c = map(expr.Primitive, "abc")
 I, Q = Attribute("I"), Attribute("Q")
-a_I, a_IQ = ev.Primitive("a", ("I",)), ev.Primitive("a", ("I", "Q"))
+a_I, a_IQ = expr.Primitive("a", ("I",)), expr.Primitive("a", ("I", "Q"))
 
 
 @pytest.mark.parametrize(
     ("text", "E"),
     [
-        ("NULL", ev.Null()),
+        ("NULL", expr.Null()),
         ("a[n > 5 and not n = 7]", None),
-        ("a and b or c", ev.Or(ev.And(a, b), c)),
-        ("a ^ b ∨ c ∧ a", ev.Or(ev.And(a, b), ev.And(c, a))),
-        ("a or b or c", ev.Or(ev.Or(a, b), c)),
-        ("!a and not b", ev.And(ev.Not(a), ev.Not(b))),
-        ("a and b | c", ev.And(a, ev.Pipe(b, c))),
-        ("a | b /+ c", ev.Pipe(a, ev.Between(b, c))),
-        ("a / b /+ c", ev.Between(ev.After(a, b), c)),
-        ("a / (b /+ c)", ev.After(a, ev.Between(b, c))),
-        ("a * b / c", ev.After(ev.Series(a, b), c)),
-        ("!<2> a", ev.Not(ev.Nth(2, a))),
-        ("every <3> <2> a * b", ev.Series(ev.EveryNth(3, ev.Nth(2, a)), b)),
-        ("!a = x", ev.Equated(ev.Not(a), "x")),
-        ("a * b = x", ev.Series(a, ev.Equated(b, "x"))),
-        ("relative +(a)", ev.RelativePlus(a)),
-        ("rel+(a)", ev.RelativePlus(a)),
-        ("relative(a, b, c)", ev.Relative((a, b, c))),
-        ("prior(a, sequence(b, c))", ev.Prior((a, ev.Sequence((b, c))))),
-        ("firstAfter(a, b, c)", ev.FirstAfter(a, b, c)),
-        ("prefix(before(a) and happened(b))", ev.Prefix(ev.And(ev.Before(a), ev.Happened(b)))),
-        ("any and first and start", ev.And(ev.And(ev.AnyEvent(), ev.First()), ev.Primitive("start"))),
-        ("exists x (prior(a = x, x))", ev.Exists("x", ev.Prior((ev.Equated(a, "x"), ev.Variable("x"))))),
-        ("exists a (b = a) and a", ev.And(ev.Exists("a", ev.Equated(b, "a")), a)),
-        ("prior(a = x, x)", ev.Prior((ev.Equated(a, "x"), ev.Variable("x")))),
+        ("a and b or c", expr.Or(expr.And(a, b), c)),
+        ("a ^ b ∨ c ∧ a", expr.Or(expr.And(a, b), expr.And(c, a))),
+        ("a or b or c", expr.Or(expr.Or(a, b), c)),
+        ("!a and not b", expr.And(expr.Not(a), expr.Not(b))),
+        ("a and b | c", expr.And(a, expr.Pipe(b, c))),
+        ("a | b /+ c", expr.Pipe(a, expr.Between(b, c))),
+        ("a / b /+ c", expr.Between(expr.After(a, b), c)),
+        ("a / (b /+ c)", expr.After(a, expr.Between(b, c))),
+        ("a * b / c", expr.After(expr.Series(a, b), c)),
+        ("!<2> a", expr.Not(expr.Nth(2, a))),
+        ("every <3> <2> a * b", expr.Series(expr.EveryNth(3, expr.Nth(2, a)), b)),
+        ("!a = x", expr.Equated(expr.Not(a), "x")),
+        ("a * b = x", expr.Series(a, expr.Equated(b, "x"))),
+        ("relative +(a)", expr.RelativePlus(a)),
+        ("rel+(a)", expr.RelativePlus(a)),
+        ("relative(a, b, c)", expr.Relative((a, b, c))),
+        ("prior(a, sequence(b, c))", expr.Prior((a, expr.Sequence((b, c))))),
+        ("firstAfter(a, b, c)", expr.FirstAfter(a, b, c)),
+        ("prefix(before(a) and happened(b))", expr.Prefix(expr.And(expr.Before(a), expr.Happened(b)))),
+        ("any and first and start", expr.And(expr.And(expr.AnyEvent(), expr.First()), expr.Primitive("start"))),
+        ("exists x (prior(a = x, x))", expr.Exists("x", expr.Prior((expr.Equated(a, "x"), expr.Variable("x"))))),
+        ("exists a (b = a) and a", expr.And(expr.Exists("a", expr.Equated(b, "a")), a)),
+        ("prior(a = x, x)", expr.Prior((expr.Equated(a, "x"), expr.Variable("x")))),
         ("a(I, -40, 'x') and I != Q", None),
-        ("a(I) and I = Q", ev.And(a_I, ev.Constraint(Comparison("=", I, Q)))),
-        ("a(I, Q) ^ I ≠ Q", ev.And(a_IQ, ev.Constraint(Comparison("!=", I, Q)))),
-        ("a(I) and I >= 7", ev.And(a_I, ev.Constraint(Comparison(">=", I, Constant(7))))),
-        ("x := a; x or b", ev.Let((ev.Definition("x", (), a),), ev.Or(ev.Named("x"), b))),
+        ("a(I) and I = Q", expr.And(a_I, expr.Constraint(Comparison("=", I, Q)))),
+        ("a(I, Q) ^ I ≠ Q", expr.And(a_IQ, expr.Constraint(Comparison("!=", I, Q)))),
+        ("a(I) and I >= 7", expr.And(a_I, expr.Constraint(Comparison(">=", I, Constant(7))))),
+        ("x := a; x or b", expr.Let((expr.Definition("x", (), a),), expr.Or(expr.Named("x"), b))),
         (
             "f(I) := a(I); g(Q) := f(Q) or b",
-            ev.Let(
+            expr.Let(
                 (
-                    ev.Definition("f", ("I",), a_I),
-                    ev.Definition("g", ("Q",), ev.Or(ev.Named("f", ("Q",)), b)),
+                    expr.Definition("f", ("I",), a_I),
+                    expr.Definition("g", ("Q",), expr.Or(expr.Named("f", ("Q",)), b)),
                 ),
-                ev.Named("g", ("Q",)),
+                expr.Named("g", ("Q",)),
             ),
         ),
     ],
 )  # fmt: skip
-def test_trees(text: str, E: ev.Expression | None) -> None:
+def test_trees(text: str, E: expr.Expression | None) -> None:
     assert E is None or parse(text) == E
     assert parse(show(parse(text))) == parse(text)
 

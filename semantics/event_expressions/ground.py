@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import Bindings
-from cerify.semantics.gehani.derived import EVERY_EVENT
-from cerify.semantics.gehani.history import Places
-from cerify.semantics.gehani.scope import chosen, free_variables
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import Bindings
+from cerify.semantics.event_expressions.derived import EVERY_EVENT
+from cerify.semantics.event_expressions.history import Places
+from cerify.semantics.event_expressions.scope import chosen, free_variables
 from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Predicate, Term, satisfied
 
 Terms: TypeAlias = Mapping[str, Constant | Attribute]
@@ -19,8 +19,12 @@ Terms: TypeAlias = Mapping[str, Constant | Attribute]
 
 
 def grounded(
-    E: ev.Expression, b: Bindings, definitions: Mapping[str, ev.Definition], places: Places, budget: Budget = Budget()
-) -> ev.Expression:
+    E: expr.Expression,
+    b: Bindings,
+    definitions: Mapping[str, expr.Definition],
+    places: Places,
+    budget: Budget = Budget(),
+) -> expr.Expression:
     """E with its names replaced by what they stand for, and its arguments by masks.
 
     Raises Unsupported where a name has attribute variables of its own, for which there are as many expressions as there
@@ -31,28 +35,28 @@ def grounded(
 
 
 def with_terms(
-    E: ev.Expression,
+    E: expr.Expression,
     terms: Terms,
     decide: Callable[[Comparison], bool],
-    definitions: Mapping[str, ev.Definition],
+    definitions: Mapping[str, expr.Definition],
     places: Places,
     budget: Budget = Budget(),
-) -> ev.Expression:
+) -> expr.Expression:
     """As grounded, the variables being any terms; decide says which of the constraints between these are true."""
     count = 0
 
-    def ground(F: ev.Expression, terms: Terms) -> ev.Expression:
+    def ground(F: expr.Expression, terms: Terms) -> expr.Expression:
         nonlocal count
         count += 1
         if count > budget.states:
             raise BudgetExceeded(f"without its names the expression has more than {budget.states} operators", F.span)
         match F:
-            case ev.Primitive(T, arguments, mask):
-                return ev.Primitive(T, (), _masked(T, arguments, mask, terms, places, F), span=F.span)
-            case ev.Constraint(Comparison(comparator, left, right)):
+            case expr.Primitive(T, arguments, mask):
+                return expr.Primitive(T, (), _masked(T, arguments, mask, terms, places, F), span=F.span)
+            case expr.Constraint(Comparison(comparator, left, right)):
                 meant = Comparison(comparator, _term(left, terms), _term(right, terms))
-                return EVERY_EVENT if decide(meant) else ev.Null()
-            case ev.Named(name, arguments):
+                return EVERY_EVENT if decide(meant) else expr.Null()
+            case expr.Named(name, arguments):
                 definition = definitions[name]
                 if own := chosen(definition.body, definition.parameters):
                     raise Unsupported(
@@ -64,15 +68,15 @@ def with_terms(
                 inner = {X: term for X, argument in given if (term := _meant(argument, terms)) is not None}
                 body = ground(definition.body, inner)
                 for x in sorted(free_variables(body)):
-                    body = ev.Exists(x, body, span=F.span)
+                    body = expr.Exists(x, body, span=F.span)
                 return body
             case _:
-                return ev.rebuilt(F, tuple(ground(G, terms) for G in ev.children(F)))
+                return expr.rebuilt(F, tuple(ground(G, terms) for G in expr.children(F)))
 
     return ground(E, terms)
 
 
-def _meant(argument: ev.Argument, terms: Terms) -> Constant | Attribute | None:
+def _meant(argument: expr.Argument, terms: Terms) -> Constant | Attribute | None:
     return argument if isinstance(argument, Constant) else terms.get(argument)
 
 
@@ -81,7 +85,12 @@ def _term(side: Term, terms: Terms) -> Term:
 
 
 def _masked(
-    T: str, arguments: tuple[ev.Argument, ...], mask: Predicate | None, terms: Terms, places: Places, E: ev.Expression
+    T: str,
+    arguments: tuple[expr.Argument, ...],
+    mask: Predicate | None,
+    terms: Terms,
+    places: Places,
+    E: expr.Expression,
 ) -> Predicate | None:
     names = places.get(T, ())
     for k, argument in enumerate(arguments):

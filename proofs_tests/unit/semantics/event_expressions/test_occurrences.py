@@ -10,19 +10,19 @@ import pytest
 from cerify.equivalence.generate.expressions import BASE, PROFILES, Operator, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
 from proofs_tests.claims.printed import vldb92_app1 as printed
 from proofs_tests.claims.printed.vldb92_app1 import MENDED, PRINTED, Reading
-from proofs_tests.unit.semantics.gehani import examples
-from proofs_tests.unit.semantics.gehani.examples import AIRPORT, found, history
+from proofs_tests.unit.semantics.event_expressions import examples
+from proofs_tests.unit.semantics.event_expressions.examples import AIRPORT, found, history
 
 
-def with_occurrence(E: ev.Expression, S: Stream) -> list[int]:
+def with_occurrence(E: expr.Expression, S: Stream) -> list[int]:
     return [e for e in range(len(S)) if next(occurrences(E, S, e), None) is not None]
 
 
@@ -112,41 +112,41 @@ def flaw(o: Occurrence, S: Stream) -> str | None:
         if (below := flaw(part, S)) is not None:
             return below
     match o.expression:
-        case ev.Primitive(T):
+        case expr.Primitive(T):
             right = S[o.at].type == T
-        case ev.AnyEvent():
-            right = S[o.at].type != ev.START
-        case ev.First():
+        case expr.AnyEvent():
+            right = S[o.at].type != expr.START
+        case expr.First():
             right = o.at == o.start
-        case ev.Relative():
+        case expr.Relative():
             chained = all(G.start == F.at + 1 for F, G in pairwise(parts))
             right = chained and parts[0].start == o.start and parts[-1].at == o.at
             right = right and [part.expression for part in parts] == list(o.expression.parts)
-        case ev.RelativePlus(F):
+        case expr.RelativePlus(F):
             chained = all(G.start == F.at + 1 for F, G in pairwise(parts))
             right = chained and parts[0].start == o.start and parts[-1].at == o.at
             right = right and all(part.expression == F for part in parts)
-        case ev.And(F, G):
+        case expr.And(F, G):
             right = [(p.expression, p.start, p.at) for p in parts] == [(F, o.start, o.at), (G, o.start, o.at)]
-        case ev.Not(F):
+        case expr.Not(F):
             right = not parts and o.at - o.start not in takes_place(F, S.part(o.start, o.at - o.start + 1))
         case _:
             right = False
     return None if right else f"{show(o.expression)} from {o.start} at {o.at}"
 
 
-def count(E: ev.Expression, S: Stream, f: int, e: int) -> int:
+def count(E: expr.Expression, S: Stream, f: int, e: int) -> int:
     """How many occurrences there are, by the same clauses."""
     if f > e:
         return 0
     match E:
-        case ev.And(F, G):
+        case expr.And(F, G):
             return count(F, S, f, e) * count(G, S, f, e)
-        case ev.Relative(parts) if len(parts) > 2:
-            return count(ev.Relative((ev.Relative(parts[:-1]), parts[-1])), S, f, e)
-        case ev.Relative((F, G)):
+        case expr.Relative(parts) if len(parts) > 2:
+            return count(expr.Relative((expr.Relative(parts[:-1]), parts[-1])), S, f, e)
+        case expr.Relative((F, G)):
             return sum(count(F, S, f, d) * count(G, S, d + 1, e) for d in range(f, e))
-        case ev.RelativePlus(F):
+        case expr.RelativePlus(F):
             return count(F, S, f, e) + sum(count(F, S, f, d) * count(E, S, d + 1, e) for d in range(f, e))
         case _:
             return int(e - f in takes_place(E, S.part(f, e - f + 1)))
@@ -175,9 +175,9 @@ def test_they_are_found_one_by_one() -> None:
 def test_many_rounds_and_deep_expressions() -> None:
     last = list(islice(occurrences(parse("relative+(a and first)"), history("a " * 400), 399), 2))
     assert [len(o.parts) for o in last] == [400]
-    deep = ev.Primitive("a")
+    deep = expr.Primitive("a")
     for _ in range(3000):
-        deep = ev.Not(deep)  # type: ignore[assignment]
+        deep = expr.Not(deep)  # type: ignore[assignment]
     with pytest.raises(BudgetExceeded, match="nested too deeply"):
         next(occurrences(deep, history("a"), 0))
     with pytest.raises(BudgetExceeded, match="more than 30 events"):
@@ -186,18 +186,18 @@ def test_many_rounds_and_deep_expressions() -> None:
 
 # --- the appendix as printed ------------------------------------------------------------------------------------------
 
-BASE_LEAVES = [ev.Null(), ev.Primitive("a"), ev.Primitive("b")]
+BASE_LEAVES = [expr.Null(), expr.Primitive("a"), expr.Primitive("b")]
 
 
 def smallest(reading: Reading) -> tuple[str, str] | None:
     """The first base expression, by size, and the shortest history on which the clauses differ from the meaning."""
-    by_size: list[list[ev.Expression]] = [[], list(BASE_LEAVES)]
+    by_size: list[list[expr.Expression]] = [[], list(BASE_LEAVES)]
     for size in range(2, 5):
         below = by_size[size - 1]
-        made: list[ev.Expression] = [*map(ev.Not, below), *map(ev.RelativePlus, below)]
+        made: list[expr.Expression] = [*map(expr.Not, below), *map(expr.RelativePlus, below)]
         for i in range(1, size - 1):
             for F, G in product(by_size[i], by_size[size - 1 - i]):
-                made += [ev.And(F, G), ev.Relative((F, G))]
+                made += [expr.And(F, G), expr.Relative((F, G))]
         by_size.append(made)
     for E in (E for group in by_size for E in group):
         for length in range(1, 4):
@@ -223,7 +223,7 @@ def test_the_mended_clauses_are_the_meaning() -> None:
     rng = Random(6)
     for _ in range(300):
         E, S = case(rng, PROFILES["base"], 8, 7)
-        if any(isinstance(F, ev.AnyEvent | ev.First) or len(ev.children(F)) > 2 for F in ev.subexpressions(E)):
+        if any(isinstance(F, expr.AnyEvent | expr.First) or len(expr.children(F)) > 2 for F in expr.subexpressions(E)):
             continue
         assert printed.takes_place(E, S, MENDED) == takes_place(E, S), f"{show(E)} over {S.events}"
 

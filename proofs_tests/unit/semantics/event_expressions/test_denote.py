@@ -8,12 +8,12 @@ import pytest
 from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, Profile, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import matches_of, takes_place
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Match, Schema, Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.denote import matches_of, takes_place
-from cerify.semantics.gehani.parse import parse
-from cerify.semantics.gehani.show import show
-from proofs_tests.unit.semantics.gehani.examples import found, history
+from proofs_tests.unit.semantics.event_expressions.examples import found, history
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_prefix_is_some_history_to_come() -> None:
         E = parse(text)
         for past in (t for n in (1, 2) for t in product("abc", repeat=n)):
             reachable = any(len(past + f) - 1 in takes_place(E, Stream(map(Event, past + f))) for f in futures)
-            possible = len(past) - 1 in takes_place(ev.Prefix(E), Stream(map(Event, past)))
+            possible = len(past) - 1 in takes_place(expr.Prefix(E), Stream(map(Event, past)))
             assert possible == reachable, f"{text} over {past}"
 
 

@@ -8,15 +8,15 @@ in the head of the definition with which the text ends. One that stands in a sin
 from __future__ import annotations
 
 from cerify.semantics.budget import Budget
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import NOTHING_BOUND
+from cerify.semantics.event_expressions.denote import Interpreter
+from cerify.semantics.event_expressions.relation import Relation, Row
+from cerify.semantics.event_expressions.scope import chosen
 from cerify.semantics.events import Stream
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.bindings import NOTHING_BOUND
-from cerify.semantics.gehani.denote import Interpreter
-from cerify.semantics.gehani.relation import Relation, Row
-from cerify.semantics.gehani.scope import chosen
 
 
-def compatible(E: ev.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
+def compatible(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
     """The events of S at which E takes place, each with all the values for which it does. Raises BudgetExceeded."""
     known = Interpreter(E, S, budget)
     variables = chosen(known.whole, ())

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from cerify.semantics.errors import InputError
+from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import TIME, Schema, Stream
-from cerify.semantics.gehani.syntax import START
 
 Places: TypeAlias = Mapping[str, tuple[str, ...]]
 """The attributes of each event type, in their order."""

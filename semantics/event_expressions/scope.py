@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cerify.semantics.errors import ParseError
-from cerify.semantics.gehani import syntax as ev
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.predicates import Attribute, Comparison
 
 Names: TypeAlias = frozenset[str]
@@ -20,9 +20,9 @@ Place: TypeAlias = tuple[str, int]
 """An event type, and the number of an argument."""
 
 
-def resolved(raw: ev.Expression) -> ev.Expression:
+def resolved(raw: expr.Expression) -> expr.Expression:
     """The expression with each name taken for what it stands for. Raises ParseError for a name used in two senses."""
-    if not isinstance(raw, ev.Let):
+    if not isinstance(raw, expr.Let):
         return _Scope.of(raw, (), {}, frozenset()).resolve(raw, frozenset())
     all_names = frozenset(definition.name for definition in raw.definitions)
     known: dict[str, int] = {}
@@ -47,114 +47,116 @@ class _Scope:
     later: Names  # those defined here or below
 
     @classmethod
-    def of(cls, body: ev.Expression, parameters: tuple[str, ...], known: Mapping[str, int], later: Names) -> _Scope:
-        attributes = frozenset(parameters) | {X for node in ev.subexpressions(body) for X in arguments(node)}
+    def of(cls, body: expr.Expression, parameters: tuple[str, ...], known: Mapping[str, int], later: Names) -> _Scope:
+        attributes = frozenset(parameters) | {X for node in expr.subexpressions(body) for X in arguments(node)}
         return cls(attributes, frozenset(_unbound(body, attributes, frozenset())), dict(known), later)
 
-    def resolve(self, E: ev.Expression, bound: Names) -> ev.Expression:
+    def resolve(self, E: expr.Expression, bound: Names) -> expr.Expression:
         match E:
-            case ev.Primitive(name, (), None) if name in bound | self.free:
-                return ev.Variable(name, span=E.span)
-            case ev.Primitive(name) if name in bound | self.free:
+            case expr.Primitive(name, (), None) if name in bound | self.free:
+                return expr.Variable(name, span=E.span)
+            case expr.Primitive(name) if name in bound | self.free:
                 raise ParseError(f"{name} stands for an event here; it has neither arguments nor a mask", E.span)
-            case ev.Primitive(name, given, mask) if name in self.known:
+            case expr.Primitive(name, given, mask) if name in self.known:
                 if mask is not None:
                     raise ParseError(f"{name} is a named expression, which has no mask", E.span)
                 if len(given) != self.known[name]:
                     raise ParseError(f"{name} has {self.known[name]} parameters; given are {len(given)}", E.span)
-                return ev.Named(name, given, span=E.span)
-            case ev.Primitive(name) if name in self.later:
+                return expr.Named(name, given, span=E.span)
+            case expr.Primitive(name) if name in self.later:
                 raise ParseError(f"{name} is used here but defined further on; define it before its use", E.span)
-            case ev.Equated(ev.Primitive(X), Y) if _is_constraint(E, self.attributes):
-                return ev.Constraint(Comparison("=", Attribute(X), Attribute(Y)), span=E.span)
-            case ev.Exists(x) if x in self.attributes:
+            case expr.Equated(expr.Primitive(X), Y) if _is_constraint(E, self.attributes):
+                return expr.Constraint(Comparison("=", Attribute(X), Attribute(Y)), span=E.span)
+            case expr.Exists(x) if x in self.attributes:
                 raise ParseError(f"{x} cannot stand for an event and for the value of an attribute", E.span)
-            case ev.Exists(x):
+            case expr.Exists(x):
                 bound |= {x}
-        return ev.rebuilt(E, tuple(self.resolve(F, bound) for F in ev.children(E)))
+        return expr.rebuilt(E, tuple(self.resolve(F, bound) for F in expr.children(E)))
 
 
-def _is_constraint(E: ev.Equated, attributes: Names) -> bool:
-    return isinstance(E.operand, ev.Primitive) and bool({E.operand.type, E.variable} & attributes)
+def _is_constraint(E: expr.Equated, attributes: Names) -> bool:
+    return isinstance(E.operand, expr.Primitive) and bool({E.operand.type, E.variable} & attributes)
 
 
-def _unbound(E: ev.Expression, attributes: Names, bound: Names) -> Iterator[str]:
+def _unbound(E: expr.Expression, attributes: Names, bound: Names) -> Iterator[str]:
     """The variables that something is equated with outside every exists that binds them."""
     match E:
-        case ev.Equated(_, x) if x not in bound and not _is_constraint(E, attributes):
+        case expr.Equated(_, x) if x not in bound and not _is_constraint(E, attributes):
             yield x
-        case ev.Exists(x):
+        case expr.Exists(x):
             bound |= {x}
-    for F in ev.children(E):
+    for F in expr.children(E):
         yield from _unbound(F, attributes, bound)
 
 
 # --- the variables of a resolved expression ---------------------------------------------------------------------------
 
 
-def arguments(E: ev.Expression) -> Iterator[str]:
+def arguments(E: expr.Expression) -> Iterator[str]:
     """The attribute variables that a primitive event or a named expression has for arguments."""
-    if isinstance(E, ev.Primitive | ev.Named):
+    if isinstance(E, expr.Primitive | expr.Named):
         yield from (X for X in E.arguments if isinstance(X, str))
 
 
-def constrained(E: ev.Expression) -> Iterator[str]:
+def constrained(E: expr.Expression) -> Iterator[str]:
     """The attribute variables of a constraint."""
-    if isinstance(E, ev.Constraint):
+    if isinstance(E, expr.Constraint):
         sides = (E.comparison.left, E.comparison.right)
         yield from (side.name for side in sides if isinstance(side, Attribute))
 
 
-def free_variables(E: ev.Expression) -> Names:
+def free_variables(E: expr.Expression) -> Names:
     """The correlation variables that are free in an expression (section 5, items 1 to 7); a name stands for a whole."""
     match E:
-        case ev.Variable(x):
+        case expr.Variable(x):
             return frozenset({x})
-        case ev.Equated(F, x):
+        case expr.Equated(F, x):
             return free_variables(F) | {x}
-        case ev.Exists(x, F):
+        case expr.Exists(x, F):
             return free_variables(F) - {x}
         case _:
-            return frozenset[str]().union(*map(free_variables, ev.children(E)))
+            return frozenset[str]().union(*map(free_variables, expr.children(E)))
 
 
-def chosen(body: ev.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
+def chosen(body: expr.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
     """The attribute variables of a scope for which there is one expression for each value, sorted.
 
     The parameters have theirs from outside. A variable that stands in a single place, the argument of a primitive
     event, is no constraint, and stands for any value.
     """
-    nodes = list(ev.subexpressions(body))
+    nodes = list(expr.subexpressions(body))
     mentioned = [X for node in nodes for X in (*arguments(node), *constrained(node))]
-    shared = {X for node in nodes if not isinstance(node, ev.Primitive) for X in (*arguments(node), *constrained(node))}
+    shared = {
+        X for node in nodes if not isinstance(node, expr.Primitive) for X in (*arguments(node), *constrained(node))
+    }
     shared |= {X for X in mentioned if mentioned.count(X) > 1}
     return tuple(sorted(shared - set(parameters)))
 
 
-def names_in(E: ev.Expression) -> Names:
+def names_in(E: expr.Expression) -> Names:
     """All variables that occur in an expression, of both sorts."""
     found: set[str] = set()
-    for node in ev.subexpressions(E):
+    for node in expr.subexpressions(E):
         found.update(arguments(node))
         found.update(constrained(node))
         match node:
-            case ev.Variable(x) | ev.Equated(_, x) | ev.Exists(x, _):
+            case expr.Variable(x) | expr.Equated(_, x) | expr.Exists(x, _):
                 found.add(x)
     return frozenset(found)
 
 
-def places(X: str, body: ev.Expression, definitions: Mapping[str, ev.Definition]) -> frozenset[Place]:
+def places(X: str, body: expr.Expression, definitions: Mapping[str, expr.Definition]) -> frozenset[Place]:
     """Where an attribute variable stands in primitive events, also in the definitions that it is handed to."""
     found: set[Place] = set()
     pending = [(X, body)]
     seen: set[tuple[str, str]] = set()
     while pending:
         Y, E = pending.pop()
-        for node in ev.subexpressions(E):
+        for node in expr.subexpressions(E):
             match node:
-                case ev.Primitive(T, given):
+                case expr.Primitive(T, given):
                     found.update((T, k) for k, argument in enumerate(given) if argument == Y)
-                case ev.Named(name, given):
+                case expr.Named(name, given):
                     definition = definitions[name]
                     for Z, argument in zip(definition.parameters, given, strict=False):
                         if argument == Y and (name, Z) not in seen:

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from proofs_tests.unit.semantics.gehani import examples
-from proofs_tests.unit.semantics.gehani.examples import EXAMPLES, found
+from proofs_tests.unit.semantics.event_expressions import examples
+from proofs_tests.unit.semantics.event_expressions.examples import EXAMPLES, found
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

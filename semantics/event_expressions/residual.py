@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.alphabet import letters
+from cerify.semantics.event_expressions.derived import definition
 from cerify.semantics.events import Event
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.alphabet import letters
-from cerify.semantics.gehani.derived import definition
 from cerify.semantics.predicates import holds
 
 State: TypeAlias = Any
@@ -36,12 +36,12 @@ class Machine:
 
     initial: State = None
 
-    def __init__(self, E: ev.Expression, budget: Budget = Budget()) -> None:
+    def __init__(self, E: expr.Expression, budget: Budget = Budget()) -> None:
         self.E = E
         self.budget = budget
         self._letters: tuple[Event, ...] | None = None
         self._futures: dict[tuple[int, State], bool] = {}
-        self._definitions: dict[int, ev.Expression] = {}
+        self._definitions: dict[int, expr.Expression] = {}
 
     def step(self, state: State, letter: Letter) -> State:
         """The state after one more event."""
@@ -60,43 +60,43 @@ class Machine:
                 found.add(e)
         return frozenset(found)
 
-    def _step(self, E: ev.Expression, state: State, letter: Letter) -> tuple[State, bool]:
+    def _step(self, E: expr.Expression, state: State, letter: Letter) -> tuple[State, bool]:
         match E:
-            case ev.Null():
+            case expr.Null():
                 return None, False
-            case ev.Primitive(T, (), mask):
+            case expr.Primitive(T, (), mask):
                 return None, letter.event.type == T and (mask is None or holds(mask, letter.event))
-            case ev.AnyEvent():
-                return None, letter.event.type != ev.START
-            case ev.First():
+            case expr.AnyEvent():
+                return None, letter.event.type != expr.START
+            case expr.First():
                 return True, state is None
-            case ev.Variable(x):
+            case expr.Variable(x):
                 return None, x in letter.variables
-            case ev.Equated(F, x):
+            case expr.Equated(F, x):
                 q, here = self._step(F, state, letter)
                 return q, here and x in letter.variables
-            case ev.Not(F):
+            case expr.Not(F):
                 q, here = self._step(F, state, letter)
                 return q, not here
-            case ev.And(left, right):
+            case expr.And(left, right):
                 q1, q2 = state or (None, None)
                 q1, here = self._step(left, q1, letter)
                 q2, too = self._step(right, q2, letter)
                 return (q1, q2), here and too
-            case ev.Relative((left, right)):  # the right begins anew after each event of the left
+            case expr.Relative((left, right)):  # the right begins anew after each event of the left
                 q1, running = state or (None, frozenset())
                 q1, ends = self._step(left, q1, letter)
                 after, here = self._step_all(right, running, letter)
                 return (q1, after | {None} if ends else after), here
-            case ev.RelativePlus(F):
+            case expr.RelativePlus(F):
                 after, here = self._step_all(F, state or frozenset({None}), letter)
                 return after | {None} if here else after, here
-            case ev.Pipe(left, right):  # the right sees the events of the left
+            case expr.Pipe(left, right):  # the right sees the events of the left
                 q1, q2 = state or (None, None)
                 q1, seen = self._step(left, q1, letter)
                 q2, here = self._step(right, q2, letter) if seen else (q2, False)
                 return (q1, q2), here
-            case ev.Between(
+            case expr.Between(
                 left, right
             ):  # the left begins anew after each event of the right, and only that one goes on
                 q1, q2 = state or (SILENT, None)
@@ -105,18 +105,18 @@ class Machine:
                     return (None if delimits else q1, q2), False
                 q1, here = self._step(left, q1, letter)
                 return (q1, q2), here
-            case ev.Nth(n, F):
+            case expr.Nth(n, F):
                 count, q = state or (0, None)
                 q, here = self._step(F, q, letter)
                 return (min(n, count + here), q), here and count == n - 1
-            case ev.EveryNth(n, F):
+            case expr.EveryNth(n, F):
                 count, q = state or (0, None)
                 q, here = self._step(F, q, letter)
                 return ((count + here) % n, q), here and count == n - 1
-            case ev.Prefix(F):
+            case expr.Prefix(F):
                 q, _ = self._step(F, state, letter)
                 return q, self._may_accept(F, q)
-            case ev.Exists(x, F):  # x is still to come; or it is this event; or it has been
+            case expr.Exists(x, F):  # x is still to come; or it is this event; or it has been
                 to_come, been = state or (None, frozenset())
                 elsewhere = Letter(letter.event, letter.variables - {x})
                 been, before = self._step_all(F, been, elsewhere)
@@ -125,17 +125,17 @@ class Machine:
             case _:
                 return self._step(self._definition(E), state, letter)
 
-    def _step_all(self, E: ev.Expression, states: frozenset[State], letter: Letter) -> tuple[frozenset[State], bool]:
+    def _step_all(self, E: expr.Expression, states: frozenset[State], letter: Letter) -> tuple[frozenset[State], bool]:
         stepped = [self._step(E, q, letter) for q in states]
         return frozenset(q for q, _ in stepped), any(here for _, here in stepped)
 
-    def _may_accept(self, E: ev.Expression, state: State) -> bool:
+    def _may_accept(self, E: expr.Expression, state: State) -> bool:
         key = (id(E), state)
         if key not in self._futures:
             self._futures[key] = self._reaches(E, state)
         return self._futures[key]
 
-    def _reaches(self, E: ev.Expression, state: State) -> bool:
+    def _reaches(self, E: expr.Expression, state: State) -> bool:
         """Whether some events from the state on make E take place."""
         if self._letters is None:
             self._letters = letters(self.E, self.budget)
@@ -153,7 +153,7 @@ class Machine:
                 raise BudgetExceeded(f"prefix has to tell more than {self.budget.states} histories apart", E.span)
         return False
 
-    def _definition(self, E: ev.Expression) -> ev.Expression:
+    def _definition(self, E: expr.Expression) -> expr.Expression:
         if (known := self._definitions.get(id(E))) is None:
             short_for = definition(E)
             if short_for is None:

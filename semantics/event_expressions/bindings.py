@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
+from cerify.semantics.event_expressions.syntax import Argument
 from cerify.semantics.events import Value
-from cerify.semantics.gehani.syntax import Argument
 from cerify.semantics.predicates import Constant, kind
 
 Bound: TypeAlias = tuple[str, Value]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cerify.semantics.gehani import syntax as ev
-from cerify.semantics.gehani.scope import chosen, names_in
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.scope import chosen, names_in
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Term
 
 
@@ -18,8 +18,8 @@ from cerify.semantics.predicates import Attribute, Comparison, Constant, Term
 class Opened:
     """The expression, the definitions that it uses, and its variables: those that it is asked for, and then others."""
 
-    body: ev.Expression
-    definitions: Mapping[str, ev.Definition]
+    body: expr.Expression
+    definitions: Mapping[str, expr.Definition]
     asked: tuple[str, ...]
     own: tuple[str, ...]
 
@@ -29,16 +29,16 @@ class Opened:
         return self.asked + self.own
 
 
-def opened(E: ev.Expression) -> Opened:
+def opened(E: expr.Expression) -> Opened:
     """The expression with its outermost name replaced, as long as it is one."""
-    definitions = {d.name: d for d in E.definitions} if isinstance(E, ev.Let) else {}
-    body = E.body if isinstance(E, ev.Let) else E
+    definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
+    body = E.body if isinstance(E, expr.Let) else E
     asked, own = chosen(body, ()), tuple[str, ...]()
-    while isinstance(body, ev.Named):
+    while isinstance(body, expr.Named):
         definition = definitions[body.name]
         inside = chosen(definition.body, definition.parameters)
         taken = {*asked, *own, *inside, *names_in(definition.body)}
-        terms: dict[str, ev.Argument] = dict(zip(definition.parameters, body.arguments, strict=True))
+        terms: dict[str, expr.Argument] = dict(zip(definition.parameters, body.arguments, strict=True))
         for X in inside:
             terms[X] = X if X not in (*asked, *own) else _fresh(X, taken)
         single = {X for X in names_in(definition.body) if X in (*asked, *own) and X not in terms}
@@ -55,10 +55,10 @@ def _fresh(X: str, taken: set[str]) -> str:
     return X
 
 
-def _renamed(E: ev.Expression, terms: Mapping[str, ev.Argument]) -> ev.Expression:
+def _renamed(E: expr.Expression, terms: Mapping[str, expr.Argument]) -> expr.Expression:
     """The expression with other variables, or values, for its attribute variables."""
 
-    def meant(argument: ev.Argument) -> ev.Argument:
+    def meant(argument: expr.Argument) -> expr.Argument:
         return terms.get(argument, argument) if isinstance(argument, str) else argument
 
     def term(side: Term) -> Term:
@@ -68,9 +68,9 @@ def _renamed(E: ev.Expression, terms: Mapping[str, ev.Argument]) -> ev.Expressio
         return found if isinstance(found, Constant) else Attribute(found)
 
     match E:
-        case ev.Primitive(_, given) | ev.Named(_, given):
+        case expr.Primitive(_, given) | expr.Named(_, given):
             return replace(E, arguments=tuple(map(meant, given)))
-        case ev.Constraint(Comparison(comparator, left, right)):
+        case expr.Constraint(Comparison(comparator, left, right)):
             return replace(E, comparison=Comparison(comparator, term(left), term(right)))
         case _:
-            return ev.rebuilt(E, tuple(_renamed(F, terms) for F in ev.children(E)))
+            return expr.rebuilt(E, tuple(_renamed(F, terms) for F in expr.children(E)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Schema, Stream, Value
-from cerify.semantics.gehani.denote import takes_place
-from cerify.semantics.gehani.parse import parse
 
 
 def history(text: str, schema: Schema | None = None) -> Stream:
