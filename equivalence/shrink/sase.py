@@ -1,7 +1,6 @@
 """Smaller queries of SASE+, with smaller streams: the ways, what cuts deepest first, and the order that they descend.
 
-A candidate need not be smaller in fact, nor well-formed: shrinking drops those that are not, and evaluators refuse the
-ill-formed.
+A candidate need not be smaller in fact, nor well-formed: shrinking drops those that are not.
 """
 
 from __future__ import annotations
@@ -19,6 +18,9 @@ from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, 
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts
 from cerify.semantics.sase.conditions import mentions_of
+from cerify.semantics.sase.parse import parse
+from cerify.semantics.sase.show import show
+from cerify.semantics.sase.wellformed import require_wellformed
 
 Candidates: TypeAlias = Iterator[tuple[sase.Query, Stream]]
 
@@ -27,7 +29,13 @@ def shrink(
     q: sase.Query, S: Stream, differs: Callable[[sase.Query, Stream], bool], tries: int = 2000
 ) -> tuple[sase.Query, Stream]:
     """A query and a stream that still differ, and are locally minimal; see `shrink` of CEL."""
-    return descent(q, S, differs, tries, WAYS, weight)
+    return descent(q, S, differs, tries, WAYS, weight, well_formed)
+
+
+def well_formed(q: sase.Query) -> bool:
+    """Whether the text of the query parses to the same query. Raises ParseError, IllFormed where it does not parse."""
+    require_wellformed(q)
+    return parse(show(q)) == q
 
 
 def weight(q: sase.Query, S: Stream) -> Weight:
@@ -82,8 +90,9 @@ def constants(q: sase.Query) -> list[Value]:
 
 def fewer_parts(q: sase.Query, S: Stream) -> Candidates:
     """Without a component and all that mentions it, without a clause, a conjunct or an attribute of the result."""
-    for k in q.pattern if len(q.pattern) > 1 else ():
-        yield without(q, k.variable), S
+    for k in q.pattern:
+        if any(not other.negated for other in q.pattern if other is not k):
+            yield without(q, k.variable), S
     yield replace(q, where=(), within=None, having=None), S
     yield replace(q, where=()), S
     yield replace(q, within=None), S
@@ -91,14 +100,14 @@ def fewer_parts(q: sase.Query, S: Stream) -> Candidates:
     for n, block in enumerate(q.where):
         for m in range(len(block.conjuncts)):
             fewer = replace(block, conjuncts=block.conjuncts[:m] + block.conjuncts[m + 1 :])
-            yield replace(q, where=(*q.where[:n], fewer, *q.where[n + 1 :])), S
+            yield replace(q, where=tuple(filter(_is_written, (*q.where[:n], fewer, *q.where[n + 1 :])))), S
     if len(items := q.returned.items) > 1:
         for n in range(len(items)):
             yield replace(q, returned=replace(q.returned, items=items[:n] + items[n + 1 :])), S
 
 
 def without(q: sase.Query, variable: str) -> sase.Query:
-    """The query without a component, and without what mentions it."""
+    """The query without a component, and without what mentions it; another component is positive."""
 
     def kept(c: sase.Conjunct) -> bool:
         return isinstance(c.condition, sase.Equivalence) or not _mentions(c.condition, variable)
@@ -112,17 +121,22 @@ def without(q: sase.Query, variable: str) -> sase.Query:
         for b in q.where
     )
     pattern = tuple(k for k in q.pattern if k.variable != variable)
-    there = next((k for k in pattern if not k.negated), None)
+    there = next(k for k in pattern if not k.negated)
     items = tuple(item for item in q.returned.items if variable not in _variables(item.output))
-    if not items and there is not None:
+    if not items:
         items = (sase.Item(sase.Simple(sase.Reference(TIME, there.variable, "first" if there.kleene else "only"))),)
     return replace(
         q,
         pattern=pattern,
-        where=tuple(b for b in blocks if b.arguments or (b.strategy is None and b.conjuncts)),
+        where=tuple(filter(_is_written, blocks)),
         having=None if q.having is not None and _mentions(q.having, variable) else q.having,
         returned=replace(q.returned, items=items),
     )
+
+
+def _is_written(b: sase.Block) -> bool:
+    """Whether a block can be written: it gives a strategy to some variable, or it is bare and has predicates."""
+    return bool(b.arguments) if b.strategy is not None else bool(b.conjuncts)
 
 
 def simpler_components(q: sase.Query, S: Stream) -> Candidates:
@@ -167,7 +181,7 @@ def simpler_blocks(q: sase.Query, S: Stream) -> Candidates:
     every = tuple(conjuncts(q))
     arguments = tuple(argument for b in q.where for argument in b.arguments)
     yield replace(q, where=(sase.Block(None, (), every),) if every else ()), S
-    for strategy in sase.STRATEGIES:
+    for strategy in sase.STRATEGIES if arguments else ():
         yield replace(q, where=(sase.Block(strategy, arguments, every),)), S
     for n, b in enumerate(q.where):
         others = [replace(b, strategy=strategy) for strategy in sase.STRATEGIES if b.strategy is not None]

@@ -19,6 +19,8 @@ from cerify.equivalence.shrink.smaller import (
     smaller_formulas,
 )
 from cerify.equivalence.shrink.weight import Weight, weight
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
@@ -46,12 +48,13 @@ def shrink(
 ) -> tuple[Formula, Stream]:
     """A formula and a stream that still differ, and are locally minimal: no single rewriting below them differs.
 
-    That is not to say that there are no smaller ones. Each step goes down the well-founded order of `weight`, and only
-    `differs` judges it; a typed error that it raises counts as no difference. Asks `differs` at most `tries` times; if
-    these are used up the result still differs, but may not be minimal. The same input gives the same result.
+    A smaller pair that needs two rewritings at once may exist. Each step descends the well-founded order of `weight`
+    to a formula that is printed and parsed back unchanged, and `differs` alone judges it; a typed error that `differs`
+    raises counts as no difference. `differs` is called at most `tries` times; after that the result still differs, but
+    may not be minimal. The same input gives the same result.
     """
-    # spans speak of a text that the result no longer has
-    return descent(mapped(phi), stream, differs, tries, ways, weight)
+    # spans refer to the text of the original formula
+    return descent(mapped(phi), stream, differs, tries, ways, weight, lambda psi: parse(show(psi)) == psi)
 
 
 def descent(
@@ -61,9 +64,13 @@ def descent(
     tries: int,
     ways: Sequence[WayOf[Q]],
     weigh: Callable[[Q, Stream], Weight],
+    well_formed: Callable[[Q], bool],
 ) -> tuple[Q, Stream]:
-    """As shrink, for a query of any language: by these ways, down this well-founded order."""
-    search = _Search(differs, tries, ways, weigh)
+    """As `shrink`, for a query of any language: by these ways, down this well-founded order.
+
+    Candidates that are not well_formed, or for which that raises a typed error, are dropped without a call of differs.
+    """
+    search = _Search(differs, tries, ways, weigh, well_formed)
     best = (phi, stream)
     while (better := search.step(*best)) is not None:
         best = better
@@ -79,8 +86,10 @@ class _Search(Generic[Q]):
         tries: int,
         ways: Sequence[WayOf[Q]],
         weigh: Callable[[Q, Stream], Weight],
+        well_formed: Callable[[Q], bool],
     ) -> None:
         self.differs = differs
+        self.well_formed = well_formed
         self.tries = tries
         self.ways = deque(ways)
         self.weigh = weigh
@@ -105,10 +114,11 @@ class _Search(Generic[Q]):
         key = hashlib.blake2b(repr((phi, stream.events, stream.schema)).encode(), digest_size=16).digest()
         if key in self.refused:
             return False
-        self.tries -= 1
         try:
-            if self.differs(phi, stream):
-                return True
+            if self.well_formed(phi):
+                self.tries -= 1
+                if self.differs(phi, stream):
+                    return True
         except CerifyError:
             pass
         self.refused.add(key)
