@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from typing import Any, Generic, Literal, TypeVar, get_args
 
+from cerify import languages
+from cerify.languages import DEFAULT, language_named
+from cerify.languages.language import Options
+from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import Interpreter, sup
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, named, require_registered
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.core_cel import denote as core_denote
@@ -205,11 +210,11 @@ LANGUAGES: Mapping[str, Language[Any]] = {
 
 
 def match(
-    query: str | Formula | core.Formula | expr.Expression | sase.Tree,
+    query: Any,
     events: Stream | Iterable[Event],
     *,
-    language: str = "cel",
-    evaluator: str = "automaton",
+    language: str = DEFAULT,
+    evaluator: str | None = None,
     output: Output = "matches",
     budget: Budget = Budget(),
     predicates: Predicates = NO_PREDICATES,
@@ -218,41 +223,28 @@ def match(
 ) -> list[Match]:
     """All matches of a query over a stream, sorted by position; language is that of a query given as text.
 
-    predicates are those of the user's own that a CEL query may name; a query with one is evaluated by the interpreter,
-    since no automaton carries it. aggregates are those that a query of SASE+ may name besides the language's own, and
-    reading answers what its papers leave open.
+    evaluator is one of the language's evaluators; by default cerify.plan chooses one. predicates are those of the
+    user's own that a CEL query may name; a query with one is evaluated by the interpreter, since no automaton carries
+    it. aggregates are those that a query of SASE+ may name besides the language's own, and reading answers what its
+    papers leave open.
 
     With output="valuations" a match of CEL also says what each variable holds, and two matches may differ in that
     alone; a match of SASE+ always says so, and has the result that RETURN makes of it. If the stream has a schema the
     query is checked against it first. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
-    if language not in LANGUAGES:
-        raise IllFormed(f"there is no language {language!r}; use one of {', '.join(LANGUAGES)}")
-    if evaluator not in EVALUATORS:
-        raise IllFormed(f"there is no evaluator {evaluator!r}; use one of {', '.join(EVALUATORS)}")
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
     S = events if isinstance(events, Stream) else Stream(events)
+    options = Options(output, budget, predicates, aggregates, reading)
     with errors_in(query if isinstance(query, str) else ""):
-        if isinstance(query, str):
-            spoken = LANGUAGES[language]
-            phi = spoken.parse(query)
-        else:
-            spoken, phi = language_of(query), query
+        its = language_named(language) if isinstance(query, str) else languages.language_of(query)
+        phi = its.parse(query) if isinstance(query, str) else query
         if S.schema is not None:
-            spoken.require_typed(phi, S.schema)
-        if spoken is CEL and named(phi):
-            require_registered(phi, predicates)
-            found = denotational(phi, S, output, budget, predicates)
-        elif evaluator not in spoken.evaluators:
-            raise Unsupported(f"{evaluator} does not carry this language; use {' or '.join(spoken.evaluators)}")
-        elif spoken is SASE:
-            found = sase_matches(evaluator, phi, S, output, budget, aggregates, reading)
-        else:
-            found = spoken.evaluators[evaluator](phi, S, output, budget)
-    if len(found) > budget.matches:  # an interpreter keeps to a number of valuations, however many match
+            its.require_typed(phi, S.schema)
+        found = list(islice(plan(its, phi, S.schema, Want(options, evaluator)).matches(S), budget.matches + 1))
+    if len(found) > budget.matches:
         raise BudgetExceeded(f"more than {budget.matches} matches; allow more: Budget(matches=...)")
-    return found
+    return sorted(found)
 
 
 def language_of(phi: Formula | core.Formula | expr.Expression | sase.Tree) -> Language[Any]:

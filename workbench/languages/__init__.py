@@ -1,0 +1,83 @@
+"""The languages by name. Each is loaded when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final, Literal, TypeAlias
+
+from cerify.languages.language import Language
+from cerify.semantics.errors import IllFormed
+
+LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase"]
+DEFAULT: Final[LanguageName] = "cel"
+"""The language of a query given as text, where none is named."""
+
+GROUP = "cerify.languages"  # of entry points: a language's name = module:subclass of Language
+_MODULES: Mapping[str, str] = {
+    "cel": "cel",
+    "core-cel": "core_cel",
+    "event-expression": "event_expressions",
+    "sase": "sase",
+}
+
+
+class _Languages(Mapping[str, Language[Any]]):
+    """The registry, as a mapping from names to languages; the built-in ones come first."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Language[Any]] = {}
+        self._installed: dict[str, EntryPoint] | None = None
+
+    def __getitem__(self, name: str) -> Language[Any]:
+        if name not in self._loaded:
+            if name in _MODULES:
+                self._loaded[name] = import_module(f"cerify.languages.{_MODULES[name]}").LANGUAGE
+            else:
+                self._loaded[name] = self._entry_points()[name].load()()
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*_MODULES, *self._loaded, *self._entry_points())))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def add(self, language: Language[Any]) -> None:
+        """Add a language under its name. Raises IllFormed if another has the name."""
+        if language.name in self and self[language.name] != language:
+            raise IllFormed(f"there is another language {language.name!r}: {type(self[language.name]).__qualname__}")
+        self._loaded[language.name] = language
+
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        if self._installed is None:
+            self._installed = {point.name: point for point in entry_points(group=GROUP)}
+        return self._installed
+
+
+LANGUAGES: Final = _Languages()
+
+
+def register(language: Language[Any]) -> None:
+    """Make a language known to this process, under its name. Raises IllFormed if another language has the name.
+
+    Other processes (workers of a campaign or of Spark, engines) know it if an installed package names its class as an
+    entry point in the group "cerify.languages".
+    """
+    LANGUAGES.add(language)
+
+
+def language_named(name: str) -> Language[Any]:
+    """The language of that name. Raises IllFormed if there is none."""
+    if name not in LANGUAGES:
+        raise IllFormed(f"there is no language {name!r}; use one of {', '.join(LANGUAGES)}")
+    return LANGUAGES[name]
+
+
+def language_of(query: object) -> Language[Any]:
+    """The language of a syntax tree. Raises IllFormed for what is no syntax tree of any."""
+    for language in LANGUAGES.values():
+        if isinstance(query, language.trees):
+            return language
+    raise IllFormed(f"a query is a text or a parsed formula, not {query!r}")

@@ -1,0 +1,68 @@
+"""Which evaluator answers a query, and why not another: the only place where that is decided.
+
+By default it is the first of AUTOMATIC that can take the query. The kernel is used only where it is named, since its
+loops are compiled first, which takes seconds; its answers are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from cerify.languages.language import BuiltIn, Language, Options
+from cerify.semantics.errors import IllFormed, Unsupported
+from cerify.semantics.events import Match, Schema, Stream
+
+F = TypeVar("F")
+
+AUTOMATIC = ("automaton", "denotational")
+
+
+@dataclass(frozen=True)
+class Want:
+    """What is wanted of a query: the options of its evaluation, and the evaluator; None leaves the choice to plan."""
+
+    options: Options = field(default_factory=Options)
+    evaluator: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan(Generic[F]):
+    """The evaluator of a query, by its name; None if none of those that were considered can take it.
+
+    why_not: of each evaluator that was considered and cannot take the query, the reason.
+    """
+
+    language: Language[F]
+    query: F
+    options: Options
+    evaluator: str | None
+    why_not: Mapping[str, Unsupported]
+
+    def matches(self, S: Stream) -> Iterable[Match]:
+        """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
+        return self._built_in().matches(self.query, S, self.options)
+
+    def _built_in(self) -> BuiltIn[F]:
+        if self.evaluator is None:
+            raise next(iter(self.why_not.values()))
+        return self.language.evaluators[self.evaluator]
+
+
+def plan(language: Language[F], query: F, schema: Schema | None = None, want: Want = Want()) -> Plan[F]:
+    """The plan for a query on streams of a schema (None: of any).
+
+    Raises IllFormed for an evaluator that the language does not have, and for options that break its rules.
+    """
+    names = language.evaluators
+    if want.evaluator is not None and want.evaluator not in names:
+        raise IllFormed(f"there is no evaluator {want.evaluator!r} of {language.title}; use one of {', '.join(names)}")
+    why_not: dict[str, Unsupported] = {}
+    for name in AUTOMATIC if want.evaluator is None else (want.evaluator,):
+        if name in names:
+            refused = names[name].why_not(query, schema, want.options)
+            if refused is None:
+                return Plan(language, query, want.options, name, why_not)
+            why_not[name] = refused
+    return Plan(language, query, want.options, None, why_not)
