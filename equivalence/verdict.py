@@ -1,36 +1,46 @@
-"""What a decider answers: never a bare bool, always something that can be looked at."""
+"""The answers of the deciders: each is a value with its evidence, none is a Boolean."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
+from cerify.semantics.errors import NoTruthValue
 from cerify.semantics.events import Match, Schema, Stream
 
 if TYPE_CHECKING:
     from cerify.equivalence.decide.certificate import Certificate
 
-Level = Literal["events", "valuations"]
-"""What two formulas are compared by: the complex events they have at each position, or the valuations."""
+
+class Answer:
+    """A verdict, which is one of several classes; `bool()` of it raises NoTruthValue."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        raise NoTruthValue(
+            f"a verdict is not a Boolean, and this one is {type(self).__name__}: "
+            "write isinstance(verdict, Equivalent), Contained for contained(), or match verdict"
+        )
 
 
 @dataclass(frozen=True)
-class Equivalent:
+class Equivalent(Answer):
     """Both have the same at every position of every stream; the certificate can be checked apart from the search."""
 
     certificate: Certificate
 
 
 @dataclass(frozen=True)
-class Contained:
+class Contained(Answer):
     """Whatever the left has at a position of a stream, the right has too."""
 
     certificate: Certificate
 
 
 @dataclass(frozen=True)
-class Different:
-    """A stream on which they differ, as the denotational interpreters say.
+class Different(Answer):
+    """A stream on which they differ, as the denotational interpreters compute.
 
     at is the position, the stream's last, and the matches are those there that only one of the two has. No shorter
     stream separates the two if shortest is true.
@@ -44,15 +54,18 @@ class Different:
 
 
 @dataclass(frozen=True)
-class Bounded:
-    """No difference on any stream of at most this length and of this schema; longer ones were not looked at."""
+class Bounded(Answer):
+    """No difference on any stream of at most this length and of this schema. This is no proof: longer ones may differ.
+
+    length is counted in events.
+    """
 
     length: int
     schema: Schema
 
 
 @dataclass(frozen=True)
-class Undecided:
+class Undecided(Answer):
     """No answer, and why."""
 
     reason: str

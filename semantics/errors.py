@@ -66,6 +66,12 @@ class InputError(CerifyError):
     code = "input"
 
 
+class NoTruthValue(CerifyError, TypeError):
+    """A value that is neither true nor false was used as a condition."""
+
+    code = "ill_formed"
+
+
 class InternalError(CerifyError):
     """Something that cannot happen did; please report it."""
 

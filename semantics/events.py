@@ -200,6 +200,19 @@ class Stream(Sequence[Event]):
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both have equal events in the same order, and equal schemas; 1 equals 1.0, but not True."""
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return (
+            len(self) == len(other)
+            and self.schema == other.schema
+            and all(_same(mine, theirs) for mine, theirs in zip(self.events, other.events, strict=True))
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self), *(event.type for event in self.part(0, 8))))
+
     def __repr__(self) -> str:
         return f"Stream({len(self)} events)"
 
@@ -268,6 +281,12 @@ def time_at(ticks: int) -> datetime:
 def show_time(time: datetime) -> str:
     """The ISO 8601 text of a UTC time, with Z for its offset."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _same(one: Event, other: Event) -> bool:
+    return one == other and all(
+        isinstance(v, bool) == isinstance(other.get(a), bool) for a, v in one.attributes.items()
+    )
 
 
 def _checked(event: Event, position: int) -> Event:

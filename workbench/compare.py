@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from cerify.automata.cea.compile import compilable
+from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.cel import contained as decide_contained
 from cerify.equivalence.decide.cel import equivalent as decide_equivalent
 from cerify.equivalence.decide.expressions import ExpressionVerdict
 from cerify.equivalence.decide.expressions import contained as contained_expressions
 from cerify.equivalence.decide.expressions import equivalent as equivalent_expressions
 from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.equivalence.verdict import Level, Undecided, Verdict
+from cerify.equivalence.verdict import Undecided, Verdict
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
@@ -26,7 +27,6 @@ from cerify.semantics.events import Schema
 
 BOUND = 4
 Language = Literal["cel", "core-cel"]
-Claim = Literal["equivalent", "contained"]
 
 
 def equivalent(

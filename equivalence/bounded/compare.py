@@ -16,8 +16,9 @@ from cerify.automata.algebra.symbolic import TooHard
 from cerify.equivalence.bounded.inferred import inferred_schema
 from cerify.equivalence.bounded.meaning import Guard, Guarded, SymbolicMeaning
 from cerify.equivalence.bounded.stream import UnknownStream
+from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.replay import replayed
-from cerify.equivalence.verdict import Bounded, Different, Level, Undecided
+from cerify.equivalence.verdict import Bounded, Different, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported

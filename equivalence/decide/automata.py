@@ -5,10 +5,10 @@ from __future__ import annotations
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA
+from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.cel import stream_of, untold
 from cerify.equivalence.decide.search import Separation, separate
 from cerify.equivalence.decide.words import words
-from cerify.equivalence.verdict import Level
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Schema, Stream

@@ -14,11 +14,12 @@ from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA
 from cerify.automata.subsets import members
-from cerify.equivalence.decide.certificate import Certificate, Claim
+from cerify.equivalence.claim import Claim, Level
+from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.replay import replayed
 from cerify.equivalence.decide.search import Separation, separate
 from cerify.equivalence.decide.words import Words, words
-from cerify.equivalence.verdict import Contained, Equivalent, Level, Undecided, Verdict
+from cerify.equivalence.verdict import Contained, Equivalent, Undecided, Verdict
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula

@@ -15,12 +15,11 @@ from typing import Any, Literal
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from cerify.equivalence.verdict import Level
+from cerify.equivalence.claim import Claim, Level
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
 
-Claim = Literal["equivalent", "contained"]
 Language = Literal["cel", "event-expression"]
 States = tuple[int, ...]
 

@@ -14,9 +14,10 @@ from cerify.automata.dfa.compile import compile_expression, compile_together
 from cerify.automata.dfa.decide import accepted_word, separating_word, stream_of, types_under, uncontained_word
 from cerify.automata.dfa.model import DFA
 from cerify.automata.explore import explore
-from cerify.equivalence.decide.certificate import Certificate, Claim
+from cerify.equivalence.claim import Claim
+from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.valued_expressions import attributes_of, over_values, pairings, sources, values_for
-from cerify.equivalence.verdict import Different, Undecided
+from cerify.equivalence.verdict import Answer, Different, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -26,7 +27,7 @@ from cerify.semantics.events import Event, Match, Schema, Stream, Value, ValueTy
 
 
 @dataclass(frozen=True)
-class Proved:
+class Proved(Answer):
     """The claim holds for all histories; states are those of the minimal automata of the two, over one alphabet."""
 
     certificate: Certificate

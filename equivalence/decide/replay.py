@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cerify.equivalence.verdict import Different, Level
+from cerify.equivalence.claim import Level
+from cerify.equivalence.verdict import Different
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote
 from cerify.semantics.cel.show import show

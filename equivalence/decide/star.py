@@ -23,7 +23,7 @@ from cerify.automata.subsets import Subset, subset
 from cerify.equivalence.decide.cel import algebras, equivalent, stream_of, untold
 from cerify.equivalence.decide.search import Separation, separate
 from cerify.equivalence.decide.words import Words, words
-from cerify.equivalence.verdict import Equivalent, Undecided
+from cerify.equivalence.verdict import Answer, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel
@@ -37,7 +37,7 @@ NEVER: Predicate = Comparison("<", Attribute(TIME), Attribute(TIME))
 
 
 @dataclass(frozen=True)
-class InStar:
+class InStar(Answer):
     """The formula is equivalent to this one of CEL*, at the level of complex events."""
 
     phi: cel.Formula
@@ -45,7 +45,7 @@ class InStar:
 
 
 @dataclass(frozen=True)
-class NotInStar:
+class NotInStar(Answer):
     """The formula has not the *-property: whether events are a match depends on others.
 
     The events are the same on both streams, and at the last position of the first they are a match, but not so on the

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
+from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.cel import equivalent
-from cerify.equivalence.verdict import Level, Verdict
+from cerify.equivalence.verdict import Verdict
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
 
-from cerify.equivalence.decide.certificate import Claim
+from cerify.equivalence.claim import Claim
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr

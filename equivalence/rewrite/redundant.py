@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
+from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.star import NEVER
 from cerify.equivalence.rewrite.matching import rules
 from cerify.equivalence.rewrite.trees import variables_of, with_children
-from cerify.equivalence.verdict import Level
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula, children, subformulas
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from cerify.automata.cea.compile import compilable
+from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.rewrite.redundant import Candidate, Place, is_nothing, nothing, places, redundant
 from cerify.equivalence.rewrite.trees import mapped, names
 from cerify.equivalence.shrink.smaller import simpler_operators, simpler_predicates, smaller_formulas
 from cerify.equivalence.shrink.weight import weight
-from cerify.equivalence.verdict import Different, Equivalent, Level
+from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel

@@ -19,6 +19,7 @@ from random import Random
 import click
 from rich.progress import track
 
+from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.generate.cel import EVERYTHING, formula
@@ -27,7 +28,7 @@ from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
 from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
 from cerify.equivalence.rewrite.normal_forms.push_in import push_in
 from cerify.equivalence.rewrite.trees import with_children
-from cerify.equivalence.verdict import Different, Equivalent, Level, Undecided
+from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, sup
 from cerify.semantics.cel.show import show

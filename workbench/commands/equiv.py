@@ -11,9 +11,10 @@ import click
 
 from cerify.commands.files import write
 from cerify.compare import BOUND, Language, contained, equivalent, expressions
-from cerify.equivalence.decide.certificate import Certificate, Claim
+from cerify.equivalence.claim import Claim, Level
+from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.expressions import ExpressionVerdict, Proved
-from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Level, Undecided, Verdict
+from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
 from cerify.explain.evidence import braces, row
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event
@@ -69,8 +70,10 @@ def command(
     """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
 
     If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
-    can be checked apart. Exit status: 0 if they are the same, 1 if they differ, 3 if that
-    could not be decided, or only for streams of up to N events.
+    can be checked apart. Queries that compare events with each other are compared on all streams of up to N events;
+    that no difference was found there is no proof, and the answer is undecided.
+
+    Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
     schema = None if schema_text is None else read_schema(schema_text)
     claim: Claim = "contained" if one_way else "equivalent"
@@ -86,8 +89,10 @@ def command(
         )
     if certificate_file is not None and isinstance(verdict, Equivalent | Contained | Proved):
         write(certificate_file, verdict.certificate.to_json() + "\n")
-    said = json.dumps(_json(verdict, claim), ensure_ascii=False) if as_json else "\n".join(_text(verdict, claim, level))
-    click.echo(said)
+    answer = (
+        json.dumps(_json(verdict, claim), ensure_ascii=False) if as_json else "\n".join(_text(verdict, claim, level))
+    )
+    click.echo(answer)
     match verdict:
         case Equivalent() | Contained() | Proved():
             return 0
@@ -120,15 +125,19 @@ def _text(verdict: Verdict | ExpressionVerdict, asked: Claim, level: Level) -> l
             only = [*_only("left", left_only), *_only("right", right_only)]
             return [heading, *events, f"after event {at}", *only]
         case Bounded(length, schema):
-            found = "no difference" if asked == "equivalent" else "the right has all that the left has"
-            said = f"{found} on streams of up to {length} events; longer ones were not looked at"
             attributes = ", ".join(f"{name} {value_type}" for name, value_type in schema.attributes.items())
             return [
-                f"{click.style('bounded', fg='yellow', bold=True)}: {said}",
+                f"{click.style('undecided', fg='yellow', bold=True)}: {_bounded(asked, length)}",
                 f"  attributes: {attributes or 'none'}",
             ]
         case Undecided(reason):
             return [f"{click.style('undecided', fg='yellow', bold=True)}: {reason}"]
+
+
+def _bounded(claim: Claim, length: int) -> str:
+    """What a search of all streams of up to length events has shown; it proves nothing of longer ones."""
+    found = "no difference" if claim == "equivalent" else "the right has all that the left has"
+    return f"{found} on streams of up to {length} event{'s' * (length != 1)}; longer ones were not compared"
 
 
 def _proof(certificate: Certificate) -> str:
@@ -165,7 +174,12 @@ def _json(verdict: Verdict | ExpressionVerdict, asked: Claim) -> dict[str, Any]:
             }
             return answer | {"verdict": "different", "witness": witness}
         case Bounded(length):
-            return answer | {"verdict": asked, "evidence": "bounded", "bound": length}
+            return answer | {
+                "verdict": "undecided",
+                "evidence": "bounded",
+                "bound": length,
+                "reason": _bounded(asked, length),
+            }
         case Undecided(reason):
             return answer | {"verdict": "undecided", "evidence": None, "reason": reason}
 

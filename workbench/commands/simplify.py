@@ -10,8 +10,8 @@ import click
 
 from cerify.automata.cea.compile import compilable
 from cerify.commands.files import write
+from cerify.equivalence.claim import Level
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
-from cerify.equivalence.verdict import Level
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show

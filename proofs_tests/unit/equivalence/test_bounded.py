@@ -10,9 +10,10 @@ import pytest
 
 from cerify.equivalence.bounded.compare import compare
 from cerify.equivalence.bounded.inferred import inferred_schema
+from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.generate.cel import FIGURE_3, formula
-from cerify.equivalence.verdict import Bounded, Different, Equivalent, Level, Undecided
+from cerify.equivalence.verdict import Bounded, Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, sup

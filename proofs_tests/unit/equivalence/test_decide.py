@@ -11,12 +11,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from cerify.equivalence.claim import Level
 from cerify.equivalence.decide import checker
 from cerify.equivalence.decide.cel import contained, equivalent, shortest_match
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, formula
-from cerify.equivalence.verdict import Contained, Different, Equivalent, Level, Undecided
+from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, sup

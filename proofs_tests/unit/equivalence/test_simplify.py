@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from cerify.automata.cea.compile import compilable
+from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.generate import cel as generate
@@ -16,7 +17,7 @@ from cerify.equivalence.rewrite import redundant, simplify
 from cerify.equivalence.rewrite.laws import LAWS
 from cerify.equivalence.rewrite.matching import rules
 from cerify.equivalence.rewrite.redundant import is_nothing, places
-from cerify.equivalence.verdict import Equivalent, Level
+from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel

@@ -131,3 +131,16 @@ def test_columns_that_hold_no_values_are_refused(columns: list[Any], names: str)
 def test_a_dictionary_that_has_a_type_twice_is_one_type() -> None:
     types = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 128), pa.array(["A", "A"]))
     assert len(match("A FILTER A.x = 1", Stream.from_table(pa.table({"type": types, "x": [1] * 256})))) == 256
+
+
+def test_streams_are_equal_where_their_events_and_schemas_are() -> None:
+    events = [Event("A", {"x": 1}), Event("B")]
+    S = Stream(events)
+    assert S == Stream(events) == Stream.from_table(S.table)
+    assert hash(S) == hash(Stream.from_table(S.table))
+    assert Stream([Event("A", {"x": 1.0}), Event("B")]) == S
+    assert Stream(events[::-1]) != S
+    assert Stream(events[:1]) != S
+    assert Stream([Event("A", {"x": True}), Event("B")]) != S
+    assert Stream(events, Schema({"A": {"x": "int"}, "B": {}})) != S
+    assert events != S
