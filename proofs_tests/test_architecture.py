@@ -58,7 +58,7 @@ Z3 = {f"automata/algebra/{name}.py" for name in ("symbolic", "solver")} | {
 @pytest.mark.parametrize(
     ("library", "home"),
     [
-        ("numba", {"automata/evaluate/jit.py", "automata/dfa/kernels.py", "automata/nfab/move_kernels.py"}),
+        ("numba", {"automata/evaluate/jit.py", "automata/dfa/kernels.py"}),
         ("z3", Z3),
         ("greenery", {"automata/algebra/strings.py"}),
     ],

@@ -1,22 +1,133 @@
-"""How the loops of this folder are compiled: by numba, with the machine code kept beside the source.
+"""How compiled loops are made: decorators around numba's, and a cache of machine code that is never out of date.
 
-What numba has kept it takes as long as the file of the loop itself is unchanged. So a loop stands in one file with all
-that it calls.
+numba looks up cached machine code by the file that the function stands in, and by nothing else. Machine code also
+depends on the functions that are compiled into a loop and on the constants that it reads from other modules. Here the
+names of the cache files contain a hash of the sources of all modules that the loop can be made of; see `sources`.
 
-numba counts references to arrays, also where one is handed to another loop. In a loop that does so for each event that
-took more time than all else. So such a loop makes no arrays, which leaves nothing to count, and what it calls becomes a
-part of it.
+numba counts references to arrays, also where an array is passed from one loop to another, and in loops that do so for
+each event the counting takes most of the time. `bare` and `part` are for such loops: they allocate no arrays.
 """
 
 from __future__ import annotations
 
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from numba import njit
+from numba.core import caching
 
-KEPT: Any = {"cache": True, "nogil": True}
-UNCOUNTED: Any = {"_nrt": False}
+NO_ALLOCATION: Any = {"nogil": True, "_nrt": False}
+_ResultCache: Any = caching.CompileResultCacheImpl
+_FunctionCache: Any = caching.FunctionCache
 
-compiled: Any = njit(**KEPT)
-bare: Any = njit(**KEPT, **UNCOUNTED)
-part: Any = njit(**KEPT, **UNCOUNTED, inline="always")
+
+def cached(dispatcher: Any) -> Any:
+    """The dispatcher (what `njit` returns), with a cache on disk that depends on all sources of the loop.
+
+    The files are written to `__pycache__` beside the source, or, if that folder cannot be written, to the user's cache
+    folder; NUMBA_CACHE_DIR names another one. Without a folder to write to, or without sources, nothing is cached.
+    """
+    if hasattr(dispatcher, "enable_caching"):  # with NUMBA_DISABLE_JIT=1 it is the Python function itself
+        with suppress(RuntimeError, OSError):  # no folder can be written; no source can be read
+            dispatcher._cache = _LoopCache(dispatcher.py_func)
+    return dispatcher
+
+
+def compiled(loop: Callable[..., Any]) -> Any:
+    """The function as a compiled, cached loop that runs without the interpreter's lock."""
+    return cached(njit(nogil=True)(loop))
+
+
+def bare(loop: Callable[..., Any]) -> Any:
+    """As `compiled`, for a loop that allocates nothing: no references are counted in it."""
+    return cached(njit(**NO_ALLOCATION)(loop))
+
+
+part: Any = njit(**NO_ALLOCATION, inline="always")
+"""For a function that becomes a part of the `bare` loops that call it, statement by statement."""
+
+inlined: Any = njit(nogil=True, forceinline=True)
+"""For a function that LLVM compiles into the loops that call it."""
+
+
+def sources(module: str) -> dict[str, bytes]:
+    """The source of a module and of all modules of its package that it imports, directly or through others, by name.
+
+    Raises OSError if a source cannot be read.
+    """
+    package = module.partition(".")[0]
+    found: dict[str, bytes] = {}
+    pending = [module]
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found[name] = _source(sys.modules[name])
+            pending += (m for m in _imports(found[name]) if m.partition(".")[0] == package and m in sys.modules)
+    return found
+
+
+def fingerprint(module: str) -> str:
+    """A hash of the sources of a loop that stands in the module, as 16 hexadecimal digits. Raises OSError."""
+    return sha256(repr(sorted(sources(module).items())).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=64)
+def _imports(source: bytes) -> tuple[str, ...]:
+    """The modules that a source imports, by absolute names; for `from a import b` both a and a.b, as b may be one."""
+
+    def names() -> Iterator[str]:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield node.module
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+    return tuple(names())
+
+
+def _source(module: ModuleType) -> bytes:
+    """Raises OSError. Packages from a zip file have a loader that reads it; the path alone would not do."""
+    loader: Any = module.__loader__
+    file = module.__file__
+    if file is None:
+        raise OSError(f"{module.__name__} has no source file")
+    data: bytes = loader.get_data(file) if hasattr(loader, "get_data") else Path(file).read_bytes()
+    return data
+
+
+class _NamedBySources(_ResultCache):  # type: ignore[misc]
+    """numba's way to keep a compiled function, in files whose names contain the fingerprint of its sources.
+
+    With a stamp inside the files, which is numba's way, a process could read an index that is new and machine code that
+    is not yet replaced.
+    """
+
+    def __init__(self, loop: Callable[..., Any]) -> None:
+        self.fingerprint = fingerprint(loop.__module__)
+        super().__init__(loop)
+
+    def get_filename_base(self, fullname: str, abiflags: str) -> str:
+        """The name of the files, without the endings that numba adds."""
+        return f"{super().get_filename_base(fullname, abiflags)}-{self.fingerprint}"
+
+
+class _LoopCache(_FunctionCache):  # type: ignore[misc]
+    _impl_class = _NamedBySources
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save machine code, and remove the files of other versions of the loop."""
+        super().save_overload(sig, data)
+        name = self._impl.filename_base
+        loop, version = name.rpartition("-")[0].rpartition("-")[::2]
+        for path in Path(self.cache_path).glob(f"{loop}-*{version.partition('.')[2]}*.nb[ci]"):
+            if not path.name.startswith(name):
+                with suppress(OSError):
+                    path.unlink()

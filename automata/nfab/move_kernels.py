@@ -1,15 +1,8 @@
-"""One run and one event, in compiled loops: the moves of an NFA^b on the arrays that kernels.py describes.
-
-All of it becomes part of the loop in kernels.py. What numba has kept of the loop is used as long as that file is
-unchanged: after a change here, delete what is kept (`__pycache__/kernels.*.nbi`).
-"""
+"""The moves of one run of an NFA^b with one event, compiled into the loop in kernels.py, which describes the arrays."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import njit
-
+from cerify.automata.evaluate.jit import inlined
 from cerify.automata.nfab.opcodes import (
     ADD,
     AFTER,
@@ -66,10 +59,8 @@ from cerify.automata.nfab.opcodes import (
     WIDTH,
 )
 
-compiled: Any = njit(nogil=True, forceinline=True)
 
-
-@compiled
+@inlined
 def holds(low, high, plan, work, data, e, cells, run, numbers):  # type: ignore[no-untyped-def]
     """Whether the conditions whose code stands there are true of event e and of what a run remembers."""
     if low == high:
@@ -128,7 +119,7 @@ def holds(low, high, plan, work, data, e, cells, run, numbers):  # type: ignore[
     return work[0] != 0.0
 
 
-@compiled
+@inlined
 def remember(place, plan, data, e, cells, run, numbers):  # type: ignore[no-untyped-def]
     """Selecting an event changes the cells."""
     for at in range(plan[place + UPDATE], plan[place + UPDATE + 1], 3):
@@ -151,7 +142,7 @@ def remember(place, plan, data, e, cells, run, numbers):  # type: ignore[no-unty
                 cells[run, cell], cells[run, cell + 1] = x, 1.0
 
 
-@compiled
+@inlined
 def agrees(place, marked, plan, data, e, cells, run):  # type: ignore[no-untyped-def]
     """The equivalence tests, or those of them that are underlined."""
     for at in range(plan[place + TESTED], plan[place + TESTED + 1], 3):
@@ -163,7 +154,7 @@ def agrees(place, marked, plan, data, e, cells, run):  # type: ignore[no-untyped
     return True
 
 
-@compiled
+@inlined
 def twin(run, runs, cells, numbers):  # type: ignore[no-untyped-def]
     """A new run that is like another one."""
     new = numbers[FREE]
@@ -175,7 +166,7 @@ def twin(run, runs, cells, numbers):  # type: ignore[no-untyped-def]
     return new
 
 
-@compiled
+@inlined
 def released(run, runs, numbers):  # type: ignore[no-untyped-def]
     """A run is over."""
     runs[run, 0] = numbers[FREE]
@@ -183,7 +174,7 @@ def released(run, runs, numbers):  # type: ignore[no-untyped-def]
     numbers[ALIVE] -= 1
 
 
-@compiled
+@inlined
 def add(run, key, runs, head):  # type: ignore[no-untyped-def]
     """A run of the partition."""
     runs[run, 0] = head[key, 0]
@@ -191,14 +182,14 @@ def add(run, key, runs, head):  # type: ignore[no-untyped-def]
     head[key, 1] += 1
 
 
-@compiled
+@inlined
 def matched(node, pending, numbers):  # type: ignore[no-untyped-def]
     """A match ends with the node."""
     pending[numbers[PENDING]] = node
     numbers[PENDING] += 1
 
 
-@compiled
+@inlined
 def select(run, s, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
     """A run that awaits an event in state s selects it, and goes on from there or is a match."""
     place = s * WIDTH
@@ -229,7 +220,7 @@ def select(run, s, key, position, plan, work, data, e, cells, runs, nodes, head,
     add(run, key, runs, head)
 
 
-@compiled
+@inlined
 def selects(bit, s, run, plan, work, data, e, cells, numbers):  # type: ignore[no-untyped-def]
     """Whether the event is what state s awaits after a run."""
     place = s * WIDTH
@@ -240,7 +231,7 @@ def selects(bit, s, run, plan, work, data, e, cells, numbers):  # type: ignore[n
     )
 
 
-@compiled
+@inlined
 def skips(s, selected, run, plan, work, data, e, cells, numbers):  # type: ignore[no-untyped-def]
     """Whether the event may be passed over (Table 1)."""
     place = s * WIDTH
@@ -255,7 +246,7 @@ def skips(s, selected, run, plan, work, data, e, cells, numbers):  # type: ignor
     return strategy == ANY
 
 
-@compiled
+@inlined
 def look(run, bit, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
     """A run looks at an event: it takes or ignores it, proceeds, all of these, or none."""
     s, node = runs[run, 1], runs[run, 2]

@@ -1,0 +1,143 @@
+"""Cached machine code: an edit of anything that a loop is made of is seen, wherever the cache is written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numba")
+
+ROOT = Path(__file__).parents[4]
+LOOPS = sorted(
+    "cerify." + str(path.relative_to(ROOT).with_suffix("")).replace("/", ".").removeprefix("workbench.")
+    for folder in ("automata", "workbench")
+    for path in (ROOT / folder).rglob("*.py")
+    if "evaluate.jit import" in path.read_text(encoding="utf-8")
+)
+
+TOY = {
+    "__init__": "",
+    "constants": "STEP = 1",
+    "part": """
+from cerify.automata.evaluate.jit import {decorator}
+from toy.constants import STEP
+
+@{decorator}
+def moved(x):
+    return x + STEP
+""",
+    "loop": """
+from cerify.automata.evaluate.jit import {outer}
+from toy.part import moved
+
+@{outer}
+def run(n):
+    x = 0
+    for _ in range(n):
+        x = moved(x)
+    return x
+""",
+}
+RUN = """
+from toy.loop import run
+print(run(5), sum(run.stats.cache_hits.values()), run.stats.cache_path)
+"""
+
+
+def ran(folder: Path, code: str = RUN, **environment: str) -> list[str]:
+    kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    there = {**kept, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=there, cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.split()
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    return written(tmp_path, "inlined", "compiled")
+
+
+def written(folder: Path, decorator: str, outer: str) -> Path:
+    (folder / "toy").mkdir()
+    for name, text in TOY.items():
+        source = text.replace("{decorator}", decorator).replace("{outer}", outer)
+        (folder / "toy" / f"{name}.py").write_text(source)
+    return folder
+
+
+@pytest.mark.parametrize(("decorator", "outer"), [("inlined", "compiled"), ("part", "bare"), ("compiled", "compiled")])
+def test_an_edit_of_a_part_or_of_a_constant_is_seen(tmp_path: Path, decorator: str, outer: str) -> None:
+    toy = written(tmp_path, decorator, outer)
+    assert ran(toy)[:2] == ["5", "0"]
+    assert ran(toy)[:2] == ["5", "1"]  # from the cache
+    (toy / "toy/constants.py").write_text("STEP = 3")
+    assert ran(toy)[:2] == ["15", "0"]
+    part = toy / "toy/part.py"
+    part.write_text(part.read_text().replace("x + STEP", "x - STEP"))
+    assert ran(toy)[:2] == ["-15", "0"]
+    assert ran(toy)[:2] == ["-15", "1"]
+
+
+def test_the_files_of_other_versions_are_removed(toy: Path) -> None:
+    ran(toy)
+    before = {path.name for path in (toy / "toy/__pycache__").glob("*.nb?")}
+    (toy / "toy/constants.py").write_text("STEP = 3")
+    ran(toy)
+    after = {path.name for path in (toy / "toy/__pycache__").glob("*.nb?")}
+    assert len(before) == len(after) == 2
+    assert not before & after
+
+
+def test_a_folder_that_cannot_be_written_is_replaced_by_the_cache_folder_of_the_user(toy: Path, tmp_path: Path) -> None:
+    (toy / "toy/__pycache__").write_text("not a folder")
+    user = tmp_path / "user"
+    for hits in ("0", "1"):
+        result, found, path = ran(toy, XDG_CACHE_HOME=str(user), HOME=str(user), LOCALAPPDATA=str(user))
+        assert (result, found) == ("5", hits)
+        assert Path(path).is_relative_to(user)
+    (toy / "toy/constants.py").write_text("STEP = 3")
+    assert ran(toy, XDG_CACHE_HOME=str(user), HOME=str(user), LOCALAPPDATA=str(user))[:2] == ["15", "0"]
+
+
+def test_without_any_folder_the_loops_run_all_the_same(toy: Path) -> None:
+    (toy / "toy/__pycache__").write_text("not a folder")
+    nowhere = str(toy / "toy/__pycache__/nowhere")
+    assert ran(toy, "from toy.loop import run; print(run(5))", XDG_CACHE_HOME=nowhere, HOME=nowhere) == ["5"]
+
+
+def test_several_processes_may_fill_the_cache_at_once(toy: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(toy)}
+    for step in (1, 3):
+        (toy / "toy/constants.py").write_text(f"STEP = {step}")
+        processes = [
+            subprocess.Popen([sys.executable, "-c", RUN], env=environment, cwd=toy, stdout=subprocess.PIPE, text=True)
+            for _ in range(3)
+        ]
+        assert [process.communicate()[0].split()[0] for process in processes] == [str(5 * step)] * 3
+
+
+def test_the_loops_are_found() -> None:
+    assert "cerify.automata.nfab.kernels" in LOOPS
+    assert len(LOOPS) >= 8
+
+
+@pytest.mark.parametrize("module", LOOPS)
+def test_the_fingerprint_covers_all_modules_that_the_loops_import(module: str) -> None:
+    """What an import of the module loads, beside packages, is what `sources` reads."""
+    code = f"""
+import sys, cerify
+before = set(sys.modules)
+import {module}
+loaded = {{m for m in set(sys.modules) - before if m.startswith("cerify.")}}
+from cerify.automata.evaluate.jit import fingerprint, sources
+found = sources("{module}")
+print(*sorted(m for m in loaded - set(found) if not hasattr(sys.modules[m], "__path__")))
+loops = [f for f in vars(sys.modules["{module}"]).values() if hasattr(f, "py_func") and f.__module__ == "{module}"]
+assert loops
+for f in loops:
+    if f.targetoptions.get("inline", "never") == "never" and not f.targetoptions.get("forceinline"):
+        assert f._cache._impl.filename_base.endswith(fingerprint("{module}")), f
+"""
+    assert ran(ROOT, code, PYTHONPATH="") == []
