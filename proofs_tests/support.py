@@ -1,4 +1,9 @@
-"""Short ways to say a stream and to ask for an answer, for tests."""
+"""Short ways to write streams, their answers, and the parameters of tests."""
+
+from collections.abc import Collection, Iterable
+from typing import TypeVar
+
+import pytest
 
 from cerify.semantics.cel import denote
 from cerify.semantics.cel.parse import parse
@@ -27,6 +32,13 @@ EXAMPLES: dict[str, tuple[str, dict[int, set[tuple[int, ...]]]]] = {
     "phi4": (f"PROJECT[T]((H IN H1 ; T+ ; H IN H2) {SENSOR_1})", {7: {(4, 6), (4,), (6,)}}),
     "phi5": (f"(H IN H1 ; T+ ; H IN H2) {RISE} AND H.id = T.id", {7: {(3, 4, 6, 7), (3, 4, 7), (3, 6, 7)}}),
 }
+
+T = TypeVar("T")
+
+
+def sampled(values: Iterable[T], sample: Collection[T]) -> list[object]:
+    """The values as parameters of a test; those not in the sample are run by `pytest -m thorough` only."""
+    return [pytest.param(value, marks=() if value in sample else pytest.mark.thorough) for value in values]
 
 
 def stream(types: str, **columns: list[Value]) -> Stream:

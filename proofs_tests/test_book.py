@@ -85,6 +85,7 @@ def broken(book: Path) -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.thorough
 def test_every_link_leads_somewhere(book: Path) -> None:
     assert not broken(book)
 
@@ -95,6 +96,7 @@ def test_a_link_to_nowhere_is_found(tmp_path: Path) -> None:
     assert broken(tmp_path) == ["a.html: #y", "a.html: c.html"]
 
 
+@pytest.mark.thorough
 def test_every_picture_has_a_text(book: Path) -> None:
     mute = {str(path.relative_to(book)): pictures for path in book.rglob("*.html") if (pictures := Page(path).mute)}
     assert not mute
@@ -105,6 +107,7 @@ def test_a_picture_without_a_text_is_found(tmp_path: Path) -> None:
     assert Page(tmp_path / "a.html").mute == ["c.svg", "d.svg"]
 
 
+@pytest.mark.thorough
 def test_every_column_has_a_head(book: Path) -> None:
     assert not [path for path in book.rglob("*.html") if EMPTY_HEAD.search(path.read_text(encoding="utf-8"))]
 
@@ -114,17 +117,20 @@ def test_a_column_without_a_head_is_found() -> None:
     assert not EMPTY_HEAD.search('<th class="head"><p>law</p></th>')
 
 
+@pytest.mark.thorough
 def test_every_command_is_in_the_reference(book: Path) -> None:
     text = (book / "reference" / "commands.html").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"<h2>cerify {name}<" not in text] == []
 
 
+@pytest.mark.thorough
 def test_a_definition_is_two_clicks_away(book: Path) -> None:
     assert "theory/definitions.html" in Page(book / "index.html").links
     pages = {link.partition("#")[0] for link in Page(book / "theory" / "definitions.html").links}
     assert "../source/semantics/cel/denote.py.html" in pages
 
 
+@pytest.mark.thorough
 def test_every_drawn_run_can_be_gone_through(book: Path) -> None:
     """The blocks that lead to a stepper; those of the chapters are the runs that are drawn there."""
     blocks = {path: STEPPER.findall(path.read_text(encoding="utf-8")) for path in DOCS.rglob("*.md")}

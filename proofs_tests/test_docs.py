@@ -10,25 +10,58 @@ from pathlib import Path
 
 import pytest
 
+from cerify import cli
+from proofs_tests.support import sampled
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+"""The search path of an activated environment, which has "python" and "cerify"."""
+
+LONG = {f"docs/guide/{page}.md" for page in ("spark-audit", "spark-campaign", "spark-scale", "spark-streaming")}
+"""Pages whose examples take half a minute each; those of docs/guide/spark.md are always run."""
 
 
 def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+SHORT = [page for page in PAGES if name(page) not in LONG]
+WITH_COMMANDS = [page for page in PAGES if CONSOLE.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", sampled(PAGES, SHORT), ids=name)
 def test_python_sessions(page: Path) -> None:
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert failed == 0
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if CONSOLE.search(p.read_text(encoding="utf-8"))], ids=name)
-def test_command_lines(page: Path, tmp_path: Path) -> None:
+def in_this_process(argv: list[str], folder: Path, capfd: pytest.CaptureFixture[str]) -> str:
+    """What `cerify` with these arguments prints, run in this process, which has imported everything already."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr("sys.argv", ["cerify", *argv])
+        patch.setenv("PATH", PROGRAMS)
+        with pytest.raises(SystemExit):
+            cli.main()
+    out, err = capfd.readouterr()
+    return out + err
+
+
+def in_a_process(argv: list[str], folder: Path) -> str:
+    """What a command prints, run as a reader of the page runs it."""
+    ran = subprocess.run(
+        argv, cwd=folder, env=os.environ | {"PATH": PROGRAMS}, capture_output=True, text=True, timeout=300
+    )
+    return ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("processes", sampled([False, True], [False]), ids=["in one process", "in processes"])
+@pytest.mark.parametrize("page", sampled(WITH_COMMANDS, SHORT), ids=name)
+def test_command_lines(page: Path, processes: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """In order, in one folder that holds the files a page shows; "..." stands for anything."""
     text = page.read_text(encoding="utf-8")
     for file, content in FILE.findall(text):
@@ -36,14 +69,12 @@ def test_command_lines(page: Path, tmp_path: Path) -> None:
     for block in CONSOLE.findall(text):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             program, *arguments = shlex.split(command)
-            argv = {
-                "cerify": [sys.executable, "-m", "cerify.cli"],
-                "python": [sys.executable],
-            }[program] + arguments
-            path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-            environment = os.environ | {"PATH": path}  # so that "python" is there, as in an activated environment
-            ran = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
-            got = ran.stdout + ran.stderr
+            assert program in ("cerify", "python")
+            if program == "cerify" and not processes:
+                got = in_this_process(arguments, tmp_path, capfd)
+            else:
+                module = ["-m", "cerify.cli"] if program == "cerify" else []
+                got = in_a_process([sys.executable, *module, *arguments], tmp_path)
             assert doctest.OutputChecker().check_output(expected, got, OPTIONS), f"$ {command}\n{got}"
 
 

@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from cerify.conformance.cases import load
+from proofs_tests.conftest import Run
+from proofs_tests.support import sampled
 
 CERIFY = [sys.executable, "-m", "cerify.cli"]
 RUDE = Path(__file__).parent / "engines" / "rude.py"
@@ -24,7 +26,7 @@ def case(query: str, matches: str) -> str:
     )
 
 
-def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def in_a_process(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([*CERIFY, *arguments], input=stdin, capture_output=True, text=True, timeout=120)
 
 
@@ -39,9 +41,9 @@ SKIPS = (
 )
 
 
-@pytest.mark.parametrize("engine", ["automaton", "denotational", "kernel"])
+@pytest.mark.parametrize("engine", sampled(["automaton", "denotational", "kernel"], ["automaton"]))
 def test_our_engines_conform_on_all_they_claim(engine: str) -> None:
-    ran = run("conform", "--engine", engine, "--json")
+    ran = in_a_process("conform", "--engine", engine, "--json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     first, *rest = map(json.loads, ran.stdout.splitlines())
     totals = first["summary"]["totals"]
@@ -57,7 +59,7 @@ def test_our_engines_conform_on_all_they_claim(engine: str) -> None:
 def test_a_broken_engine_gets_a_report_in_every_form(tmp_path: Path) -> None:
     html, junit = tmp_path / "report.html", tmp_path / "report.xml"
     engine = [sys.executable, str(BROKEN), "cseq: off by one"]
-    ran = run("conform", "--feature", "cseq", "--html", str(html), "--junit", str(junit), "--", *engine)
+    ran = in_a_process("conform", "--feature", "cseq", "--html", str(html), "--junit", str(junit), "--", *engine)
     assert ran.returncode == 1
     assert "departs from the semantics" in ran.stdout
     assert "A : A" in ran.stdout
@@ -69,7 +71,7 @@ def test_a_broken_engine_gets_a_report_in_every_form(tmp_path: Path) -> None:
 
 def test_cases_that_were_not_run_are_counted_apart() -> None:
     """Nothing is known of them: an engine that was not asked has not been wrong."""
-    ran = run("conform", "--suite", "cel-core", "--feature", "seq", "--", sys.executable, str(RUDE), "dies")
+    ran = in_a_process("conform", "--suite", "cel-core", "--feature", "seq", "--", sys.executable, str(RUDE), "dies")
     counts = re.search(r"(\d+) of (\d+) passed, 0 skipped, (\d+) not run, 10 restarts", ran.stdout)
     assert counts is not None, ran.stdout
     passed, cases, not_run = map(int, counts.groups())
@@ -83,7 +85,7 @@ def test_a_file_that_cannot_be_written_takes_no_report_away(option: str, tmp_pat
     line = case("A", '[{"at": 0, "events": [0]}]').replace('"f"', '"seq[/x]"')
     suite.write_text(f"{line}\n", encoding="utf-8")
     target = tmp_path / ("x" * 300)  # too long a name
-    ran = run("conform", "--engine", "denotational", "--suite", str(suite), option, str(target))
+    ran = in_a_process("conform", "--engine", "denotational", "--suite", str(suite), option, str(target))
     assert ran.returncode == 2
     assert "1 of 1 passed" in ran.stdout
     assert "seq[/x]" in ran.stdout
@@ -110,11 +112,10 @@ def test_a_file_that_cannot_be_written_takes_no_report_away(option: str, tmp_pat
         (["--", sys.executable, str(RUDE), "dies at once"], "no licence"),
     ],
 )
-def test_what_is_wrong_gets_one_message_and_status_2(arguments: list[str], says: str) -> None:
-    ran = run("conform", *arguments)
-    assert ran.returncode == 2
-    assert says in ran.stderr
-    assert "Traceback" not in ran.stderr
+def test_what_is_wrong_gets_one_message_and_status_2(run: Run, arguments: list[str], says: str) -> None:
+    status, _, err = run("conform", *arguments)
+    assert status == 2
+    assert says in err
 
 
 @pytest.mark.parametrize(
@@ -148,16 +149,16 @@ def test_what_is_wrong_gets_one_message_and_status_2(arguments: list[str], says:
         ),
     ],
 )
-def test_a_bad_line_of_a_suite_is_named(line: str, says: str, tmp_path: Path) -> None:
+def test_a_bad_line_of_a_suite_is_named(run: Run, line: str, says: str, tmp_path: Path) -> None:
     good = (
         '{"id": "good", "feature": "f", "clause": "c", "language": "cel", "query": "A", "events": [], '
         '"output": "matches", "matches": []}'
     )
     suite = tmp_path / "mine.jsonl"
     suite.write_text(f"{good}\n{line}\n", encoding="utf-8")
-    ran = run("conform", "--engine", "automaton", "--suite", str(suite))
-    assert ran.returncode == 2
-    assert says in ran.stderr
+    status, _, err = run("conform", "--engine", "automaton", "--suite", str(suite))
+    assert status == 2
+    assert says in err
 
 
 def test_a_suite_may_have_any_line_end_of_unicode_inside_a_string(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_the_engine_command_survives_every_line_and_stops_when_told() -> None:
         '{"cmd": "stop"}',
         '{"cmd": "run", "id": "7", "language": "cel", "query": "A", "events": []}',
     ]
-    ran = run("engine", stdin="\n".join(lines) + "\n")
+    ran = in_a_process("engine", stdin="\n".join(lines) + "\n")
     assert ran.returncode == 0
     answers = [json.loads(line) for line in ran.stdout.splitlines()]
     assert answers[0]["engine"]["name"] == "cerify-automaton"

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from cerify.commands.fuzz_shown import print_disagreement
 from cerify.semantics.events import Match
+from proofs_tests.conftest import Run
 
 CERIFY = [sys.executable, "-c", "from cerify.cli import main; main()"]
 
@@ -115,11 +116,12 @@ def test_causes_are_told_apart_and_a_campaign_goes_on(tmp_path: Path) -> None:
     assert "seed is 0 there and 1 here" in other.stderr
 
 
-def test_guided_streams_match_more_often_than_random_ones() -> None:
+def test_guided_streams_match_more_often_than_random_ones(run: Run) -> None:
     matched = {}
     for streams in ("guided", "random"):
-        done = fuzz("--evaluator", "automaton", "--cases", "150", "--profile", "core", "--streams", streams, "--json")
-        matched[streams] = json.loads(done.stdout.splitlines()[0])["summary"]["outcomes"]["matched"]
+        arguments = ["--evaluator", "automaton", "--cases", "150", "--profile", "core", "--streams", streams, "--json"]
+        _, out, _ = run("fuzz", *arguments)
+        matched[streams] = json.loads(out.splitlines()[0])["summary"]["outcomes"]["matched"]
     assert matched["guided"] > 120 > matched["random"]
 
 
@@ -155,8 +157,7 @@ def test_a_stream_without_events_is_shown_as_one() -> None:
         (("--language", "core-cel", "--streams", "guided", "--evaluator", "automaton"), "--streams random"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_message(arguments: tuple[str, ...], said: str) -> None:
-    done = fuzz(*arguments)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+def test_what_cannot_be_done_is_said_in_one_message(run: Run, arguments: tuple[str, ...], said: str) -> None:
+    status, _, err = run("fuzz", *arguments)
+    assert status == 2
+    assert said in err

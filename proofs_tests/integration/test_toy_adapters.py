@@ -43,6 +43,7 @@ def test_the_mended_engine_conforms_on_all_it_claims(tmp_path: Path) -> None:
     assert "conforms on all it claims" in ran.stdout
 
 
+@pytest.mark.thorough
 def test_python_and_go_give_the_same_answers(tmp_path: Path) -> None:
     if (go := shutil.which("go")) is None:
         pytest.skip("no Go on this machine")

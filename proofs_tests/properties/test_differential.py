@@ -64,7 +64,19 @@ def said(summary: Summary) -> list[tuple[int, str, str]]:
     return [(d.index, show(d.phi), repr(d.stream.events)) for d in summary.disagreements]
 
 
-@pytest.mark.parametrize(("profile", "cases"), [(CORE, 2800), (TYPED, 800), (EVERYTHING, 100), (CORRELATED, 300)])
+@pytest.mark.parametrize(
+    ("profile", "cases"),
+    [
+        (CORE, 280),
+        (TYPED, 80),
+        (EVERYTHING, 50),
+        (CORRELATED, 30),
+        *(
+            pytest.param(profile, cases, marks=pytest.mark.thorough)
+            for profile, cases in ((CORE, 2800), (TYPED, 800), (EVERYTHING, 500), (CORRELATED, 300))
+        ),
+    ],
+)
 def test_the_automaton_agrees_with_the_denotation(profile: object, cases: int) -> None:
     """The two share syntax, events and predicates, and nothing else."""
     summary = campaign(Plan(oracle, automaton, profile, cases, seed=11, outputs=BOTH))  # type: ignore[arg-type]

@@ -118,6 +118,7 @@ def test_where_and_how_often_it_was_reported(verdicts: list[Any]) -> None:
                 assert row["at"] is None
 
 
+@pytest.mark.thorough
 def test_the_causes_are_named_and_shrunk(findings: Findings) -> None:
     causes = {name: one for one in findings.explained for name in (one.cause.name, *one.cause.alike)}
     assert {"within: one longer", "filter: > taken for >="} <= set(causes)
@@ -131,6 +132,7 @@ def test_the_causes_are_named_and_shrunk(findings: Findings) -> None:
     assert [event.type for event in lost.piece.S] == ["A", "B", "C"]
 
 
+@pytest.mark.thorough
 def test_the_report_says_it(findings: Findings) -> None:
     from cerify.spark.auditing.report import as_json, html, text
 

@@ -38,6 +38,7 @@ def letters(k: str | None, types: str, first: int = 0) -> list[tuple[Any, ...]]:
     return [(k, first + t, R, t, f"{k}{t}") for t, R in enumerate(types)]
 
 
+@pytest.mark.thorough
 def test_generated_pairs_and_flights(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of the campaign."""
     table = flights.load().slice(0, 60_000)
@@ -111,14 +112,20 @@ SCHEMA = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
     ("row", "given", "message"),
     [
         (("a", 3, None, 1, "n3"), {}, "k='a', ts=3: the column 'type' is empty"),
-        (("a", 3, "", 1, "n3"), {}, "k='a', ts=3, field 'type': empty"),
-        (
+        pytest.param(("a", 3, "", 1, "n3"), {}, "k='a', ts=3, field 'type': empty", marks=pytest.mark.thorough),
+        pytest.param(
             ("a", None, "A", 1, "n3"),
             {},
             "k='a', ts=None: the column 'ts' is empty; every event has a place in the order",
+            marks=pytest.mark.thorough,
         ),
         (("a", 2, "A", 1, "n3"), {}, "k='a', ts=2: two events of k have the same place in the order"),
-        (("a", 3, "C", 1, "n3"), {"schema": SCHEMA}, "k='a', ts=3, field 'type': unknown event type 'C'"),
+        pytest.param(
+            ("a", 3, "C", 1, "n3"),
+            {"schema": SCHEMA},
+            "k='a', ts=3, field 'type': unknown event type 'C'",
+            marks=pytest.mark.thorough,
+        ),
         (("a", 3, "A", 5, "n3"), {"budget": Budget(matches=1)}, "k='a': more than 1 matches"),
     ],
 )
@@ -130,6 +137,7 @@ def test_a_malformed_row_is_told_with_its_place(
     assert message in raised.value.message
 
 
+@pytest.mark.thorough
 def test_a_line_that_does_not_fit_is_told_if_it_has_no_place(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "events.csv"
     file.write_text("k,ts,type,x\na,1,A,1\na,2,B,much\na,soon,A,1\n")
@@ -186,6 +194,7 @@ def test_a_column_of_another_type_than_the_schema_says_is_told_at_once(spark: Sp
         match(df, "A FILTER A[x > 1]", schema=SCHEMA)
 
 
+@pytest.mark.thorough
 def test_the_time_of_events_is_the_order_where_there_is_no_column_of_that_name(spark: SparkSession) -> None:
     df = seen(spark, *letters("a", "AB"), ("a", 9, "B", 0, "late"))
     assert [row["at"] for row in match(df, "A ; B WITHIN 3 seconds").collect()] == [1]

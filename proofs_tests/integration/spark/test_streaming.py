@@ -35,7 +35,7 @@ DISORDERED = {"cel": 4, "sase": 6, "event-expression": 61, "the rows of a window
 """Seeds of pairs of which some rows are late, and some matches still held at the end."""
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", DISORDERED)
 def test_a_stream_in_disorder(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     its = pair(Random(DISORDERED[kind]), batches=2)
@@ -67,7 +67,7 @@ def test_a_stream_in_disorder(spark: SparkSession, tmp_path: Path, kind: str) ->
     assert counted == {"match": len(now), "late": len(too_late), "no key": 1}
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 def test_a_driver_that_is_killed_and_a_worker_that_is_killed(tmp_path: Path) -> None:
     its = [pair(Random(SEED), events=40, batches=4)]
     folders = [tmp_path / str(i) for i in range(len(its))]

@@ -69,6 +69,7 @@ def test_a_formula_that_fails_is_brought_down_to_its_core() -> None:
     assert show(phi) == "A UNLESS A"
 
 
+@pytest.mark.thorough
 def test_a_case_that_fails_is_brought_down_to_its_core() -> None:
     """A wrong rule: that every match has at most two events."""
     phi, S = find(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from proofs_tests.conftest import Run
 from proofs_tests.support import EXAMPLES, FIGURE_1
-from proofs_tests.unit.workbench.commands.conftest import Run
 
 SCHEMA = '{"T": {"id": "int", "tmp": "int"}, "H": {"id": "int", "hum": "int"}}'
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from proofs_tests.unit.workbench.commands.conftest import Run
+from proofs_tests.conftest import Run
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,122 @@
+"""What holds for all tests: which are quick, which files begin first, and whether the installed links are current."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import cerify
+from cerify import cli
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+FOLDERS = {"workbench": ".", "semantics": "semantics", "automata": "automata", "equivalence": "equivalence"}
+"""The folders at the root, and where they stand in the package."""
+
+REINSTALL = "python -m pip install -e '.[dev,examples]' --config-settings editable_mode=strict"
+
+QUICK = (
+    "unit/automata/evaluate/test_consumption.py",
+    "unit/automata/nfab/test_regular.py",
+    "unit/automata/test_algebra.py",
+    "unit/automata/test_cea.py",
+    "unit/automata/test_dfa.py",
+    "unit/equivalence/test_decide.py",
+    "unit/equivalence/test_laws.py",
+    "unit/equivalence/test_shrink.py",
+    "unit/semantics",
+    "unit/workbench/commands",
+    "unit/workbench/test_evaluators.py",
+)
+"""What `pytest -m quick` runs: files and folders that take seconds, of every chapter."""
+
+FIRST = (
+    "test_docs.py",
+    "integration/spark",
+    "claims/test_claims.py",
+    "integration/test_conform.py",
+    "test_architecture.py",
+    "test_book.py",
+    "integration",
+    "unit/workbench/conformance",
+    "properties",
+)
+"""The files and folders that take longest: they begin first, so that no process waits for one of them at the end."""
+
+SINGLE = ("test_docs.py", "test_architecture.py", "integration/test_conform.py", "integration/test_broken_engines.py")
+"""Files whose tests share nothing, so that each may run in any process."""
+
+
+def missing_links(installed: Path) -> list[str]:
+    """The source files that the installed package does not have: a strict editable install makes its links once."""
+    return [
+        str(path.relative_to(ROOT))
+        for folder, place in FOLDERS.items()
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "adapters" not in path.parts and not (installed / place / path.relative_to(ROOT / folder)).exists()
+    ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Stops before any test if a module was added or renamed after the install."""
+    if missing := missing_links(Path(cerify.__file__).parent):
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise pytest.UsageError(f"{missing[0]}{more} is not in the installed package; install it anew: {REINSTALL}")
+
+
+def place(path: Path, files: tuple[str, ...]) -> int:
+    """The number of the first of these files and folders that the file is in; their number if it is in none."""
+    return next((n for n, file in enumerate(files) if HERE / file in (path, *path.parents)), len(files))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Whether a file need not be imported, as no test of it is quick and no others are asked for."""
+    slow = collection_path.suffix == ".py" and place(collection_path, QUICK) == len(QUICK)
+    return True if config.option.markexpr == "quick" and slow else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the quick tests, and puts the files that take longest first."""
+    for item in items:
+        if place(item.path, QUICK) < len(QUICK) and item.get_closest_marker("thorough") is None:
+            item.add_marker("quick")
+    items.sort(key=lambda item: place(item.path, FIRST))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Keeps a file in one process, all tests with a Spark session in one, and lets tests of SINGLE go to any."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            if "/spark/" in file or "/spark" in nodeid:
+                return "spark"
+            return nodeid if file.removeprefix("proofs_tests/") in SINGLE else file
+
+    return Files(config, log)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in this process: its exit status, standard output and standard error."""
+
+    def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["cerify", *arguments])
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(stdin.encode())))
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert isinstance(exit_.value.code, int)
+        assert "Traceback" not in err
+        return exit_.value.code, out, err
+
+    return run
