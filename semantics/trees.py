@@ -6,16 +6,19 @@ constants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
 
 
 class Tree:
     """A dataclass whose value is its class and its positional fields; give it eq=False and repr=False.
 
-    What a dataclass would generate goes down the tree by calling itself, and Python ends that at some depth.
+    The methods that a dataclass would generate are recursive, and fail on a tree deeper than Python's recursion limit.
+    operands: the fields that hold the trees directly below, left to right; a field may hold a tuple of trees.
     """
 
     __slots__ = ()
+    operands: ClassVar[tuple[str, ...]] = ()
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -39,6 +42,45 @@ class Tree:
                 parts += [f"{', ' if number else ''}{name}=", value if _is_node(value) else repr(value)]
             pending.extend(reversed([*parts, ")"]))
         return "".join(written)
+
+
+T = TypeVar("T", bound=Tree)
+
+
+def children(node: T) -> tuple[T, ...]:
+    """The trees directly below a node, left to right."""
+    below: list[T] = []
+    for name in node.operands:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            below.extend(value)
+        else:
+            below.append(value)
+    return tuple(below)
+
+
+def subtrees(root: T) -> Iterator[T]:
+    """All nodes of a tree, each before those below it, left to right."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children(node)))
+
+
+def rebuilt(node: T, below: Sequence[T]) -> T:
+    """The node with other trees directly below it, as many as it has, and without a span."""
+    values: list[Any] = []
+    pending = iter(below)
+    for name in _fields(node):
+        value = getattr(node, name)
+        if name not in node.operands:
+            values.append(value)
+        elif isinstance(value, tuple):
+            values.append(tuple(next(pending) for _ in value))
+        else:
+            values.append(next(pending))
+    return type(node)(*values)
 
 
 def _preorder(root: object) -> Iterator[object]:

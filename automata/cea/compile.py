@@ -24,6 +24,7 @@ from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.predicates import Anything, OfType, Predicate
+from cerify.semantics.trees import children
 
 NOT_LINEAR = (cel.And, cel.All, cel.Unless, cel.Strict, cel.Next, cel.Last, cel.Max, cel.Within)
 
@@ -74,7 +75,7 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
             "an automaton looks at one event at a time, so it cannot carry a partition, or a window on values", phi.span
         )
     compiled = _trimmed if isinstance(phi, NOT_LINEAR) else _thompson
-    operands = [compiled(psi, algebra) for psi in cel.children(phi)]
+    operands = [compiled(psi, algebra) for psi in children(phi)]
     try:
         A = _case(phi, operands, algebra)
         if len(A.transitions) > algebra.budget.states:

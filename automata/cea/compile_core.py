@@ -28,6 +28,7 @@ from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.variables import Variables, bound, defined_outside_iteration, free, mentioned
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.predicates import Anything, OfType, Predicate
+from cerify.semantics.trees import children
 
 CHOICES: dict[type[core.Formula], Verdict] = {core.Next: after_next, core.Last: after_last, core.Max: after_max}
 
@@ -91,12 +92,12 @@ def _open(phi: core.Formula, around: Variables) -> Iterator[tuple[str, Span | No
             pass
         case _:
             assert_never(phi)
-    for psi in core.children(phi):
+    for psi in children(phi):
         yield from _open(psi, around)
 
 
 def _compiled(phi: core.Formula, algebra: Algebra) -> CEA:
-    operands = [_compiled(psi, algebra) for psi in core.children(phi)]
+    operands = [_compiled(psi, algebra) for psi in children(phi)]
     try:
         A = _case(phi, operands, algebra)
         if len(A.transitions) > algebra.budget.states:

@@ -15,6 +15,7 @@ from cerify.automata.cea.model import CEA
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.trees import children
 
 SECONDS = 1.0  # for each part: an error may take a moment, not minutes
 
@@ -36,7 +37,7 @@ def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None =
             try:
                 sizes[psi] = io_determinize(automaton(psi), alone).states
             except BudgetExceeded:
-                operands = " and ".join(str(sizes[operand]) for operand in cel.children(psi))
+                operands = " and ".join(str(sizes[operand]) for operand in children(psi))
                 size = f"its operands, by themselves, take {operands} states, and it more than {budget.states}"
                 return BudgetExceeded(f"{symbol(psi)} makes too large an automaton ({size}): {error.message}", psi.span)
         return error

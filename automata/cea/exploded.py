@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from cerify.automata.cea.model import CEA
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.operators import OPERATORS as CEL
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.operators import OPERATORS as CORE_CEL
 from cerify.semantics.errors import BudgetExceeded
 
 SELECTS = "it compares all runs that are under way: put it around a smaller part, or use fewer of +, OR and : in it"
@@ -24,18 +26,8 @@ ADVICE: dict[type[cel.Formula | core.Formula], str] = {
     core.Plus: "rounds that are over may still be undecided: put the strategy around the iteration, or the filter",
     cel.Within: "it counts events here: put the window around the whole formula, where it need not",
 }
+_OPERATORS = {**CEL, **CORE_CEL}
 OTHERWISE = "write it with fewer alternatives"
-SYMBOLS: dict[type[cel.Formula | core.Formula], str] = {
-    cel.Seq: ";",
-    core.Seq: ";",
-    cel.ContiguousSeq: ":",
-    cel.Plus: "+",
-    core.Plus: "+",
-    cel.ContiguousPlus: ":+",
-    cel.Next: "NXT",
-    core.Next: "NXT",
-    cel.PartitionBy: "PARTITION BY",
-}
 ALLOW = "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
 
 
@@ -51,4 +43,4 @@ def exploded(phi: cel.Formula | core.Formula, operands: Sequence[CEA], error: Bu
 
 def symbol(phi: cel.Formula | core.Formula) -> str:
     """The operator as it is written."""
-    return SYMBOLS.get(type(phi), type(phi).__name__.upper())
+    return _OPERATORS[type(phi)].symbol

@@ -24,6 +24,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.predicates import Attribute, Comparison, mentions
+from cerify.semantics.trees import children
 
 MARK = "◦"  # what the name of a mark begins with, and no name in a query
 
@@ -238,7 +239,7 @@ def _kept(phi: Formula) -> Iterable[Formula]:
     while pending:
         node = pending.pop()
         yield node
-        pending.extend((node.left,) if isinstance(node, cel.Unless) else cel.children(node))
+        pending.extend((node.left,) if isinstance(node, cel.Unless) else children(node))
 
 
 def _marked(phi: Formula, marks: Mapping[str, str]) -> Formula:

@@ -13,6 +13,7 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.predicates import Both, OfType
+from cerify.semantics.trees import children
 
 
 def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> bool | None:
@@ -28,7 +29,7 @@ def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Bud
     impossible = list(_impossible_filters(phi, schema, budget))
     yield from impossible
     if not impossible and satisfiable(phi, schema, budget) is False:
-        while (inner := _without_match(cel.children(phi), schema, budget)) is not None:
+        while (inner := _without_match(children(phi), schema, budget)) is not None:
             phi = inner
         yield Problem("never", "this has no match on any stream", phi.span)
 

@@ -14,8 +14,7 @@ from cerify.equivalence.differential.campaign import Disagreement
 from cerify.equivalence.differential.judge import Answer, failure
 from cerify.equivalence.shrink.sase import weight as weigh_sase
 from cerify.equivalence.shrink.weight import Weight, weight
-from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.fragment import SYMBOLS
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.syntax import subformulas
 from cerify.semantics.events import Match
 from cerify.semantics.sase import syntax as sase
@@ -24,14 +23,6 @@ from cerify.semantics.sase.fragment import operators, strategies
 Shape: TypeAlias = Literal["missing", "extra", "missing and extra", "position", "bindings", "result"] | str
 """How the right answer differs from the left: matches are missing, are too many, are at another position, are bound
 otherwise, have another result; or the kind of failure of one of the two."""
-
-OPERATORS: dict[type[cel.Formula], str] = {
-    cel.In: "IN",
-    cel.Filter: "FILTER",
-    cel.Seq: ";",
-    cel.Plus: "+",
-    cel.Or: "OR",
-}
 
 
 @dataclass(frozen=True, order=True)
@@ -50,8 +41,7 @@ def cause(d: Disagreement) -> Cause:
     if isinstance(d.phi, sase.Query):
         used = {*operators(d.phi), *strategies(d.phi)}
     else:
-        symbols = OPERATORS | SYMBOLS
-        used = {symbols[type(psi)] for psi in subformulas(d.phi) if type(psi) in symbols}
+        used = {OPERATORS[type(psi)].symbol for psi in subformulas(d.phi) if psi.operands}
     return Cause(tuple(sorted(used)), shape(d.left, d.right))
 
 

@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import accumulate
 from random import Random
-from typing import Literal, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.syntax import Condition, Formula, subformulas
 from cerify.semantics.events import Event, Schema, Stream, Value, value_type_of
+from cerify.semantics.operators import Operator, named
 from cerify.semantics.predicates import (
     Arithmetic,
     Attribute,
@@ -31,28 +33,8 @@ from cerify.semantics.predicates import (
     Predicate,
 )
 
-Operator = Literal[
-    "in", "filter", "plus", "cplus", "project", "start", "strict", "nxt", "last", "max",
-    "seq", "cseq", "or", "and", "all", "unless",
-]  # fmt: skip
-
-BINARY: dict[Operator, Callable[[Formula, Formula], Formula]] = {
-    "seq": cel.Seq,
-    "cseq": cel.ContiguousSeq,
-    "or": cel.Or,
-    "and": cel.And,
-    "all": cel.All,
-    "unless": cel.Unless,
-}
-UNARY: dict[Operator, Callable[[Formula], Formula]] = {
-    "plus": cel.Plus,
-    "cplus": cel.ContiguousPlus,
-    "start": cel.Start,
-    "strict": cel.Strict,
-    "nxt": cel.Next,
-    "last": cel.Last,
-    "max": cel.Max,
-}
+BY_NAME = named(OPERATORS)
+BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.node.operands) == 2}
 COMPARATORS: tuple[Comparator, ...] = get_args(Comparator)
 EQUALITIES: tuple[Comparator, ...] = ("=", "!=")
 
@@ -69,7 +51,7 @@ class Profile:
     absent: the share of attribute values that a stream leaves out.
     """
 
-    operators: tuple[tuple[Operator, int], ...]
+    operators: tuple[tuple[str, int], ...]
     types: tuple[str, ...] = ("A", "B", "C")
     variables: tuple[str, ...] = ("X", "Y")
     attributes: tuple[tuple[str, tuple[Value, ...]], ...] = (("x", (0, 1, 2, 3, 4)), ("y", (0, 1, 2)))
@@ -82,13 +64,13 @@ class Profile:
         return Schema({R: {name: value_type_of(pool[0]) for name, pool in self.attributes} for R in self.types})
 
     @cached_property
-    def choices(self) -> tuple[tuple[list[Operator], list[int]], tuple[list[Operator], list[int]]]:
+    def choices(self) -> tuple[tuple[list[str], list[int]], tuple[list[str], list[int]]]:
         """The operators with their cumulative weights: those that fit in two nodes, and all."""
         narrow = [(name, weight) for name, weight in self.operators if name not in BINARY]
         return _cumulative(narrow), _cumulative(self.operators)
 
 
-def _cumulative(weighted: Sequence[tuple[Operator, int]]) -> tuple[list[Operator], list[int]]:
+def _cumulative(weighted: Sequence[tuple[str, int]]) -> tuple[list[str], list[int]]:
     return [name for name, _ in weighted], list(accumulate(weight for _, weight in weighted))
 
 
@@ -160,11 +142,11 @@ def _formula(rng: Random, profile: Profile, nodes: int) -> tuple[Formula, Scope]
         R = rng.choice(profile.types)
         return cel.Event(R), (R,)
     operator = rng.choices(names, cum_weights=weights)[0]
-    if (combine := BINARY.get(operator)) is not None:
+    if operator in BINARY:
         left_nodes = rng.randint(1, nodes - 2)
         left, left_scope = _formula(rng, profile, left_nodes)
         right, right_scope = _formula(rng, profile, nodes - 1 - left_nodes)
-        return combine(left, right), (*left_scope, *right_scope)
+        return instance(rng, BINARY[operator])(left, right), (*left_scope, *right_scope)
     atoms = 2 if operator == "filter" and nodes > 2 and rng.random() < 0.3 else 1
     phi, scope = _formula(rng, profile, nodes - atoms)
     match operator:
@@ -177,7 +159,13 @@ def _formula(rng: Random, profile: Profile, nodes: int) -> tuple[Formula, Scope]
             kept = tuple(A for A in dict.fromkeys(scope) if rng.random() < 0.6)
             return cel.Project(frozenset(kept), phi), kept
         case _:
-            return UNARY[operator](phi), scope
+            return instance(rng, BY_NAME[operator])(phi), scope
+
+
+def instance(rng: Random, operator: Operator) -> Callable[..., Any]:
+    """A function from operands to a node of the operator, with other fields, if it has any, from its samples."""
+    made = operator.instances()
+    return made[0] if len(made) == 1 else rng.choice(made)
 
 
 def _condition(rng: Random, profile: Profile, scope: Scope, atoms: int) -> Condition:

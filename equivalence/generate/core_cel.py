@@ -11,21 +11,17 @@ from itertools import count
 from random import Random
 
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.generate.cel import EQUALITIES, Operator, Profile
+from cerify.equivalence.generate.cel import EQUALITIES, Profile
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.operators import OPERATORS
 from cerify.semantics.core_cel.variables import Variables, bound, defined_outside_iteration
 from cerify.semantics.events import Stream
+from cerify.semantics.operators import named
 from cerify.semantics.predicates import Anything, Arithmetic, Attribute, Comparison
 
-UNARY: dict[Operator, type[core.Plus | core.Strict | core.Next | core.Last | core.Max]] = {
-    "plus": core.Plus,
-    "strict": core.Strict,
-    "nxt": core.Next,
-    "last": core.Last,
-    "max": core.Max,
-}
-BINARY: dict[Operator, type[core.Seq | core.Or]] = {"seq": core.Seq, "or": core.Or}
-STRATEGIES: tuple[tuple[Operator, int], ...] = (("strict", 1), ("nxt", 1), ("last", 1), ("max", 1))
+BY_NAME = named(OPERATORS)
+BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.node.operands) == 2}
+STRATEGIES: tuple[tuple[str, int], ...] = (("strict", 1), ("nxt", 1), ("last", 1), ("max", 1))
 OPEN = core.Unary("", Anything())
 """The filter of a formula whose filters are still to be chosen."""
 
@@ -98,10 +94,14 @@ def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -
         left = _skeleton(rng, profile, left_nodes, taken)
         sequenced = profile.safe and operator == "seq"
         beside = taken | defined_outside_iteration(left) if sequenced else taken
-        return BINARY[operator](left, _skeleton(rng, profile, nodes - 1 - left_nodes, beside))
+        phi: core.Formula = generate.instance(rng, BINARY[operator])(
+            left, _skeleton(rng, profile, nodes - 1 - left_nodes, beside)
+        )
+        return phi
     # the variables of an iteration are its own
     inside = frozenset[str]() if operator == "plus" else taken
-    return UNARY[operator](_skeleton(rng, profile, nodes - 1, inside))
+    psi: core.Formula = generate.instance(rng, BY_NAME[operator])(_skeleton(rng, profile, nodes - 1, inside))
+    return psi
 
 
 def _names(profile: CoreProfile, taken: Variables) -> list[str]:

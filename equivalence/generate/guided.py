@@ -15,14 +15,14 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA
 from cerify.equivalence.generate.cel import Profile, formula, stream
 from cerify.equivalence.rewrite.redundant import places
-from cerify.equivalence.rewrite.trees import with_children
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter
-from cerify.semantics.cel.syntax import Condition, Formula, children, size
+from cerify.semantics.cel.syntax import Condition, Formula, size
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream, Value
 from cerify.semantics.predicates import Anything, holds
+from cerify.semantics.trees import children, rebuilt
 
 SMALL = Budget(valuations=20_000, states=500)
 POOL = 24  # random events to choose from at each step of a walk
@@ -152,7 +152,7 @@ def tuple_predicates_only(phi: Formula) -> Formula:
         case cel.Filter(_, condition):
             return phi if _unary(condition) and below[0] == phi.phi else cel.Filter(below[0], _kept(condition))
         case _:
-            return with_children(phi, below) if list(children(phi)) != below else phi
+            return rebuilt(phi, below) if list(children(phi)) != below else phi
 
 
 def _unary(condition: Condition) -> bool:

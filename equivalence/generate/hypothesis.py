@@ -17,7 +17,7 @@ except ImportError:
     raise ImportError("these strategies need Hypothesis: pip install 'cerify[hypothesis]'") from None
 
 from cerify.equivalence.bounded.inferred import inferred_schema
-from cerify.equivalence.generate.cel import BINARY, COMPARATORS, CORE, EQUALITIES, UNARY, Profile
+from cerify.equivalence.generate.cel import BINARY, BY_NAME, COMPARATORS, CORE, EQUALITIES, Profile
 from cerify.equivalence.rewrite.trees import constants
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
@@ -136,10 +136,10 @@ def _scoped(draw: Draw, profile: Profile, nodes: int) -> Scoped:
     if chosen == 0 or nodes < (3 if operator in BINARY else 2):
         R = draw(st.sampled_from(profile.types))
         return cel.Event(R), (R,)
-    if (combine := BINARY.get(operator)) is not None:
+    if operator in BINARY:
         left, scope = draw(_scoped(profile, (nodes - 1) // 2))
         right, more = draw(_scoped(profile, nodes // 2))
-        return combine(left, right), (*scope, *more)
+        return BINARY[operator].node(left, right), (*scope, *more)
     phi, scope = draw(_scoped(profile, nodes - 1))
     match operator:
         case "filter":
@@ -151,7 +151,7 @@ def _scoped(draw: Draw, profile: Profile, nodes: int) -> Scoped:
             kept = tuple(A for A in dict.fromkeys(scope) if draw(st.booleans()))
             return cel.Project(frozenset(kept), phi), kept
         case _:
-            return UNARY[operator](phi), scope
+            return draw(st.sampled_from(BY_NAME[operator].instances()))(phi), scope
 
 
 @st.composite

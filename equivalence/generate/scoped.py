@@ -9,10 +9,10 @@ from random import Random
 
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import EVERYTHING, Profile
-from cerify.equivalence.rewrite.trees import with_children
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Event, Stream, Value
+from cerify.semantics.trees import children, rebuilt
 
 DAY = datetime(2021, 1, 1, tzinfo=UTC)
 
@@ -53,11 +53,11 @@ def around(rng: Random, phi: Formula) -> Formula:
 
 def counted_inside(rng: Random, phi: Formula) -> Formula:
     """The formula with one of its sub-formulas in a window of events, which an automaton counts."""
-    below = cel.children(phi)
+    below = children(phi)
     if not below or rng.random() < 0.3:
         return cel.Within(phi, cel.EventWindow(rng.randint(1, 6)))
     chosen = rng.randrange(len(below))
-    return with_children(phi, [counted_inside(rng, psi) if i == chosen else psi for i, psi in enumerate(below)])
+    return rebuilt(phi, [counted_inside(rng, psi) if i == chosen else psi for i, psi in enumerate(below)])
 
 
 def clocked(rng: Random, S: Stream) -> Stream:

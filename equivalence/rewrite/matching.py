@@ -14,11 +14,12 @@ from typing import assert_never
 
 from cerify.equivalence.rewrite.laws import LAWS, Law
 from cerify.equivalence.rewrite.laws.law import LETTERS
-from cerify.equivalence.rewrite.trees import attribute_names, names, with_children
+from cerify.equivalence.rewrite.trees import attribute_names, names
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import Condition, Formula, children, subformulas
+from cerify.semantics.cel.syntax import Condition, Formula, subformulas
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, mentions
+from cerify.semantics.trees import children, rebuilt
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Binding:
             case cel.Within(_, cel.AttributeWindow(width, a)):
                 return cel.Within(below[0], cel.AttributeWindow(width, self.attributes[a]))
             case _:
-                return with_children(pattern, below)
+                return rebuilt(pattern, below)
 
     def _named(self, schematic: str, name: str) -> bool:
         if schematic not in self.names and name in self.names.values():

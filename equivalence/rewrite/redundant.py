@@ -14,9 +14,10 @@ from typing import TypeAlias
 from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.star import NEVER
 from cerify.equivalence.rewrite.matching import rules
-from cerify.equivalence.rewrite.trees import variables_of, with_children
+from cerify.equivalence.rewrite.trees import variables_of
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import Formula, children, subformulas
+from cerify.semantics.cel.syntax import Formula, subformulas
+from cerify.semantics.trees import children, rebuilt
 
 Candidate: TypeAlias = tuple[str, Formula]
 """The name of what allows it, and the formula."""
@@ -53,7 +54,7 @@ def places(phi: Formula) -> Iterator[Place]:
 
 def _below(place: Place, below: Sequence[Formula], i: int) -> Place:
     def put(other: Formula) -> Formula:
-        return place.put(with_children(place.psi, (*below[:i], other, *below[i + 1 :])))
+        return place.put(rebuilt(place.psi, (*below[:i], other, *below[i + 1 :])))
 
     looked, blind, chained = place.looked, place.blind, type(below[i]) is type(place.psi)
     match place.psi:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TypeVar, assert_never
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import Condition, Formula, children
+from cerify.semantics.cel.syntax import Condition, Formula
 from cerify.semantics.events import Value
 from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, mentions
+from cerify.semantics.trees import children, rebuilt
 
 T = TypeVar("T")
 
@@ -18,38 +19,13 @@ def same(x: T) -> T:
     return x
 
 
-def with_children(phi: Formula, below: Sequence[Formula]) -> Formula:
-    """The formula with other formulas directly below it; it stands in no text, so it has no span."""
-    match phi:
-        case cel.Event(R):
-            return cel.Event(R)
-        case cel.In(_, A):
-            return cel.In(below[0], A)
-        case cel.Filter(_, condition):
-            return cel.Filter(below[0], condition)
-        case cel.Project(L, _):
-            return cel.Project(L, below[0])
-        case cel.Within(_, window):
-            return cel.Within(below[0], window)
-        case cel.PartitionBy(_, attribute):
-            return cel.PartitionBy(below[0], attribute)
-        case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Unless():
-            return type(phi)(below[0], below[1])
-        case (
-            cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
-        ):  # fmt: skip
-            return type(phi)(below[0])
-        case _:
-            assert_never(phi)
-
-
 def at_each_node(phi: Formula, local: Callable[[Formula], Iterator[Formula]]) -> Iterator[Formula]:
     """The formula with one of its sub-formulas rewritten, in every way that local offers, outermost first."""
     yield from local(phi)
     below = children(phi)
     for i, child in enumerate(below):
         for other in at_each_node(child, local):
-            yield with_children(phi, (*below[:i], other, *below[i + 1 :]))
+            yield rebuilt(phi, (*below[:i], other, *below[i + 1 :]))
 
 
 def mapped(
@@ -92,7 +68,7 @@ def mapped(
             case cel.Within(_, cel.AttributeWindow(width, a)):
                 return cel.Within(below[0], cel.AttributeWindow(width, attribute(a)))
             case _:
-                return with_children(psi, below)
+                return rebuilt(psi, below)
 
     return formula(phi)
 

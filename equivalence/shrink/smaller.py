@@ -34,6 +34,7 @@ from cerify.semantics.predicates import (
     about,
     mentions,
 )
+from cerify.semantics.trees import children
 
 Q = TypeVar("Q")
 Candidates: TypeAlias = Iterator[tuple[Formula, Stream]]
@@ -67,15 +68,10 @@ def simpler_operators(phi: Formula, S: Stream) -> Candidates:
     """An operator in the place of a more complex one with as many operands, and a projection to fewer variables."""
 
     def local(psi: Formula) -> Iterator[Formula]:
-        match psi:
-            case cel.Event():
-                return
-            case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Unless():
-                yield from (kind(psi.left, psi.right) for kind in BINARY[: BINARY.index(type(psi))])
-            case cel.In() | cel.Filter() | cel.Project() | cel.Within() | cel.PartitionBy():
-                yield from (kind(psi.phi) for kind in UNARY)
-            case _:
-                yield from (kind(psi.phi) for kind in UNARY[: UNARY.index(type(psi))])
+        below = children(psi)
+        kinds = ((), UNARY, BINARY)[len(below)]
+        simpler = kinds[: kinds.index(type(psi))] if type(psi) in kinds else kinds
+        yield from (kind(*below) for kind in simpler)
         match psi:
             case cel.Project(L, inner):
                 yield from (cel.Project(L - {A}, inner) for A in sorted(L))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from cerify.equivalence.rewrite.trees import constants, names, predicates
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.syntax import Formula, size, subformulas
 from cerify.semantics.events import Stream, Value, microseconds
 from cerify.semantics.predicates import (
@@ -29,22 +30,17 @@ from cerify.semantics.predicates import (
 
 Weight: TypeAlias = tuple[int, ...]
 
-Binary: TypeAlias = cel.Seq | cel.ContiguousSeq | cel.Or | cel.And | cel.All | cel.Unless
-Unary: TypeAlias = cel.Plus | cel.ContiguousPlus | cel.Start | cel.Strategy
 
-# Operators that carry nothing but their operands, the simpler first: one may be replaced by an earlier one.
-BINARY: tuple[type[Binary], ...] = (cel.Or, cel.Seq, cel.ContiguousSeq, cel.And, cel.All, cel.Unless)
-UNARY: tuple[type[Unary], ...] = (
-    cel.Plus,
-    cel.ContiguousPlus,
-    cel.Start,
-    cel.Strict,
-    cel.Max,
-    cel.Last,
-    cel.Next,
-)
-LADEN = (cel.In, cel.Filter, cel.Project, cel.PartitionBy, cel.Within)
-RANK: dict[type, int] = {kind: rank for group in (BINARY, UNARY + LADEN) for rank, kind in enumerate(group)}
+def _with_operands(number: int, plain: bool) -> tuple[type[Any], ...]:
+    found = (o for o in OPERATORS.values() if len(o.node.operands) == number and o.plain is plain)
+    return tuple(operator.node for operator in found)
+
+
+# Operators that have no fields but their operands, the simpler first: one may be replaced by an earlier one.
+BINARY, UNARY = _with_operands(2, plain=True), _with_operands(1, plain=True)
+RANK: dict[type, int] = {
+    kind: rank for group in (BINARY, UNARY + _with_operands(1, plain=False)) for rank, kind in enumerate(group)
+}
 
 
 def weight(phi: Formula, stream: Stream) -> Weight:

@@ -27,7 +27,6 @@ from cerify.equivalence.rewrite.laws import LAWS
 from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
 from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
 from cerify.equivalence.rewrite.normal_forms.push_in import push_in
-from cerify.equivalence.rewrite.trees import with_children
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter, sup
@@ -35,6 +34,7 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream
+from cerify.semantics.trees import children, rebuilt
 
 PROFILE = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
 ALPHABETS = (
@@ -85,14 +85,14 @@ def changed(phi: cel.Formula, rng: Random) -> cel.Formula:
     target = rng.randrange(sum(1 for _ in cel.subformulas(phi)))
     seen = -1
 
-    def rebuilt(psi: cel.Formula) -> cel.Formula:
+    def elsewhere(psi: cel.Formula) -> cel.Formula:
         nonlocal seen
         seen += 1
         if seen == target:
             return formula(rng, PROFILE, max(1, cel.size(psi) - rng.randint(0, 1)))
-        return with_children(psi, [rebuilt(child) for child in cel.children(psi)])
+        return rebuilt(psi, [elsewhere(child) for child in children(psi)])
 
-    return rebuilt(phi)
+    return elsewhere(phi)
 
 
 def judge(index: int, nodes: int, length: int) -> Outcome:

@@ -17,6 +17,7 @@ from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.variables import defined_outside_iteration
 from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe, is_unary, problems
 from cerify.semantics.events import Event, Stream
+from cerify.semantics.trees import children
 from proofs_tests.claims.automata import automata
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim
 from proofs_tests.claims.printed import cep17_prop1
@@ -149,7 +150,7 @@ _normal_form(
 def _outside_iteration(phi: core.Formula) -> Iterator[core.Formula]:
     yield phi
     if not isinstance(phi, core.Plus):
-        for psi in core.children(phi):
+        for psi in children(phi):
             yield from _outside_iteration(psi)
 
 

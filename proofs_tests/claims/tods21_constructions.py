@@ -19,6 +19,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Anything, Both, Either, Not, Predicate
+from cerify.semantics.trees import children
 from proofs_tests.claims.decide import algebra, differ
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.printed import tods21_thm6_2, tods21_thm7_2
@@ -62,7 +63,7 @@ def by_theorem_6_2(phi: cel.Formula) -> CEA:
 
 def by_theorem_7_2(strategy: str) -> Callable[[cel.Formula], CEA]:
     """The printed construction of the strategy, on an automaton of its operand."""
-    return lambda phi: tods21_thm7_2.construct(strategy, compile_cel(cel.children(phi)[0]))
+    return lambda phi: tods21_thm7_2.construct(strategy, compile_cel(children(phi)[0]))
 
 
 def construction(

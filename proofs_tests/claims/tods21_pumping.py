@@ -10,6 +10,7 @@ from cerify.semantics.cel.denote import Interpreter, complex_events, sup
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import ComplexEvent, Event, Stream, Valuation
+from cerify.semantics.trees import children
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.search import Space
 from proofs_tests.lemmas.everything import proved
@@ -45,7 +46,7 @@ def constant(phi: cel.Formula) -> int:
         case cel.Seq(left, right):
             return constant(left) + constant(right)
         case _:
-            (psi,) = cel.children(phi)
+            (psi,) = children(phi)
             return constant(psi)
 
 

@@ -9,14 +9,14 @@ from cerify import evaluators
 from cerify.equivalence.differential.campaign import Plan, Summary, campaign
 from cerify.equivalence.differential.judge import Output
 from cerify.equivalence.generate.cel import CORE, CORRELATED, EVERYTHING, FIGURE_3, TYPED
-from cerify.equivalence.rewrite.trees import with_children
 from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, children, size
+from cerify.semantics.cel.syntax import Formula, size
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
+from cerify.semantics.trees import children, rebuilt
 
 BOTH: tuple[Output, ...] = ("matches", "valuations")
 SMALL = Budget(valuations=100_000)
@@ -37,7 +37,7 @@ def two_rounds(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
     """The fault: contiguous iteration ends after the second round."""
 
     def wrong(psi: Formula) -> Formula:
-        psi = with_children(psi, [wrong(child) for child in children(psi)])
+        psi = rebuilt(psi, [wrong(child) for child in children(psi)])
         if isinstance(psi, cel.ContiguousPlus):
             return cel.Or(psi.phi, cel.ContiguousSeq(psi.phi, psi.phi))
         return psi

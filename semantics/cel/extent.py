@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.trees import children
 
 ASKS_WHERE_IT_BEGINS = cel.Start | cel.Project | cel.Unless | cel.Next | cel.Last | cel.Max
 
@@ -33,7 +34,7 @@ def extents(phi: cel.Formula) -> dict[int, Extent]:
     """
     found: dict[int, Extent] = {}
     for psi in reversed(list(cel.subformulas(phi))):
-        below = [found[id(child)] for child in cel.children(psi)]
+        below = [found[id(child)] for child in children(psi)]
         inherits = all(e.inherits for e in below) and not isinstance(psi, ASKS_WHERE_IT_BEGINS)
         match psi:
             case cel.Event(R):

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.operators import OPERATORS
 
 STAR = (cel.Event, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.Or)
-SYMBOLS: dict[type[cel.Formula], str] = {
-    cel.ContiguousSeq: ":",
-    cel.ContiguousPlus: ":+",
-    cel.Project: "PROJECT",
-    cel.Start: "START",
-    cel.And: "AND",
-    cel.All: "ALL",
-    cel.Unless: "UNLESS",
-    cel.Strict: "STRICT",
-    cel.Next: "NXT",
-    cel.Last: "LAST",
-    cel.Max: "MAX",
-    cel.Within: "WITHIN",
-    cel.PartitionBy: "PARTITION BY",
-}
 
 
 def beyond_star(phi: cel.Formula) -> frozenset[str]:
@@ -27,4 +13,4 @@ def beyond_star(phi: cel.Formula) -> frozenset[str]:
 
     This is about how the formula is written: an equivalent one may be in a smaller fragment.
     """
-    return frozenset(SYMBOLS[type(psi)] for psi in cel.subformulas(phi) if not isinstance(psi, STAR))
+    return frozenset(OPERATORS[type(psi)].symbol for psi in cel.subformulas(phi) if not isinstance(psi, STAR))

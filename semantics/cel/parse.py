@@ -11,19 +11,14 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.errors import ParseError, Span
+from cerify.semantics.operators import spelt
 from cerify.semantics.parsing import PredicateBuilder, attribute_name, number_of, parsed, parser_of, span_of
 from cerify.semantics.predicates import Attribute, Predicate, about, mentions
 
-SEQUENCERS = {";": cel.Seq, ":": cel.ContiguousSeq}
-COMBINERS = {"OR": cel.Or, "∨": cel.Or, "AND": cel.And, "∧": cel.And, "ALL": cel.All, "UNLESS": cel.Unless}
-STRATEGIES: dict[str, type[cel.Strategy]] = {
-    "STRICT": cel.Strict,
-    "NXT": cel.Next,
-    "NEXT": cel.Next,
-    "LAST": cel.Last,
-    "MAX": cel.Max,
-}
+INFIX = spelt(OPERATORS, "infix")
+CALLS = spelt(OPERATORS, "call")
 
 
 def parse(text: str) -> cel.Formula:
@@ -53,21 +48,21 @@ class _Builder(PredicateBuilder):
         return cel.PartitionBy(phi, attribute_name(attribute), span=span_of(meta))
 
     def combination(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        operators = {COMBINERS[str(token)]: token for token in children[1::2]}
+        operators = {INFIX[str(token)]: token for token in children[1::2]}
         if len(operators) > 1:
             first, second, *_ = operators.values()
             raise ParseError(
                 f"{first} and {second} side by side: which one comes first? Put parentheses around one of them",
                 span_of(second),
             )
-        return _left_fold(children, COMBINERS)
+        return _left_fold(children)
 
     def sequence(self, meta: Meta, children: list[Any]) -> cel.Formula:
         operators = {str(token): token for token in children[1::2]}
         if len(operators) > 1:
             _, second = operators.values()
             raise ParseError("; and : are mixed: put parentheses around one of them", span_of(second))
-        return _left_fold(children, SEQUENCERS)
+        return _left_fold(children)
 
     def bind(self, meta: Meta, children: list[Any]) -> cel.Formula:
         phi, variable = children
@@ -91,7 +86,7 @@ class _Builder(PredicateBuilder):
 
     def strategy(self, meta: Meta, children: list[Any]) -> cel.Formula:
         name, phi = children
-        return STRATEGIES[str(name)](phi, span=span_of(meta))
+        return cast("cel.Formula", CALLS[str(name)](phi, span=span_of(meta)))
 
     def event_window(self, meta: Meta, children: list[Any]) -> cel.Window:
         count = number_of(children[0])
@@ -149,9 +144,9 @@ class _Builder(PredicateBuilder):
                 return cel.Correlated(predicate, span=span_of(meta))
 
 
-def _left_fold(children: list[Any], constructors: dict[str, Any]) -> cel.Formula:
+def _left_fold(children: list[Any]) -> cel.Formula:
     phi: cel.Formula = children[0]
     for operator, right in zip(children[1::2], children[2::2], strict=True):
         start, end = cast("Span", phi.span).start, cast("Span", right.span).end
-        phi = constructors[str(operator)](phi, right, span=Span(start, end))
+        phi = INFIX[str(operator)](phi, right, span=Span(start, end))
     return phi

@@ -6,74 +6,30 @@ from typing import assert_never
 
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.operators import OPERATORS
+from cerify.semantics.operators import printed
 from cerify.semantics.predicate_text import show_predicate
 from cerify.semantics.predicates import Comparison, InRange, Like, OneOf, about, mentions
-
-# How tightly an operator binds; a formula that binds less tightly than its place asks for goes in parentheses.
-FILTERED, COMBINED, SEQUENCED, POSTFIX = range(4)
 
 
 def show(phi: cel.Formula) -> str:
     """The text of a formula, with no more parentheses than needed. Raises BudgetExceeded where it is too deep."""
     with depth_limited(phi.span):
-        return _show(phi, FILTERED)
+        return printed(phi, OPERATORS, _show_field)
 
 
-def _show(phi: cel.Formula, level: int) -> str:
-    match phi:
-        case cel.Event(name):
-            return name
-        case cel.In(psi, variable):
-            return f"{_show(psi, POSTFIX)} IN {variable}"
-        case cel.Plus(psi):
-            return f"{_show(psi, POSTFIX)}+"
-        case cel.ContiguousPlus(psi):
-            return f"{_show(psi, POSTFIX)}:+"
-        case cel.Seq():
-            return _binary(phi, ";", SEQUENCED, level)
-        case cel.ContiguousSeq():
-            return _binary(phi, ":", SEQUENCED, level)
-        case cel.Or():
-            return _binary(phi, "OR", COMBINED, level)
-        case cel.And():
-            return _binary(phi, "AND", COMBINED, level)
-        case cel.All():
-            return _binary(phi, "ALL", COMBINED, level)
-        case cel.Unless():
-            return _binary(phi, "UNLESS", COMBINED, level)
-        case cel.Filter(psi, condition):
-            return _postfix(f"{_show(psi, FILTERED)} FILTER {show_condition(condition)}", level)
-        case cel.Within(psi, window):
-            return _postfix(f"{_show(psi, FILTERED)} WITHIN {show_window(window)}", level)
-        case cel.PartitionBy(psi, attribute):
-            return _postfix(f"{_show(psi, FILTERED)} PARTITION BY [{attribute}]", level)
-        case cel.Project(variables, psi):
-            return f"PROJECT[{', '.join(sorted(variables))}]({_show(psi, FILTERED)})"
-        case cel.Start(psi):
-            return f"START({_show(psi, FILTERED)})"
-        case cel.Strict(psi):
-            return f"STRICT({_show(psi, FILTERED)})"
-        case cel.Next(psi):
-            return f"NXT({_show(psi, FILTERED)})"
-        case cel.Last(psi):
-            return f"LAST({_show(psi, FILTERED)})"
-        case cel.Max(psi):
-            return f"MAX({_show(psi, FILTERED)})"
+def _show_field(value: str | frozenset[str] | cel.Window | cel.Condition) -> str:
+    match value:
+        case str():
+            return value
+        case frozenset():
+            return ", ".join(sorted(value))
+        case cel.EventWindow() | cel.TimeWindow() | cel.AttributeWindow():
+            return show_window(value)
+        case cel.Every() | cel.Correlated() | cel.Named() | cel.Conjunction() | cel.Disjunction():
+            return show_condition(value)
         case _:
-            assert_never(phi)
-
-
-def _binary(
-    phi: cel.Seq | cel.ContiguousSeq | cel.Or | cel.And | cel.All | cel.Unless, symbol: str, own: int, level: int
-) -> str:
-    """A chain of one operator is left-associative; another operator of the same tightness needs parentheses."""
-    left = _show(phi.left, own if type(phi.left) is type(phi) else own + 1)
-    text = f"{left} {symbol} {_show(phi.right, own + 1)}"
-    return f"({text})" if level > own else text
-
-
-def _postfix(text: str, level: int) -> str:
-    return f"({text})" if level > FILTERED else text
+            assert_never(value)
 
 
 def show_window(window: cel.Window) -> str:

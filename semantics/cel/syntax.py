@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, assert_never
+from typing import ClassVar, Literal, TypeAlias, assert_never
 
 from cerify.semantics.errors import Span
 from cerify.semantics.predicates import Predicate
-from cerify.semantics.trees import Tree
+from cerify.semantics.trees import Tree, subtrees
 
 Unit = Literal["second", "minute", "hour", "day"]
 
@@ -21,6 +21,19 @@ Unit = Literal["second", "minute", "hour", "day"]
 @dataclass(frozen=True, eq=False, repr=False)
 class _Node(Tree):
     span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _OneOperand(_Node):
+    operands: ClassVar = ("phi",)
+    phi: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _TwoOperands(_Node):
+    operands: ClassVar = ("left", "right")
+    left: Formula
+    right: Formula
 
 
 # --- filter conditions ------------------------------------------------------------------------------------------------
@@ -53,6 +66,7 @@ class Named(_Node):
 class Conjunction(_Node):
     """Both conditions; phi FILTER (c AND d) is (phi FILTER c) FILTER d."""
 
+    operands: ClassVar = ("left", "right")
     left: Condition
     right: Condition
 
@@ -61,6 +75,7 @@ class Conjunction(_Node):
 class Disjunction(_Node):
     """Either condition; phi FILTER (c OR d) is (phi FILTER c) OR (phi FILTER d)."""
 
+    operands: ClassVar = ("left", "right")
     left: Condition
     right: Condition
 
@@ -79,124 +94,91 @@ class Event(_Node):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class In(_Node):
+class In(_OneOperand):
     """phi IN A: A is bound to all that phi matched."""
 
-    phi: Formula
     variable: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Filter(_Node):
+class Filter(_OneOperand):
     """phi FILTER condition."""
 
-    phi: Formula
     condition: Condition
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Seq(_Node):
+class Seq(_TwoOperands):
     """phi ; phi: non-contiguous sequencing."""
 
-    left: Formula
-    right: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plus(_Node):
+class Plus(_OneOperand):
     """phi+: non-contiguous iteration."""
 
-    phi: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ContiguousSeq(_Node):
+class ContiguousSeq(_TwoOperands):
     """phi : phi: contiguous sequencing."""
 
-    left: Formula
-    right: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ContiguousPlus(_Node):
+class ContiguousPlus(_OneOperand):
     """phi:+: contiguous iteration."""
-
-    phi: Formula
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Project(_Node):
     """PROJECT[L](phi): only the variables of L are kept."""
 
+    operands: ClassVar = ("phi",)
     variables: frozenset[str]
     phi: Formula
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Start(_Node):
+class Start(_OneOperand):
     """START(phi): the match begins where the interval does."""
 
-    phi: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Or(_Node):
+class Or(_TwoOperands):
     """phi OR phi: disjunction."""
 
-    left: Formula
-    right: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class And(_Node):
+class And(_TwoOperands):
     """phi AND phi: conjunction, the same valuation on both sides."""
 
-    left: Formula
-    right: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class All(_Node):
+class All(_TwoOperands):
     """phi ALL phi: interleaved conjunction."""
 
-    left: Formula
-    right: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Unless(_Node):
+class Unless(_TwoOperands):
     """phi UNLESS phi: guarded negation."""
 
-    left: Formula
-    right: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Strict(_Node):
+class Strict(_OneOperand):
     """STRICT(phi): only valuations whose support is an interval (section 7.1)."""
 
-    phi: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Next(_Node):
+class Next(_OneOperand):
     """NXT(phi): only valuations whose support is the greatest in the order next (section 7.1)."""
 
-    phi: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Last(_Node):
+class Last(_OneOperand):
     """LAST(phi): only valuations whose support is the greatest in the order last (section 7.1)."""
 
-    phi: Formula
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Max(_Node):
+class Max(_OneOperand):
     """MAX(phi): only valuations whose support is maximal under inclusion (section 7.1)."""
-
-    phi: Formula
 
 
 @dataclass(frozen=True)
@@ -226,18 +208,16 @@ Window: TypeAlias = EventWindow | TimeWindow | AttributeWindow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Within(_Node):
+class Within(_OneOperand):
     """phi WITHIN window: sugar for the filter Q of section 4."""
 
-    phi: Formula
     window: Window
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartitionBy(_Node):
+class PartitionBy(_OneOperand):
     """phi PARTITION BY [a]: every event of a match agrees on the attribute."""
 
-    phi: Formula
     attribute: str
 
 
@@ -262,42 +242,21 @@ Formula: TypeAlias = (
 )
 
 
-def children(phi: Formula) -> tuple[Formula, ...]:
-    """The formulas directly below a formula, left to right."""
-    match phi:
-        case Event():
-            return ()
-        case Seq() | ContiguousSeq() | Or() | And() | All() | Unless():
-            return (phi.left, phi.right)
-        case (
-            In() | Filter() | Plus() | ContiguousPlus() | Project() | Start()
-            | Strict() | Next() | Last() | Max() | Within() | PartitionBy()
-        ):  # fmt: skip
-            return (phi.phi,)
-        case _:
-            assert_never(phi)
-
-
 def subformulas(phi: Formula) -> Iterator[Formula]:
     """All formulas in a formula, itself first."""
-    pending = [phi]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(reversed(children(node)))
+    return subtrees(phi)
 
 
 def atoms(condition: Condition) -> Iterator[Atom]:
     """The atoms of a condition, left to right."""
-    pending = [condition]
-    while pending:
-        match node := pending.pop():
-            case Conjunction(left, right) | Disjunction(left, right):
-                pending += [right, left]
+    for part in subtrees(condition):
+        match part:
+            case Conjunction() | Disjunction():
+                pass
             case Every() | Correlated() | Named():
-                yield node
+                yield part
             case _:
-                assert_never(node)
+                assert_never(part)
 
 
 def size(phi: Formula) -> int:

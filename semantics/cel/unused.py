@@ -9,6 +9,7 @@ from typing import assert_never
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.predicates import mentions
+from cerify.semantics.trees import children
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def unused(phi: cel.Formula) -> Iterator[Problem]:
             case cel.And(left, right):
                 pending += [(right, _Asked()), (left, _Asked())]
             case _:
-                pending += [(child, asked) for child in reversed(cel.children(psi))]
+                pending += [(child, asked) for child in reversed(children(psi))]
 
 
 def _variables(atom: cel.Atom) -> tuple[str, ...]:

@@ -11,18 +11,14 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.operators import OPERATORS
 from cerify.semantics.errors import ParseError
+from cerify.semantics.operators import spelt
 from cerify.semantics.parsing import PredicateBuilder, parsed, parser_of, span_of
 from cerify.semantics.predicates import Predicate, about, mentions
 
-BINARY: dict[str, type[core.Or] | type[core.Seq]] = {"OR": core.Or, "∨": core.Or, ";": core.Seq}
-STRATEGIES: dict[str, type[core.Strategy]] = {
-    "STRICT": core.Strict,
-    "NXT": core.Next,
-    "NEXT": core.Next,
-    "LAST": core.Last,
-    "MAX": core.Max,
-}
+INFIX = spelt(OPERATORS, "infix")
+CALLS = spelt(OPERATORS, "call")
 
 
 def parse(text: str) -> core.Formula:
@@ -45,7 +41,7 @@ class _Builder(PredicateBuilder):
 
     def binary(self, meta: Meta, children: list[Any]) -> core.Formula:
         left, operator, right = children
-        return BINARY[str(operator)](left, right, span=span_of(meta))
+        return cast("core.Formula", INFIX[str(operator)](left, right, span=span_of(meta)))
 
     def plus(self, meta: Meta, children: list[Any]) -> core.Formula:
         return core.Plus(children[0], span=span_of(meta))
@@ -56,7 +52,7 @@ class _Builder(PredicateBuilder):
 
     def strategy(self, meta: Meta, children: list[Any]) -> core.Formula:
         name, phi = children
-        return STRATEGIES[str(name)](phi, span=span_of(meta))
+        return cast("core.Formula", CALLS[str(name)](phi, span=span_of(meta)))
 
     def disjunction(self, meta: Meta, children: list[Any]) -> core.Condition:
         left, _, right = children

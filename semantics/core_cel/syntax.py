@@ -9,21 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from typing import ClassVar, TypeAlias, assert_never
 
 from cerify.semantics.errors import Span
 from cerify.semantics.predicates import Predicate
+from cerify.semantics.trees import Tree, subtrees
 
 
-@dataclass(frozen=True)
-class _Node:
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False)
+class _Node(Tree):
+    span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _OneOperand(_Node):
+    operands: ClassVar = ("phi",)
+    phi: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _TwoOperands(_Node):
+    operands: ClassVar = ("left", "right")
+    left: Formula
+    right: Formula
 
 
 # --- filter conditions ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Unary(_Node):
     """P(x): the event of x satisfies a tuple predicate."""
 
@@ -31,25 +45,27 @@ class Unary(_Node):
     predicate: Predicate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Correlated(_Node):
     """P(x, y, ...): a comparison between the events of two variables or more; each attribute names its variable."""
 
     predicate: Predicate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Conjunction(_Node):
     """Both conditions; phi FILTER (c AND d) is (phi FILTER c) FILTER d."""
 
+    operands: ClassVar = ("left", "right")
     left: Condition
     right: Condition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Disjunction(_Node):
     """Either condition; phi FILTER (c OR d) is (phi FILTER c) OR (phi FILTER d)."""
 
+    operands: ClassVar = ("left", "right")
     left: Condition
     right: Condition
 
@@ -60,7 +76,7 @@ Condition: TypeAlias = Atom | Conjunction | Disjunction
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Event(_Node):
     """R AS x: one event of type R, held by x."""
 
@@ -68,101 +84,67 @@ class Event(_Node):
     variable: str
 
 
-@dataclass(frozen=True)
-class Filter(_Node):
+@dataclass(frozen=True, eq=False, repr=False)
+class Filter(_OneOperand):
     """phi FILTER condition."""
 
-    phi: Formula
     condition: Condition
 
 
-@dataclass(frozen=True)
-class Or(_Node):
+@dataclass(frozen=True, eq=False, repr=False)
+class Or(_TwoOperands):
     """phi OR phi: disjunction."""
 
-    left: Formula
-    right: Formula
 
-
-@dataclass(frozen=True)
-class Seq(_Node):
+@dataclass(frozen=True, eq=False, repr=False)
+class Seq(_TwoOperands):
     """phi ; phi: one after the other, with anything in between."""
 
-    left: Formula
-    right: Formula
 
-
-@dataclass(frozen=True)
-class Plus(_Node):
+@dataclass(frozen=True, eq=False, repr=False)
+class Plus(_OneOperand):
     """phi+: iteration, in which the variables that phi defines hold another event in each round."""
 
-    phi: Formula
 
-
-@dataclass(frozen=True)
-class Strict(_Node):
+@dataclass(frozen=True, eq=False, repr=False)
+class Strict(_OneOperand):
     """STRICT(phi): only complex events that are intervals (section 4)."""
 
-    phi: Formula
 
-
-@dataclass(frozen=True)
-class Next(_Node):
+@dataclass(frozen=True, eq=False, repr=False)
+class Next(_OneOperand):
     """NXT(phi): of the complex events with one last position the greatest in the order next (section 4)."""
 
-    phi: Formula
 
-
-@dataclass(frozen=True)
-class Last(_Node):
+@dataclass(frozen=True, eq=False, repr=False)
+class Last(_OneOperand):
     """LAST(phi): of the complex events with one last position the greatest in the order last (section 4)."""
 
-    phi: Formula
 
-
-@dataclass(frozen=True)
-class Max(_Node):
+@dataclass(frozen=True, eq=False, repr=False)
+class Max(_OneOperand):
     """MAX(phi): of the complex events with one last position those maximal under inclusion (section 4)."""
-
-    phi: Formula
 
 
 Strategy: TypeAlias = Strict | Next | Last | Max
 Formula: TypeAlias = Event | Filter | Or | Seq | Plus | Strategy
 
 
-def children(phi: Formula) -> tuple[Formula, ...]:
-    """The formulas directly below a formula, left to right."""
-    match phi:
-        case Event():
-            return ()
-        case Or(left, right) | Seq(left, right):
-            return (left, right)
-        case Filter(psi, _) | Plus(psi) | Strict(psi) | Next(psi) | Last(psi) | Max(psi):
-            return (psi,)
-        case _:
-            assert_never(phi)
-
-
 def subformulas(phi: Formula) -> Iterator[Formula]:
     """All formulas in a formula, itself first."""
-    pending = [phi]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(reversed(children(node)))
+    return subtrees(phi)
 
 
 def atoms(condition: Condition) -> Iterator[Atom]:
     """The atoms of a condition, left to right."""
-    match condition:
-        case Conjunction(left, right) | Disjunction(left, right):
-            yield from atoms(left)
-            yield from atoms(right)
-        case Unary() | Correlated():
-            yield condition
-        case _:
-            assert_never(condition)
+    for part in subtrees(condition):
+        match part:
+            case Conjunction() | Disjunction():
+                pass
+            case Unary() | Correlated():
+                yield part
+            case _:
+                assert_never(part)
 
 
 def size(phi: Formula) -> int:

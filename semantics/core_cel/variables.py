@@ -6,6 +6,7 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.predicates import mentions
+from cerify.semantics.trees import children
 
 Variables: TypeAlias = frozenset[str]
 
@@ -32,7 +33,7 @@ def variables(phi: core.Formula) -> Variables:
         case core.Filter(psi, condition):
             return variables(psi) | mentioned(condition)
         case _:
-            return frozenset[str]().union(*map(variables, core.children(phi)))
+            return frozenset[str]().union(*map(variables, children(phi)))
 
 
 def defined(phi: core.Formula) -> Variables:
@@ -48,7 +49,7 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
         case core.Plus():
             return frozenset()
         case _:
-            return frozenset[str]().union(*map(defined_outside_iteration, core.children(phi)))
+            return frozenset[str]().union(*map(defined_outside_iteration, children(phi)))
 
 
 def free(phi: core.Formula) -> Variables:
@@ -64,7 +65,7 @@ def free(phi: core.Formula) -> Variables:
         case core.Plus(psi):
             return free(psi) - defined_outside_iteration(psi)
         case _:
-            return frozenset[str]().union(*map(free, core.children(phi)))
+            return frozenset[str]().union(*map(free, children(phi)))
 
 
 def bound(phi: core.Formula) -> Variables:

@@ -15,6 +15,7 @@ from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicate_types import Problem, kind_problems
 from cerify.semantics.predicates import mentions
+from cerify.semantics.trees import children
 
 Types: TypeAlias = Mapping[str, frozenset[str]]
 """The variables that surely hold an event, with the event types that it may have."""
@@ -38,7 +39,7 @@ def is_well_formed(phi: core.Formula, around: Variables = frozenset()) -> bool:
     around = around | bound(phi)
     if isinstance(phi, core.Filter) and not mentioned(phi.condition) <= around:
         return False
-    return all(is_well_formed(psi, around) for psi in core.children(phi))
+    return all(is_well_formed(psi, around) for psi in children(phi))
 
 
 def is_safe(phi: core.Formula) -> bool:
@@ -148,7 +149,7 @@ def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[
             pass
         case _:
             assert_never(phi)
-    for psi in core.children(phi):
+    for psi in children(phi):
         _check(psi, around, schema, found)
 
 
@@ -161,7 +162,7 @@ def _types(phi: core.Formula) -> Types:
             return {}
         case _:
             types: dict[str, frozenset[str]] = {}
-            for psi in core.children(phi):
+            for psi in children(phi):
                 for x, held in _types(psi).items():
                     types[x] = types.get(x, frozenset()) | held
             return types

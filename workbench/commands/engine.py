@@ -13,13 +13,12 @@ import cerify
 from cerify import protocol
 from cerify.evaluators import EVALUATORS, LANGUAGES, Evaluator, Output
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
 
-FIGURE_3 = ("event", "in", "filter", "seq", "plus", "cseq", "cplus", "project", "start", "or", "and", "all", "unless")
-STRATEGIES = ("strict", "nxt", "last", "max")
-FEATURES = (*FIGURE_3, *STRATEGIES, "within", "partition", "correlation", "valuations")
+FEATURES = (*(operator.name for operator in OPERATORS.values()), "correlation", "valuations")
 
 
 @click.command("engine")

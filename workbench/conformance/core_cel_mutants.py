@@ -25,6 +25,7 @@ from cerify.semantics.core_cel.variables import defined_outside_iteration, menti
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.predicates import Attribute, mapped_predicate
+from cerify.semantics.trees import children
 
 Rewriting = Callable[[core.Formula], core.Formula]
 Clause = Callable[[core.Formula, Stream, int, Interpreter], Iterable[Pair] | None]
@@ -87,7 +88,7 @@ def rewritten(phi: core.Formula, read: Rewriting) -> core.Formula:
 
 def _instead(kind: type[core.Formula], other: Callable[..., core.Formula]) -> Rewriting:
     """Each formula of a kind is read as another one made of the same operands."""
-    return lambda phi: other(*core.children(phi)) if isinstance(phi, kind) else phi
+    return lambda phi: other(*children(phi)) if isinstance(phi, kind) else phi
 
 
 def _operand(psi: core.Formula) -> core.Formula:
@@ -222,7 +223,7 @@ def _chosen(kind: type[core.Formula], rivals: Callable[[Pair, Pair], bool], bett
     def wrong(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
         if not isinstance(phi, kind):
             return None
-        (psi,) = core.children(phi)
+        (psi,) = children(phi)
         every = [pair for k in range(len(S)) for pair in known.meaning(psi, k)]
         return [
             pair

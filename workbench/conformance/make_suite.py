@@ -24,7 +24,7 @@ from cerify.conformance.queries import CLAUSES, FILES
 from cerify.conformance.queries.examples import EXAMPLES, READINGS, Example, witnesses
 from cerify.conformance.queries.group import Group
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.generate.cel import Operator, Profile
+from cerify.equivalence.generate.cel import Profile
 from cerify.evaluators import Output, denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import sup
@@ -191,7 +191,7 @@ def generated(feature: str, edition: Edition) -> Iterator[Chosen]:
     if feature in ("examples", "event", "within", "partition"):
         return
     own = [mutant for mutant in edition.mutants if mutant.name.startswith(f"{feature}:")]
-    profile = profile_for(cast("Operator", feature), edition.surroundings)
+    profile = profile_for(feature, edition.surroundings)
     seed = "generated" if edition is EDITIONS[0] else f"generated from {edition.first_generated}"
     rng = Random(f"{seed}/{feature}")
     candidates: list[tuple[Chosen, frozenset[str]]] = []
@@ -204,7 +204,7 @@ def generated(feature: str, edition: Edition) -> Iterator[Chosen]:
     yield from telling(candidates, GENERATED)
 
 
-def profile_for(feature: Operator, surroundings: Profile) -> Profile:
+def profile_for(feature: str, surroundings: Profile) -> Profile:
     """Formulas in which a feature's operator is frequent among others."""
     operators = [(name, 2) for name, _ in surroundings.operators if name != feature]
     correlated = 0.2 if feature == "filter" else 0.0

@@ -9,6 +9,7 @@ from cerify.explain.evidence import braces
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import ComplexEvent
+from cerify.semantics.trees import children
 
 CLAUSES: dict[type[cel.Formula], str] = {
     cel.Event: "event type",
@@ -27,7 +28,7 @@ SHOWN = 4
 def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str] | None:
     """The part of phi whose clause makes C too large or too small, the clause, and why; None if the number is right."""
     while type(phi) not in CLAUSES:  # it keeps some of the matches of its first operand
-        phi = cel.children(phi)[0]
+        phi = children(phi)[0]
     most = len(C) + sum(isinstance(psi, cel.Event) for psi in cel.subformulas(phi))
     possible = counts(phi, most)
     if not possible or len(C) in possible:
@@ -44,7 +45,7 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
     """The numbers of events, up to a bound, that the clauses alone let a match of phi have."""
     found: dict[int, frozenset[int]] = {}
     for psi in reversed(list(cel.subformulas(phi))):
-        below = [found[id(child)] for child in cel.children(psi)]
+        below = [found[id(child)] for child in children(psi)]
         match psi:
             case cel.Event():
                 numbers = {1}

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from cerify.explain.oracle import ANY
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.trees import children
 
 Kind = Literal[
     "filter", "window", "partition", "strategy", "contiguity", "anchor", "guard", "conjunction", "projection",
@@ -76,7 +77,7 @@ def points(phi: cel.Formula, path: Path = ()) -> Iterator[Point]:
             pass
         case _:
             assert_never(phi)
-    for number, child in enumerate(cel.children(phi)):
+    for number, child in enumerate(children(phi)):
         yield from points(child, (*path, number))
 
 
@@ -88,7 +89,7 @@ def relax(phi: cel.Formula, chosen: Collection[Point], types: Iterable[str]) -> 
 def at_path(phi: cel.Formula, path: Path) -> cel.Formula:
     """The part of a formula that a path of child numbers leads to."""
     for number in path:
-        phi = cel.children(phi)[number]
+        phi = children(phi)[number]
     return phi
 
 
@@ -112,7 +113,7 @@ class _Relaxing:
 
     def _at(self, phi: cel.Formula, path: Path) -> cel.Formula:
         def below(number: int) -> cel.Formula:
-            return self._at(cel.children(phi)[number], (*path, number))
+            return self._at(children(phi)[number], (*path, number))
 
         def drop(kind: Kind, restore: Restore, part: int = 0, child: int = 0) -> cel.Formula | None:
             point = Point(path, kind, part)

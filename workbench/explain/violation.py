@@ -15,6 +15,7 @@ from cerify.semantics.cel.denote import last_at_most, next_at_most, sup
 from cerify.semantics.cel.show import show, show_window
 from cerify.semantics.errors import InternalError
 from cerify.semantics.events import ComplexEvent
+from cerify.semantics.trees import children
 
 
 def violation(point: Point, phi: cel.Formula, place: cel.Formula, node: Node, oracle: Oracle) -> str:
@@ -42,7 +43,7 @@ def violation(point: Point, phi: cel.Formula, place: cel.Formula, node: Node, or
             name = {cel.Next: "NXT", cel.Last: "LAST", cel.Max: "MAX"}[type(phi)]
             return f"{name} prefers {comparison(phi, winner, C)}"
         case cel.Seq() | cel.ContiguousSeq() if point.kind == "order":
-            first, second = (show(side) for side in cel.children(place))
+            first, second = (show(side) for side in children(place))
             one, two = (braces(sup(child.valuation)) for child in node.children)
             return f"{first} has to come before {second}, but they are {one} and {two}"
         case cel.ContiguousSeq():
@@ -58,7 +59,7 @@ def violation(point: Point, phi: cel.Formula, place: cel.Formula, node: Node, or
             other, side = (left, "left") if point.part == 0 else (right, "right")
             same = C in supports(other, i, j, oracle)
             what = "binds these events to other variables" if same else "does not have these events"
-            shown = show(cel.children(place)[point.part])
+            shown = show(children(place)[point.part])
             return f"AND wants the same valuation on both sides, and the {side} side, {shown}, {what}"
         case cel.Project(L, _):
             dropped = sorted({p for A, p in mu if A not in L} - {p for A, p in mu if A in L})

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, assert_never
 
-from cerify.equivalence.rewrite.trees import names, with_children
+from cerify.equivalence.rewrite.trees import names
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import Condition, Formula, children, subformulas
+from cerify.semantics.cel.syntax import Condition, Formula, subformulas
 from cerify.semantics.events import Event, Stream, Value
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate
+from cerify.semantics.trees import children, rebuilt
 
 Level = Literal["valuations", "events"]
 """What is the same on both sides at every position: the valuations, or only the complex events."""
@@ -127,7 +128,7 @@ def _substituted(phi: Formula, operands: dict[str, Formula], predicates: dict[st
         case cel.Filter(psi, condition):
             return cel.Filter(_substituted(psi, operands, predicates), _condition(condition, predicates))
         case _:
-            return with_children(phi, [_substituted(child, operands, predicates) for child in children(phi)])
+            return rebuilt(phi, [_substituted(child, operands, predicates) for child in children(phi)])
 
 
 def _condition(condition: Condition, predicates: dict[str, Predicate]) -> Condition:

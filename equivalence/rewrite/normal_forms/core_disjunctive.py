@@ -13,6 +13,7 @@ from cerify.equivalence.rewrite.normal_forms.core_trees import with_children
 from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, joined, product_size
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.trees import children
 
 Disjuncts: TypeAlias = list[core.Formula]
 
@@ -57,7 +58,7 @@ def _or(disjuncts: Disjuncts) -> core.Formula:
 
 def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
     """Formulas without OR, but for that inside iterations and strategies, whose union phi is; none twice."""
-    below = [_disjuncts(psi, nodes) for psi in core.children(phi)]
+    below = [_disjuncts(psi, nodes) for psi in children(phi)]
     sizes = [[core.size(psi) for psi in disjuncts] for disjuncts in below]
     found: Disjuncts
     match phi:

@@ -17,6 +17,7 @@ from cerify.semantics.core_cel.variables import Variables, bound, defined_outsid
 from cerify.semantics.core_cel.wellformed import problems
 from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.predicates import Not
+from cerify.semantics.trees import children
 
 Path: TypeAlias = tuple[int, ...]
 """The way from a formula to one inside it: which operand to go to, from the outside in."""
@@ -37,7 +38,7 @@ def lp_normal(phi: core.Formula, nodes: int = NODES) -> core.Formula:
 
 def _desugared(phi: core.Formula, nodes: int) -> core.Formula:
     """phi with AND and OR of filters as what they are short for."""
-    below = [_desugared(psi, nodes) for psi in core.children(phi)]
+    below = [_desugared(psi, nodes) for psi in children(phi)]
     if not isinstance(phi, core.Filter):
         return with_children(phi, below)
     check_nodes(sum(filtered_nodes(phi.condition, 1, core.size(below[0]))), nodes, phi)
@@ -49,7 +50,7 @@ def _popped(phi: core.Formula, nodes: int) -> core.Formula:
     """phi with every unary filter on a formula that binds its variable (the first step of the proof)."""
     path = _unbound(phi) if isinstance(phi, core.Seq) else None
     if path is None:
-        psi = with_children(phi, [_popped(psi, nodes) for psi in core.children(phi)])
+        psi = with_children(phi, [_popped(psi, nodes) for psi in children(phi)])
     else:
         atom = _at(phi, path)
         passed, failed = _decided(phi, path, True), _decided(phi, path, False)
@@ -64,7 +65,7 @@ def _popped(phi: core.Formula, nodes: int) -> core.Formula:
 
 def _unbound(phi: core.Seq) -> Path | None:
     """The way to a unary filter on a variable that no formula below phi binds around it, but phi does."""
-    for n, psi in enumerate(core.children(phi)):
+    for n, psi in enumerate(children(phi)):
         if (path := _unbound_in(psi, bound(phi), frozenset())) is not None:
             return (n, *path)
     return None
@@ -90,7 +91,7 @@ def _unbound_in(phi: core.Formula, outer: Variables, varied: Variables) -> Path 
             varied = varied | defined_outside_iteration(psi)
         case _:
             pass
-    for n, psi in enumerate(core.children(phi)):
+    for n, psi in enumerate(children(phi)):
         if (path := _unbound_in(psi, outer, varied)) is not None:
             return (n, *path)
     return None
@@ -99,7 +100,7 @@ def _unbound_in(phi: core.Formula, outer: Variables, varied: Variables) -> Path 
 def _at(phi: core.Formula, path: Path) -> core.Unary:
     """The atom of the filter at the end of the path."""
     for n in path:
-        phi = core.children(phi)[n]
+        phi = children(phi)[n]
     assert isinstance(phi, core.Filter)
     assert isinstance(phi.condition, core.Unary)
     return phi.condition
@@ -108,9 +109,9 @@ def _at(phi: core.Formula, path: Path) -> core.Unary:
 def _decided(phi: core.Formula, path: Path, holds: bool) -> core.Formula | None:
     """phi where the filter at the end of the path is known to hold, or not to; None if phi then has nothing."""
     if not path:
-        return core.children(phi)[0] if holds else None
+        return children(phi)[0] if holds else None
     n, *rest = path
-    below = list(core.children(phi))
+    below = list(children(phi))
     inside = _decided(below[n], tuple(rest), holds)
     if inside is None:
         return below[1 - n] if isinstance(phi, core.Or) else None
@@ -124,7 +125,7 @@ def _decided(phi: core.Formula, path: Path, holds: bool) -> core.Formula | None:
 
 def _down(phi: core.Formula) -> core.Formula:
     """phi with every unary filter on the definitions of its variable (the second step of the proof)."""
-    below = [_down(psi) for psi in core.children(phi)]
+    below = [_down(psi) for psi in children(phi)]
     if isinstance(phi, core.Filter) and isinstance(phi.condition, core.Unary):
         return _placed(below[0], phi.condition)
     return with_children(phi, below)
@@ -140,7 +141,7 @@ def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
                 return core.Seq(_placed(left, atom), right, span=phi.span)
             return core.Seq(left, _placed(right, atom), span=phi.span)
         case core.Filter() | core.Or() | core.Strict():
-            return with_children(phi, [_placed(psi, atom) for psi in core.children(phi)])
+            return with_children(phi, [_placed(psi, atom) for psi in children(phi)])
         case core.Next() | core.Last() | core.Max():
             raise Unsupported(
                 f"{named(phi)} chooses before the filter on {atom.variable} does, and to filter first would let it "

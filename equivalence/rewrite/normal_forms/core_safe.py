@@ -16,6 +16,7 @@ from cerify.semantics.budget import depth_limited
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.variables import bound, defined_outside_iteration
 from cerify.semantics.errors import Unsupported
+from cerify.semantics.trees import children
 
 
 def safe(phi: core.Formula, nodes: int = NODES) -> core.Formula:
@@ -30,7 +31,7 @@ def _possible(phi: core.Formula) -> core.Formula | None:
         case core.Event():
             return phi
         case core.Or():
-            found = [psi for psi in map(_possible, core.children(phi)) if psi is not None]
+            found = [psi for psi in map(_possible, children(phi)) if psi is not None]
             return with_children(phi, found) if len(found) == 2 else found[0] if found else None
         case core.Plus() | core.Strict() | core.Next() | core.Last() | core.Max():
             body = _possible(phi.phi)
@@ -39,7 +40,7 @@ def _possible(phi: core.Formula) -> core.Formula | None:
             filtered = _possible(phi.phi)
             return None if filtered is None else with_children(phi, [filtered])
         case core.Seq():
-            left, right = map(_possible, core.children(phi))
+            left, right = map(_possible, children(phi))
             if left is None or right is None or bound(left) & bound(right):
                 return None
             if shared := defined_outside_iteration(left) & defined_outside_iteration(right):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from cerify.equivalence.rewrite.normal_forms.limit import joined, named
@@ -11,6 +12,7 @@ from cerify.semantics.core_cel.variables import defined_outside_iteration, free
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Attribute, Comparison
+from cerify.semantics.trees import rebuilt
 
 NEVER = Comparison("<", Attribute(TIME), Attribute(TIME))
 """A predicate without events: core-CEL has no word for false, and every event may have a time."""
@@ -18,17 +20,7 @@ NEVER = Comparison("<", Attribute(TIME), Attribute(TIME))
 
 def with_children(phi: core.Formula, below: Sequence[core.Formula]) -> core.Formula:
     """The formula with other formulas directly below it; what stood in a text keeps its span for messages."""
-    match phi:
-        case core.Event():
-            return phi
-        case core.Filter(_, condition):
-            return core.Filter(below[0], condition, span=phi.span)
-        case core.Or() | core.Seq():
-            return type(phi)(below[0], below[1], span=phi.span)
-        case core.Plus() | core.Strict() | core.Next() | core.Last() | core.Max():
-            return type(phi)(below[0], span=phi.span)
-        case _:
-            assert_never(phi)
+    return replace(rebuilt(phi, below), span=phi.span)
 
 
 def never(phi: core.Formula, x: str | None = None) -> core.Formula:

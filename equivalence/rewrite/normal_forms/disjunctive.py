@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TypeAlias, assert_never
 
 from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, joined, product_size
-from cerify.equivalence.rewrite.trees import with_children
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.trees import children, rebuilt
 
 Disjuncts: TypeAlias = list[cel.Formula]
 
@@ -32,7 +32,7 @@ def _or(disjuncts: Disjuncts) -> cel.Formula:
 
 def _disjuncts(phi: cel.Formula, nodes: int) -> Disjuncts:
     """Formulas without OR, but for that inside iterations and strategies, whose union phi is; none twice."""
-    below = [_disjuncts(psi, nodes) for psi in cel.children(phi)]
+    below = [_disjuncts(psi, nodes) for psi in children(phi)]
     sizes = [[cel.size(psi) for psi in disjuncts] for disjuncts in below]
     found: Disjuncts
     match phi:
@@ -46,15 +46,15 @@ def _disjuncts(phi: cel.Formula, nodes: int) -> Disjuncts:
         case (
             cel.In() | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()
         ):  # fmt: skip
-            found = [with_children(phi, [psi]) for psi in below[0]]
+            found = [rebuilt(phi, [psi]) for psi in below[0]]
         case cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All():
             check_nodes(product_size(*sizes), nodes, phi)
-            found = [with_children(phi, [left, right]) for left in below[0] for right in below[1]]
+            found = [rebuilt(phi, [left, right]) for left in below[0] for right in below[1]]
         case cel.Unless():
             check_nodes(sum(sizes[0]) + len(sizes[0]) * (sum(sizes[1]) + len(sizes[1])), nodes, phi)
             found = [_unless(left, below[1]) for left in below[0]]
         case cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max():
-            found = [with_children(phi, [_or(below[0])])]
+            found = [rebuilt(phi, [_or(below[0])])]
         case _:
             assert_never(phi)
     found = list(dict.fromkeys(found))

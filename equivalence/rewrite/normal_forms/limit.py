@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.fragment import SYMBOLS
+from cerify.semantics.cel.operators import OPERATORS as CEL
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.operators import OPERATORS as CORE_CEL
 from cerify.semantics.errors import BudgetExceeded
 
 NODES = 10_000
@@ -15,24 +16,12 @@ NODES = 10_000
 
 CHAIN = 64  # disjuncts in a row; more are joined as a tree, which is not as deep
 
-_NAMES: dict[type, str] = {
-    **SYMBOLS,
-    **dict.fromkeys((cel.Event, core.Event), "an event type"),
-    **dict.fromkeys((cel.In,), "IN"),
-    **dict.fromkeys((cel.Filter, core.Filter), "FILTER"),
-    **dict.fromkeys((cel.Seq, core.Seq), ";"),
-    **dict.fromkeys((cel.Plus, core.Plus), "+"),
-    **dict.fromkeys((cel.Or, core.Or), "OR"),
-    core.Strict: "STRICT",
-    core.Next: "NXT",
-    core.Last: "LAST",
-    core.Max: "MAX",
-}
+_OPERATORS = {**CEL, **CORE_CEL}
 
 
 def named(phi: cel.Formula | core.Formula) -> str:
     """The operator of a formula, as one writes it."""
-    return _NAMES[type(phi)]
+    return _OPERATORS[type(phi)].symbol
 
 
 def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:

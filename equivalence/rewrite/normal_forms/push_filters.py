@@ -14,10 +14,11 @@ from typing import assert_never
 
 from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes
 from cerify.equivalence.rewrite.normal_forms.variables import Variables, bindable, spoken_of
-from cerify.equivalence.rewrite.trees import variables_of, with_children
+from cerify.equivalence.rewrite.trees import variables_of
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicates import Predicate
+from cerify.semantics.trees import children, rebuilt
 
 
 def push_filters(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
@@ -27,8 +28,8 @@ def push_filters(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
 
 
 def _pushed(phi: cel.Formula, nodes: int) -> cel.Formula:
-    below = [_pushed(psi, nodes) for psi in cel.children(phi)]
-    psi = _filtered(below[0], phi.condition) if isinstance(phi, cel.Filter) else with_children(phi, below)
+    below = [_pushed(psi, nodes) for psi in children(phi)]
+    psi = _filtered(below[0], phi.condition) if isinstance(phi, cel.Filter) else rebuilt(phi, below)
     check_nodes(cel.size(psi), nodes, phi)
     return psi
 
@@ -67,7 +68,7 @@ def _each(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
             cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus() | cel.ContiguousPlus()
             | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()
         ):  # fmt: skip
-            return with_children(phi, [_each(psi, L, p) for psi in cel.children(phi)])
+            return rebuilt(phi, [_each(psi, L, p) for psi in children(phi)])
         case _:
             assert_never(phi)
 
@@ -85,13 +86,13 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
         case cel.Project(kept, psi) if kept >= L:
             return cel.Project(kept, _whole(psi, condition))
         case cel.Seq() | cel.ContiguousSeq() | cel.All() if L.isdisjoint(bindable(phi.right)):
-            return with_children(phi, [_whole(phi.left, condition), phi.right])
+            return rebuilt(phi, [_whole(phi.left, condition), phi.right])
         case cel.Seq() | cel.ContiguousSeq() | cel.All() if L.isdisjoint(bindable(phi.left)):
-            return with_children(phi, [phi.left, _whole(phi.right, condition)])
+            return rebuilt(phi, [phi.left, _whole(phi.right, condition)])
         case cel.Unless(left, right):
             return cel.Unless(_whole(left, condition), right)
         case cel.Or() | cel.And() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
-            return with_children(phi, [_whole(psi, condition) for psi in cel.children(phi)])
+            return rebuilt(phi, [_whole(psi, condition) for psi in children(phi)])
         case _:
             return cel.Filter(phi, condition)
 

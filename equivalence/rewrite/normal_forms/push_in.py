@@ -16,10 +16,11 @@ from typing import assert_never
 
 from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes
 from cerify.equivalence.rewrite.normal_forms.variables import Variables, bindable, spoken_of
-from cerify.equivalence.rewrite.trees import names, with_children
+from cerify.equivalence.rewrite.trees import names
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicates import Attribute, mapped_predicate
+from cerify.semantics.trees import children, rebuilt
 
 
 def push_in(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
@@ -39,7 +40,7 @@ class _Pushing:
 
     def pushed(self, phi: cel.Formula) -> cel.Formula:
         """phi with every IN on an event type; its valuations bind fresh variables too."""
-        below = [self.pushed(psi) for psi in cel.children(phi)]
+        below = [self.pushed(psi) for psi in children(phi)]
         match phi:
             case cel.In(_, A):
                 (psi,) = below
@@ -49,7 +50,7 @@ class _Pushing:
             case cel.And():
                 psi = cel.And(*map(self.hidden, below))
             case _:
-                psi = with_children(phi, below)
+                psi = rebuilt(phi, below)
         check_nodes(cel.size(psi), self.nodes, phi)
         return psi
 
@@ -79,7 +80,7 @@ def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
         case cel.Unless(left, right):
             return cel.Unless(bound(left, A, L), right)
         case _:
-            return with_children(phi, [bound(psi, A, L) for psi in cel.children(phi)])
+            return rebuilt(phi, [bound(psi, A, L) for psi in children(phi)])
 
 
 def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
@@ -96,7 +97,7 @@ def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
         case cel.Unless(left, right):
             return cel.Unless(renamed(left, A, B), right)
         case _:
-            return with_children(phi, [renamed(psi, A, B) for psi in cel.children(phi)])
+            return rebuilt(phi, [renamed(psi, A, B) for psi in children(phi)])
 
 
 def _renamed_in(condition: cel.Condition, A: str, B: str) -> cel.Condition:
@@ -130,4 +131,4 @@ def _seen(phi: cel.Formula) -> Iterator[cel.Formula]:
     while pending:
         psi = pending.pop()
         yield psi
-        pending.extend([psi.left] if isinstance(psi, cel.Unless) else cel.children(psi))
+        pending.extend([psi.left] if isinstance(psi, cel.Unless) else children(psi))

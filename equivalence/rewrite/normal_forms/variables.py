@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from cerify.equivalence.rewrite.trees import variables_of
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.trees import children
 
 Variables: TypeAlias = frozenset[str]
 
@@ -25,7 +26,7 @@ def bindable(phi: cel.Formula) -> Variables:
         case cel.Unless(left, _):
             return bindable(left)
         case _:
-            return frozenset[str]().union(*map(bindable, cel.children(phi)))
+            return frozenset[str]().union(*map(bindable, children(phi)))
 
 
 def spoken_of(condition: cel.Condition) -> Variables:

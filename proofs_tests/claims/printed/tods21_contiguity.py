@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import count
 
-from cerify.equivalence.rewrite.trees import with_children
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import Formula, children
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.trees import children, rebuilt
 
 
 def seq(*parts: Formula) -> Formula:
@@ -25,7 +25,7 @@ def either(*parts: Formula) -> Formula:
 
 
 def bottom_up(phi: Formula, rule: Callable[[Formula], Formula]) -> Formula:
-    return rule(with_children(phi, [bottom_up(psi, rule) for psi in children(phi)]))
+    return rule(rebuilt(phi, [bottom_up(psi, rule) for psi in children(phi)]))
 
 
 def also_named(phi: Formula, A: str, new: str) -> Formula:
@@ -62,7 +62,7 @@ class Rewriting:
             case cel.Event() | cel.In():
                 return cel.In(phi, A)
             case _:
-                return with_children(phi, [self._pushed(psi, A) for psi in children(phi)])
+                return rebuilt(phi, [self._pushed(psi, A) for psi in children(phi)])
 
     # --- appendix B ---
 
@@ -173,7 +173,7 @@ def contiguous(phi: Formula) -> Formula:
         case cel.Plus(rho) | cel.ContiguousPlus(rho):
             return cel.ContiguousPlus(contiguous(rho))
         case _:
-            return with_children(phi, [contiguous(psi) for psi in children(phi)])
+            return rebuilt(phi, [contiguous(psi) for psi in children(phi)])
 
 
 def _iterated_sequence(left: Formula, right: Formula) -> Formula:

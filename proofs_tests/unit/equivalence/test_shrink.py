@@ -6,16 +6,17 @@ from random import Random
 import pytest
 
 from cerify.equivalence.generate.cel import EVERYTHING, TYPED, case
-from cerify.equivalence.rewrite.trees import mapped, with_children
+from cerify.equivalence.rewrite.trees import mapped
 from cerify.equivalence.shrink.shrink import WAYS, shrink
 from cerify.equivalence.shrink.weight import weight
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, children, size, subformulas
+from cerify.semantics.cel.syntax import Formula, size, subformulas
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.trees import children, rebuilt
 from proofs_tests.support import stream
 
 NOISE = stream("A C B D A B C A B", x=[5, 8, 44, 23, 1, 77, 23, 9, 100], y=[1] * 9)
@@ -29,7 +30,7 @@ def reported(phi: Formula, S: Stream) -> set[tuple[int, frozenset[int]]]:
 
 def contiguous(phi: Formula) -> Formula:
     """The fault: every ; taken for : ."""
-    phi = with_children(phi, [contiguous(child) for child in children(phi)])
+    phi = rebuilt(phi, [contiguous(child) for child in children(phi)])
     return cel.ContiguousSeq(phi.left, phi.right) if isinstance(phi, cel.Seq) else phi
 
 

@@ -7,7 +7,6 @@ from itertools import pairwise, product
 
 from cerify.conformance.mutants.model import Clause, Mutant
 from cerify.conformance.mutants.queries import instead, unary
-from cerify.equivalence.rewrite.trees import with_children
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import (
     NONE,
@@ -21,9 +20,10 @@ from cerify.semantics.cel.denote import (
     spans_at_most,
     sup,
 )
-from cerify.semantics.cel.syntax import Formula, children, subformulas
+from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
 from cerify.semantics.predicates import mentions, satisfied
+from cerify.semantics.trees import children, rebuilt
 
 Rivals = Callable[[Formula, int, int, Meaning], Valuations]
 Wins = Callable[[ComplexEvent, Iterable[ComplexEvent]], bool]
@@ -78,7 +78,7 @@ def _any_end(psi: Formula, i: int, j: int, meaning: Meaning) -> Valuations:
 def at_the_top_only(name: str, kind: type[cel.Strategy]) -> Mutant:
     """A strategy that is ignored inside a formula."""
     drop = instead(lambda psi: psi.phi if isinstance(psi, kind) else None)
-    return Mutant(name, lambda phi: with_children(phi, [drop(child) for child in children(phi)]))
+    return Mutant(name, lambda phi: rebuilt(phi, [drop(child) for child in children(phi)]))
 
 
 def _inside_strict(psi: Formula) -> Formula | None:
@@ -96,7 +96,7 @@ def below_strategies(name: str, kind: type[cel.Filter | cel.Within | cel.Partiti
 
     def pushed(phi: Formula) -> Formula | None:
         if isinstance(phi, kind) and isinstance(selected := phi.phi, cel.Next | cel.Last | cel.Max):
-            return with_children(selected, [with_children(phi, children(selected))])
+            return rebuilt(selected, [rebuilt(phi, children(selected))])
         return None
 
     return Mutant(name, instead(pushed))

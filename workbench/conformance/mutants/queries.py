@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cerify.conformance.mutants.model import Mutant
-from cerify.equivalence.rewrite.trees import with_children
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import Condition, Formula, children
+from cerify.semantics.cel.syntax import Condition, Formula
 from cerify.semantics.predicates import (
     Arithmetic,
     Both,
@@ -21,13 +20,14 @@ from cerify.semantics.predicates import (
     Term,
     mentions,
 )
+from cerify.semantics.trees import children, rebuilt
 
 
 def instead(local: Callable[[Formula], Formula | None]) -> Callable[[Formula], Formula]:
     """The formula with every node for which local gives something replaced by that, from the leaves up."""
 
     def replaced(phi: Formula) -> Formula:
-        phi = with_children(phi, [replaced(child) for child in children(phi)])
+        phi = rebuilt(phi, [replaced(child) for child in children(phi)])
         return local(phi) or phi
 
     return replaced

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from cerify.equivalence.rewrite.laws import LAWS
 from cerify.equivalence.rewrite.trees import attribute_names
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import subformulas
 from cerify.semantics.events import Event, Schema, Stream, ValueType
@@ -98,27 +99,6 @@ READINGS: tuple[Example, ...] = (
 )
 
 SPELT = {":+": "cplus", "+": "plus", ";": "seq", ":": "cseq", ">": "gt", "<": "lt", "=": "eq"}
-FEATURES: dict[type[cel.Formula], str] = {
-    cel.Event: "event",
-    cel.In: "in",
-    cel.Filter: "filter",
-    cel.Seq: "seq",
-    cel.Plus: "plus",
-    cel.ContiguousSeq: "cseq",
-    cel.ContiguousPlus: "cplus",
-    cel.Project: "project",
-    cel.Start: "start",
-    cel.Or: "or",
-    cel.And: "and",
-    cel.All: "all",
-    cel.Unless: "unless",
-    cel.Strict: "strict",
-    cel.Next: "nxt",
-    cel.Last: "last",
-    cel.Max: "max",
-    cel.Within: "within",
-    cel.PartitionBy: "partition",
-}
 
 
 def witnesses() -> Iterator[tuple[str, str, str, Stream, Literal["matches", "valuations"]]]:
@@ -132,7 +112,7 @@ def witnesses() -> Iterator[tuple[str, str, str, Stream, Literal["matches", "val
             types = sorted(asked | {event.type for event in w.stream})
             S = Stream(w.stream, Schema(dict.fromkeys(types, attributes)))
             name = f"law/{spelt(law.name)}/{number}"
-            yield name, FEATURES[type(phi)], show(phi), S, "matches" if law.level == "events" else "valuations"
+            yield name, OPERATORS[type(phi)].name, show(phi), S, "matches" if law.level == "events" else "valuations"
 
 
 def spelt(name: str) -> str:

@@ -6,7 +6,7 @@ from cerify.conformance.queries.group import Group, Pool
 
 X: Pool = ("x", (0, 1, 2))
 
-OPERATORS: tuple[Group, ...] = (
+PLAIN_OPERATORS: tuple[Group, ...] = (
     Group("event", ("A", "B", "C"), length=3),
     Group("event", ("A", "a", "AB", "A_1", "Événement"), types=("A", "a", "AB", "A_1", "Événement"), length=3),
     Group("event", ("A", "B"), output="valuations"),

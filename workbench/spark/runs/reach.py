@@ -26,6 +26,7 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
+from cerify.semantics.trees import children
 from cerify.spark.runs.query import Query
 
 
@@ -57,7 +58,7 @@ def reach_of(phi: Formula) -> Found:
     """The reach of a formula; None if it may look at all of the past."""
     known, found = extents(phi), dict[int, Found]()
     for psi in reversed(list(cel.subformulas(phi))):
-        found[id(psi)] = _reach(psi, [found[id(child)] for child in cel.children(psi)], known[id(psi)].inherits)
+        found[id(psi)] = _reach(psi, [found[id(child)] for child in children(psi)], known[id(psi)].inherits)
     return found[id(phi)]
 
 

@@ -17,7 +17,7 @@ from cerify.equivalence.rewrite.normal_forms.core_safe import safe
 from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
 from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
 from cerify.equivalence.rewrite.normal_forms.push_in import push_in
-from cerify.equivalence.rewrite.trees import variables_of, with_children
+from cerify.equivalence.rewrite.trees import variables_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter
@@ -27,6 +27,7 @@ from cerify.semantics.core_cel.denote import matches_of
 from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Stream
+from cerify.semantics.trees import children, rebuilt
 from proofs_tests.unit.equivalence.normal_forms.shapes import (
     has_in_on_types_only,
     is_core_disjunctive,
@@ -74,9 +75,9 @@ def cel_case(rng: Random, profile: generate.Profile) -> tuple[cel.Formula, Strea
 
 def registered(phi: cel.Formula) -> cel.Formula:
     """The formula with the first atom of each filter replaced by a registered predicate of its variables."""
-    below = [registered(psi) for psi in cel.children(phi)]
+    below = [registered(psi) for psi in children(phi)]
     if not isinstance(phi, cel.Filter):
-        return with_children(phi, below)
+        return rebuilt(phi, below)
 
     def condition(c: cel.Condition) -> cel.Condition:
         if isinstance(c, cel.Conjunction | cel.Disjunction):
@@ -92,7 +93,7 @@ def windowed(rng: Random, phi: cel.Formula, at: int) -> cel.Formula:
     if at == 0:
         windows = (cel.EventWindow(rng.randint(1, 3)), cel.AttributeWindow(rng.randint(0, 2), "x"))
         return cel.PartitionBy(phi, "y") if rng.random() < 0.4 else cel.Within(phi, rng.choice(windows))
-    below = list(cel.children(phi))
+    below = list(children(phi))
     at -= 1
     for n, psi in enumerate(below):
         nodes = sum(1 for _ in cel.subformulas(psi))
@@ -100,7 +101,7 @@ def windowed(rng: Random, phi: cel.Formula, at: int) -> cel.Formula:
             below[n] = windowed(rng, psi, at)
             break
         at -= nodes
-    return with_children(phi, below)
+    return rebuilt(phi, below)
 
 
 def core_case(rng: Random, profile: generate_core_cel.CoreProfile) -> tuple[core.Formula, Stream]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.trees import children
 
 CHOOSING = (cel.Plus, cel.ContiguousPlus, cel.Next, cel.Last, cel.Max)
 CORE_CHOOSING = (core.Plus, core.Next, core.Last, core.Max)
@@ -11,7 +12,7 @@ CORE_CHOOSING = (core.Plus, core.Next, core.Last, core.Max)
 
 def is_disjunctive(phi: cel.Formula) -> bool:
     """Whether every OR is under ORs only, up to the top or to an operator that it cannot pass; filters are atoms."""
-    below = cel.children(phi)
+    below = children(phi)
     if not isinstance(phi, (cel.Or, *CHOOSING)) and any(isinstance(psi, cel.Or) for psi in below):
         return False
     if isinstance(phi, cel.Filter) and isinstance(phi.condition, cel.Conjunction | cel.Disjunction):
@@ -21,7 +22,7 @@ def is_disjunctive(phi: cel.Formula) -> bool:
 
 def is_core_disjunctive(phi: core.Formula) -> bool:
     """The same for core-CEL: cep17, appendix B.1."""
-    below = core.children(phi)
+    below = children(phi)
     if not isinstance(phi, (core.Or, *CORE_CHOOSING)) and any(isinstance(psi, core.Or) for psi in below):
         return False
     if isinstance(phi, core.Filter) and isinstance(phi.condition, core.Conjunction | core.Disjunction):

@@ -1,0 +1,87 @@
+"""The tables of operators: each has every operator of its language once, and says of each what its node says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from types import ModuleType
+from typing import Any, get_args
+
+import pytest
+
+from cerify.semantics.cel import operators as cel_operators
+from cerify.semantics.cel import parse as cel_parse
+from cerify.semantics.cel import show as cel_show
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.core_cel import operators as core_operators
+from cerify.semantics.core_cel import parse as core_parse
+from cerify.semantics.core_cel import show as core_show
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.operators import Operator
+from cerify.semantics.trees import children, rebuilt, subtrees
+
+# Of each language: its table, its union of formulas, and from text to a formula and back.
+LANGUAGES: dict[str, tuple[ModuleType, Any, Callable[[str], Any], Callable[[Any], str]]] = {
+    "cel": (cel_operators, cel.Formula, cel_parse.parse, cel_show.show),
+    "core-cel": (core_operators, core.Formula, core_parse.parse, core_show.show),
+}
+EVERY = [(name, operator) for name, (module, *_) in LANGUAGES.items() for operator in module.OPERATORS.values()]
+
+
+def members(union: object) -> set[type]:
+    return {member for part in get_args(union) for member in (members(part) or {part})}
+
+
+def leaf(language: str) -> Any:
+    return LANGUAGES[language][2]("A AS x" if language == "core-cel" else "A")
+
+
+def made(language: str, operator: Operator) -> list[Any]:
+    """The samples of an operator, over event types."""
+    below = [leaf(language)] * len(operator.node.operands)
+    return [make(*below) for make in operator.instances()]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_table_has_every_class_of_the_union(language: str) -> None:
+    module, union, _, _ = LANGUAGES[language]
+    assert members(union) == set(module.OPERATORS)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_names_differ(language: str) -> None:
+    operators = LANGUAGES[language][0].OPERATORS
+    assert len({operator.name for operator in operators.values()}) == len(operators)
+
+
+@pytest.mark.parametrize(("language", "operator"), EVERY, ids=lambda x: getattr(x, "name", x))
+def test_a_node_names_its_operands(language: str, operator: Operator) -> None:
+    """A field that is left out of `operands` would be skipped by all that goes through a formula."""
+    assert operator.node.operands == tuple(f.name for f in fields(operator.node) if f.type == "Formula")
+
+
+@pytest.mark.parametrize(("language", "operator"), EVERY, ids=lambda x: getattr(x, "name", x))
+def test_text_and_tree(language: str, operator: Operator) -> None:
+    """Every operator is read back, alone and as each operand of every other; and rebuilt from its operands."""
+    module, _, parse, show = LANGUAGES[language]
+    assert made(language, operator), "an operator needs a sample"
+    for phi in made(language, operator):
+        assert type(phi) is operator.node
+        assert parse(show(phi)) == phi
+        assert rebuilt(phi, children(phi)) == phi
+        for outer in module.OPERATORS.values():
+            for make in outer.instances():
+                for place in range(len(outer.node.operands)):
+                    below = [leaf(language)] * len(outer.node.operands)
+                    below[place] = phi
+                    psi = make(*below)
+                    assert parse(show(psi)) == psi
+                    assert phi in list(subtrees(psi))
+
+
+@pytest.mark.parametrize(("language", "operator"), EVERY, ids=lambda x: getattr(x, "name", x))
+def test_aliases_parse(language: str, operator: Operator) -> None:
+    _, _, parse, show = LANGUAGES[language]
+    for phi in made(language, operator):
+        for alias in operator.aliases:
+            assert parse(show(phi).replace(operator.symbol, alias)) == phi

@@ -1,0 +1,119 @@
+"""The operators of a query language as data: what its printer, generators, shrinker, suite and tables of docs share.
+
+A language has one table, in its module `operators`; it lists operators with as many operands from simple to complex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from string import Formatter
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from cerify.semantics.trees import Tree
+
+Position: TypeAlias = Literal["leaf", "call", "prefix", "infix", "postfix"]
+"""Where an operator stands: alone, around its operands in parentheses, or before, between or after them."""
+
+T = TypeVar("T", bound=Tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What is data about one operator.
+
+    node: the class of its nodes; node.operands names the fields that hold its operands.
+    name: a word in lower case: in profiles of generators, in names of mutants, and the feature of the suite.
+    symbol: the operator in messages. title: its name in words.
+    clause: where its clause is printed, as the cases of the suite cite it.
+    text: how it is printed; a field of the node in braces. position, level: where parentheses are needed: an operand is
+        put in parentheses where its own level is lower than that of its place; the higher, the tighter.
+    samples: functions from operands to a node, for generators and tests; the class itself where a node has no other
+        fields than its operands.
+    aliases: other spellings of the symbol that parse.
+    linear: whether each valuation or complex event of it comes from one of its only operand over the same interval.
+    """
+
+    node: type[Any]
+    name: str
+    symbol: str
+    title: str
+    clause: str
+    text: str
+    position: Position
+    level: int
+    samples: tuple[Callable[..., Any], ...] = ()
+    aliases: tuple[str, ...] = ()
+    linear: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether its nodes have no other fields than their operands, of which there is at least one."""
+        return bool(self.node.operands) and self.node.operands == getattr(self.node, "__match_args__", ())
+
+    def instances(self) -> tuple[Callable[..., Any], ...]:
+        """Functions from operands to nodes of this operator, one at least."""
+        return (self.node,) if self.plain else self.samples
+
+
+Operators: TypeAlias = Mapping[type, Operator]
+"""A table of operators, by the class of their nodes."""
+
+
+def table(*operators: Operator) -> Operators:
+    """The table of the operators, in their order."""
+    return MappingProxyType({operator.node: operator for operator in operators})
+
+
+def named(operators: Operators) -> Mapping[str, Operator]:
+    """The operators by name."""
+    return {operator.name: operator for operator in operators.values()}
+
+
+def spelt(operators: Operators, *positions: Position) -> dict[str, Any]:
+    """The classes of the nodes by symbol and alias, of the operators in one of the positions."""
+    found = (operator for operator in operators.values() if operator.position in positions)
+    return {symbol: operator.node for operator in found for symbol in (operator.symbol, *operator.aliases)}
+
+
+def printed(root: T, operators: Operators, field: Callable[[Any], str]) -> str:
+    """The text of a tree with no more parentheses than needed; `field` gives the text of what is no operand."""
+
+    def text(node: T, level: int) -> str:
+        operator = operators[type(node)]
+        written = ""
+        operands = 0
+        for literal, name in _parts(operator.text):
+            written += literal
+            if name is None:
+                continue
+            value = getattr(node, name)
+            if name not in node.operands:
+                written += field(value)
+            elif isinstance(value, tuple):
+                for number, below in enumerate(value):
+                    written += (", " if number else "") + text(below, 0)
+            else:
+                written += text(value, _place(operator, type(value), operands))
+                operands += 1
+        return f"({written})" if level > operator.level and operator.position not in ("leaf", "call") else written
+
+    return text(root, 0)
+
+
+def _place(operator: Operator, below: type, number: int) -> int:
+    """The level that the operand of that number is printed at: an infix chain of one operator is left-associative."""
+    match operator.position:
+        case "infix":
+            return operator.level if number == 0 and below is operator.node else operator.level + 1
+        case "prefix" | "postfix":
+            return operator.level
+        case _:
+            return 0
+
+
+@cache
+def _parts(text: str) -> tuple[tuple[str, str | None], ...]:
+    return tuple((literal, name) for literal, name, _, _ in Formatter().parse(text))
