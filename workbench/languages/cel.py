@@ -9,10 +9,11 @@ from typing import get_args
 from cerify.languages.language import BuiltIn, Language, Options
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, children
+from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream, bindings_of
+from cerify.semantics.trees import children
 
 
 class Cel(Language[Formula]):

@@ -9,10 +9,11 @@ from typing import get_args
 from cerify.languages.language import BuiltIn, Language, Options
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import Formula, children
+from cerify.semantics.core_cel.syntax import Formula
 from cerify.semantics.core_cel.wellformed import is_unary, require_typed
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.trees import children
 
 
 class CoreCel(Language[Formula]):
