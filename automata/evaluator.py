@@ -1,0 +1,146 @@
+"""The interface of all evaluators that read a stream in batches, whatever the language and whatever they are made of.
+
+An evaluator is made from a query and reads one stream: `push` each batch, then `finish`. All at once, that is
+`evaluate`. Subclasses are called `ReadableEvaluator` and `CompiledEvaluator` in the folder of their language's
+automata; cerify.definition has one that follows the definition.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from cerify.semantics.errors import IllFormed, InputError
+from cerify.semantics.events import Event, Match, Stream
+
+Batch: TypeAlias = Stream | pa.Table | pa.RecordBatch | Iterable[Event]
+
+
+class Consumption(Enum):
+    """What a match takes away from later ones (docs/decisions/windows.md).
+
+    NONE: nothing. ANY: a position with a match forgets all events up to it; what follows is evaluated as if the stream
+    began after that position.
+    """
+
+    NONE = "none"
+    ANY = "any"
+
+    @classmethod
+    def of(cls, policy: Consumption | str) -> Consumption:
+        """The policy, also by its value. Raises IllFormed for a value that there is not."""
+        try:
+            return cls(policy)
+        except ValueError:
+            names = ", ".join(one.value for one in cls)
+            raise IllFormed(f"there is no consumption {policy!r}; use one of {names}") from None
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What an evaluator has done since it was made or restored.
+
+    events: the events that were pushed. nodes: the nodes made of the structure from which matches are enumerated,
+    whether or not they are still there. states: the states of the automaton that have been built; for automata that
+    are built as the stream needs them, the states visited.
+    """
+
+    events: int
+    nodes: int
+    states: int
+
+
+class Evaluator(ABC):
+    """The matches of one query over one stream that comes in batches.
+
+    position is that of the next event, so that the first event of the stream has position 0. A subclass defines `read`,
+    `save`, `restore`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and pickled by
+    what `remade` returns and by its saved state.
+    """
+
+    position: int = 0
+    finished: bool = False
+
+    def push(self, batch: Batch) -> list[Match]:
+        """Read the next events; the matches that the events so far make certain, less those already returned, sorted.
+
+        Raises InputError after `finish` and for events that do not fit the query, and BudgetExceeded.
+        """
+        return self.read(self._opened(batch))
+
+    def finish(self) -> list[Match]:
+        """End the stream; the matches that only its end makes certain, sorted. Raises InputError the second time."""
+        self._require_open()
+        found = self.rest()
+        self.finished = True
+        return found
+
+    def count(self, batch: Batch) -> int:
+        """As `push`; the exact number of the matches. They are not built where the evaluator can do without."""
+        return self.tally(self._opened(batch))
+
+    def evaluate(self, batch: Batch) -> list[Match]:
+        """All matches of a stream that is there as a whole, sorted: `push` and `finish`."""
+        return sorted(self.push(batch) + self.finish())
+
+    @abstractmethod
+    def read(self, S: Stream) -> list[Match]:
+        """As `push`, of a Stream."""
+
+    def rest(self) -> list[Match]:
+        """As `finish`. By default nothing: all matches are certain at the position at which they are reported."""
+        return []
+
+    def tally(self, S: Stream) -> int:
+        """As `count`, of a Stream. By default the matches are built."""
+        return len(self.read(S))
+
+    @abstractmethod
+    def save(self) -> bytes:
+        """The state between two batches, in a format without code. Raises InputError inside a batch."""
+
+    @abstractmethod
+    def restore(self, saved: bytes) -> None:
+        """Continue from a saved state, in place of what has been read so far.
+
+        Raises InputError for what is no state of an evaluator of the same query and options; then nothing has changed.
+        """
+
+    @property
+    @abstractmethod
+    def counters(self) -> Counters:
+        """What has been done so far."""
+
+    @abstractmethod
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        """What to call, and with which arguments, for an evaluator of the same query that has read nothing."""
+
+    def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return _restored, (*self.remade(), self.save(), self.finished)
+
+    def _opened(self, batch: Batch) -> Stream:
+        self._require_open()
+        return stream_of(batch)
+
+    def _require_open(self) -> None:
+        if self.finished:
+            raise InputError("the stream of this evaluator is finished; make a new one for another stream")
+
+
+def stream_of(batch: Batch) -> Stream:
+    """A batch as a Stream. Raises InputError for a table without types, and for what is no event."""
+    if isinstance(batch, Stream):
+        return batch
+    return Stream.from_table(batch) if isinstance(batch, pa.Table | pa.RecordBatch) else Stream(batch)
+
+
+def _restored(make: Callable[..., Evaluator], arguments: tuple[Any, ...], saved: bytes, finished: bool) -> Evaluator:
+    evaluator = make(*arguments)
+    evaluator.restore(saved)
+    evaluator.finished = finished
+    return evaluator

@@ -1,0 +1,121 @@
+"""An evaluator of batches for every language: it evaluates the definition again over all events so far."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from cerify.automata.evaluator import Consumption, Counters, Evaluator
+from cerify.languages.language import DENOTATIONAL, Language, Options
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
+from cerify.semantics.events import Match, Stream
+
+F = TypeVar("F")
+FORMAT = "cerify definition 1"
+
+
+class DefinitionEvaluator(Evaluator, Generic[F]):
+    """The matches of a query by its language's definition; each batch costs as much as the whole stream up to its end.
+
+    waits: whether a match may depend on events after its position, so that all matches are returned by `finish`. Raises
+    what the definition raises, and IllFormed for a query that waits and consumes.
+    """
+
+    def __init__(
+        self,
+        language: Language[F],
+        query: F,
+        options: Options = Options(),
+        *,
+        waits: bool,
+        consumption: Consumption = Consumption.NONE,
+    ) -> None:
+        if waits and consumption is not Consumption.NONE:
+            raise IllFormed("a query whose matches depend on later events cannot consume events")
+        self.language, self.query, self.options = language, query, options
+        self.consumption, self.waits_for_end = consumption, waits
+        self._begin = 0  # the position after the last match that consumed
+        self._events = Stream()
+
+    def read(self, S: Stream) -> list[Match]:
+        """As `push`, of a Stream. Raises BudgetExceeded; then nothing has changed."""
+        events, first, begin = Stream([*self._events, *S]), len(self._events), self._begin
+        found: list[Match] = []
+        if self.consumption is Consumption.ANY:
+            for n in range(first, len(events)):
+                here = [m for m in self._matches(events, begin, n + 1) if m.at == n]
+                begin = n + 1 if here else begin
+                found += here
+        elif not self.waits_for_end:
+            found = [m for m in self._matches(events, 0, len(events)) if m.at >= first]
+        if len(found) > self.options.budget.matches:
+            raise BudgetExceeded(f"more than {self.options.budget.matches} matches; allow more: Budget(matches=...)")
+        self._events, self._begin, self.position = events, begin, len(events)
+        return sorted(found)
+
+    def rest(self) -> list[Match]:
+        """All matches of a query that waits."""
+        return sorted(self._matches(self._events, 0, len(self._events))) if self.waits_for_end else []
+
+    def save(self) -> bytes:
+        """All events so far, as an Arrow stream with the query in its schema."""
+        head = {"cerify": FORMAT, "query": self._query, "begin": str(self._begin)}
+        table, sink = self._events.table.replace_schema_metadata(head), pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return bytes(sink.getvalue())
+
+    def restore(self, saved: bytes) -> None:
+        """Continue from a saved state. Raises InputError for what is none, or is of another query."""
+        try:
+            table = pa.ipc.open_stream(saved).read_all()
+            table.validate(full=True)
+            head = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+            begin = int(head.get("begin", "0"))
+        except (pa.ArrowException, ValueError, OSError) as error:
+            raise InputError(f"this is no saved state of an evaluator by the definition: {error}") from None
+        if head.get("cerify") != FORMAT or head.get("query") != self._query:
+            raise InputError("the state is of another query, other options, or something else; start again")
+        if not 0 <= begin <= table.num_rows:
+            raise InputError("the saved state is damaged: a position is out of range")
+        self._events, self._begin, self.position = Stream.from_table(table), begin, table.num_rows
+
+    @property
+    def counters(self) -> Counters:
+        """The events; there are neither nodes nor states."""
+        return Counters(self.position, 0, 0)
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return _made, (self.language, self.query, self.options, self.waits_for_end, self.consumption)
+
+    @property
+    def _query(self) -> str:
+        name, text = self.language.name, self.language.show(self.query)
+        options = [self.options.output, repr(self.options.reading), self.consumption.value, self.waits_for_end]
+        return json.dumps([name, text, *options])
+
+    def _matches(self, S: Stream, begin: int, end: int) -> list[Match]:
+        """The matches of a part of the stream, with positions in the stream. Raises BudgetExceeded."""
+        most = self.options.budget.matches
+        part = self.language.matches(self.query, S.part(begin, end - begin), DENOTATIONAL, self.options)
+        found = list(islice(part, most + 1))
+        if len(found) > most:
+            raise BudgetExceeded(f"more than {most} matches; allow more: Budget(matches=...)")
+        return [_moved(match, begin) for match in found] if begin else found
+
+
+def _made(
+    language: Language[Any], query: Any, options: Options, waits: bool, consumption: Consumption
+) -> DefinitionEvaluator[Any]:
+    return DefinitionEvaluator(language, query, options, waits=waits, consumption=consumption)
+
+
+def _moved(match: Match, by: int) -> Match:
+    """A match with positions that are greater by a number."""
+    bindings = match.bindings and tuple((A, tuple(p + by for p in positions)) for A, positions in match.bindings)
+    return replace(match, at=match.at + by, events=tuple(p + by for p in match.events), bindings=bindings)
