@@ -39,6 +39,9 @@ Valuation: TypeAlias = frozenset[tuple[str, int]]
 A variable in no pair is mapped to the empty complex event.
 """
 
+Bindings: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+"""The pairs (variable, positions) of a match."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -127,7 +130,7 @@ class Match:
 
     at: int
     events: tuple[int, ...]
-    bindings: tuple[tuple[str, tuple[int, ...]], ...] | None = None
+    bindings: Bindings | None = None
     result: Result | None = field(default=None, repr=False)
 
 
@@ -217,7 +220,7 @@ class Stream(Sequence[Event]):
         return f"Stream({len(self)} events)"
 
 
-def bindings_of(mu: Valuation) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def bindings_of(mu: Valuation) -> Bindings:
     """A valuation as the pairs (variable, positions), both ascending."""
     positions: dict[str, list[int]] = {}
     for variable, position in sorted(mu):

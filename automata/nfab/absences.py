@@ -12,12 +12,12 @@ from cerify.automata.nfab.compile import compile_absence
 from cerify.automata.nfab.moves import Configuration, Runs
 from cerify.automata.nfab.negation import accepted
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.events import Bindings, Event, Stream
 from cerify.semantics.predicates import Predicate, mentions, satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operations
-from cerify.semantics.sase.conditions import Bindings, placed
+from cerify.semantics.sase.conditions import placed
 from cerify.semantics.sase.reading import Reading
 
 

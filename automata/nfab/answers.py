@@ -8,10 +8,9 @@ from itertools import islice
 from cerify.automata.nfab.evaluate import Evaluator, require_matches
 from cerify.automata.nfab.plan import ascend
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import Bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeAlias
 
-from cerify.semantics.sase.conditions import Bindings
+from cerify.semantics.events import Bindings
 
 Path: TypeAlias = "tuple[int, int, Path] | None"
 """Some last events of a match: component and position of the first of them, and the rest."""

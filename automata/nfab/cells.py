@@ -13,8 +13,9 @@ from typing import Any, Literal, TypeAlias
 from cerify.semantics.events import TIME, Event
 from cerify.semantics.predicates import Attribute, Predicate, mentions
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import Operation, Operations, extended, operation_of
+from cerify.semantics.sase.aggregates import Operation, Operations
 from cerify.semantics.sase.conditions import ValueOf
+from cerify.semantics.sase.folding import extended, operation_of
 
 Values: TypeAlias = tuple[Any, ...]
 """The values of all cells; the first cell holds the first event of the run."""

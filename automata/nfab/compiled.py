@@ -22,12 +22,11 @@ from cerify.automata.nfab.plan import Place, Plan
 from cerify.automata.nfab.programs import STACK, Programs
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import Both, OfType, about
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import Bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 PIECE = 131_072  # events of a batch that are read at a time

@@ -25,12 +25,11 @@ from cerify.automata.nfab.plan import Clock, Place, Plan
 from cerify.automata.nfab.selection import Look, Selection
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError
-from cerify.semantics.events import TIME, Event, Stream
+from cerify.semantics.events import TIME, Bindings, Event, Stream
 from cerify.semantics.predicates import kind, satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import Bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 Key: TypeAlias = object

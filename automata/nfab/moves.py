@@ -14,11 +14,11 @@ from typing import assert_never
 from cerify.automata.nfab import model as nfab
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import Bindings, value_of
+from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 

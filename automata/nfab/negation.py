@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from cerify.automata.nfab.compile import compile_absence
 from cerify.automata.nfab.moves import Configuration, Runs
+from cerify.semantics.events import Bindings
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import Bindings
 
 
 def present(q: sase.Query, k: sase.Component, M: Bindings, runs: Runs) -> bool:

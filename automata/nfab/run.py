@@ -6,10 +6,9 @@ from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import Runs
 from cerify.automata.nfab.negation import present
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import Bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 

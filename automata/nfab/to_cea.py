@@ -21,12 +21,12 @@ from cerify.automata.nfab.plan import ascend
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import TIME, Stream
+from cerify.semantics.events import TIME, Bindings, Stream
 from cerify.semantics.predicates import Predicate, about, mentions
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import Bindings, placed
+from cerify.semantics.sase.conditions import placed
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 

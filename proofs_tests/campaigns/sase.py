@@ -15,10 +15,9 @@ from cerify.commands.progress import progress_bar
 from cerify.equivalence.generate.sase import PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.sase import denote
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import Bindings
 from cerify.semantics.sase.reading import Reading, choices
 from cerify.semantics.sase.show import show
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any
 
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.denote import Bindings, bindings
+from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.show import show
 from proofs_tests.claims.ledger import Evidence, Finding
 from proofs_tests.unit.semantics.sase.streams import events, query, shown

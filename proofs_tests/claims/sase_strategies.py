@@ -11,8 +11,8 @@ from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Value
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import folded, operation_of
 from cerify.semantics.sase.denote import bindings
+from cerify.semantics.sase.folding import folded, operation_of
 from cerify.semantics.sase.show import show
 from cerify.semantics.sase.syntax import STRATEGIES
 from cerify.semantics.sase.wellformed import require_wellformed

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import Predicate, satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operations
-from cerify.semantics.sase.conditions import Bindings, Edge, agree, placed, value_of
+from cerify.semantics.sase.conditions import Edge, agree, placed, value_of
 from cerify.semantics.sase.reading import Reading
 
 

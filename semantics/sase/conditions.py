@@ -13,10 +13,8 @@ from typing import Literal, TypeAlias, assert_never
 from cerify.semantics.events import Event, Value
 from cerify.semantics.predicates import Arithmetic, Attribute, Constant, Predicate, Term, compare, mentions
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations, folded
-
-Bindings: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""A match: the pairs (variable, positions) of its positive components, in the order of the pattern."""
+from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
+from cerify.semantics.sase.folding import folded
 
 Bound: TypeAlias = Mapping[str, Sequence[int]]
 """The positions that each variable has so far, ascending; a variable without any may be left out."""

@@ -15,13 +15,13 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import Predicate, satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.absence import Absences
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import Bindings, Edge, agree, placed, value_of
+from cerify.semantics.sase.conditions import Edge, agree, placed, value_of
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 Chosen: TypeAlias = tuple[tuple[int, int], ...]

@@ -11,14 +11,16 @@ from itertools import chain
 from typing import TypeAlias
 
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import TIME, Event, Match, Result, Schema, Stream, result_of
+from cerify.semantics.events import TIME, Bindings, Event, Match, Result, Schema, Stream, result_of
 from cerify.semantics.predicates import kind, mentions, satisfied
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations, operation_of
+from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.clauses import conjuncts, equivalences
-from cerify.semantics.sase.conditions import Bindings, mentions_of, value_of
+from cerify.semantics.sase.conditions import mentions_of, value_of
+from cerify.semantics.sase.folding import operation_of
+from cerify.semantics.sase.naming import type_of
 from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.results import result, type_of
+from cerify.semantics.sase.results import result
 from cerify.semantics.sase.streams import blocks_of, in_order, queries_of, source_of, stream_of
 from cerify.semantics.sase.typed import Types, derived_types
 from cerify.semantics.sase.wellformed import require_wellformed

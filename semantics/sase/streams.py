@@ -8,9 +8,6 @@ from graphlib import CycleError, TopologicalSorter
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.sase import syntax as sase
 
-INPUT = "InputStream"
-"""The name that FROM may give to the stream that comes from outside (icde08, Figure 1)."""
-
 
 def queries_of(q: sase.Tree) -> tuple[sase.Query | sase.Union, ...]:
     """The queries of a program, in the order of the text; the last one is asked."""
@@ -29,7 +26,7 @@ def stream_of(q: sase.Query | sase.Union) -> str | None:
 
 def source_of(part: sase.Query) -> str | None:
     """The name of the stream that a query block reads, None for the input."""
-    return None if part.source == INPUT else part.source
+    return None if part.source == sase.INPUT_STREAM else part.source
 
 
 def made(q: sase.Tree) -> Mapping[str, sase.Query | sase.Union]:

@@ -25,6 +25,9 @@ STRATEGIES: tuple[Strategy, ...] = (
 DEFAULT: Strategy = "skip_till_next_match"
 """The strategy of a component that is given none (section 2.2.1)."""
 
+INPUT_STREAM = "InputStream"
+"""The name that FROM may give to the stream that comes from outside (icde08, Figure 1)."""
+
 Place = Literal["only", "first", "current", "previous", "last"]
 """Which event of a variable: a, b[1], b[i], b[i-1], b[b.LEN]."""
 

@@ -20,7 +20,7 @@ from cerify.semantics.predicates import (
 )
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts
-from cerify.semantics.sase.results import names_of, type_of
+from cerify.semantics.sase.naming import names_of, type_of
 from cerify.semantics.sase.show import as_written, show_attribute
 from cerify.semantics.sase.streams import blocks_of, in_order, source_of, stream_of
 

@@ -13,7 +13,7 @@ from cerify.semantics.predicates import Attribute, Both, Either, Not, Predicate,
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts, equivalences, negated, variables
 from cerify.semantics.sase.conditions import mentions_of, placed, rank
-from cerify.semantics.sase.results import names_of
+from cerify.semantics.sase.naming import names_of
 from cerify.semantics.sase.show import show_attribute, show_component, show_condition, show_output
 from cerify.semantics.sase.streams import blocks_of, in_order, made, queries_of, source_of, stream_of
 from cerify.semantics.sase.typed import type_problems

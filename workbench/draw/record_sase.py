@@ -11,10 +11,9 @@ from cerify.draw.nfab import diagram_of_query
 from cerify.draw.recording import BEFORE, MOST_FOUND, Found, Graph, Held, Recording, Step, Words, require_short
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InternalError, Unsupported
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Bindings, Match, Stream
 from cerify.semantics.predicate_text import show_value
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import Bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 WORDS = Words(

@@ -15,12 +15,12 @@ from cerify.explain.evidence import braces, row
 from cerify.explain.formulas import Words
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import ComplexEvent, Match, Stream
+from cerify.semantics.events import Bindings, ComplexEvent, Match, Stream
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operations
-from cerify.semantics.sase.conditions import Bindings, value_of
+from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.sase.show import show_component, show_condition
 from cerify.semantics.sase.streams import blocks_of, queries_of

@@ -14,8 +14,7 @@ from cerify.draw.timeline import Row, timeline
 from cerify.explain.evidence import braces
 from cerify.explain.explanation import changes
 from cerify.explain.running import Accepted, Explainer, Failure, Move, NoMatch, bound_text
-from cerify.semantics.events import plain
-from cerify.semantics.sase.conditions import Bindings
+from cerify.semantics.events import Bindings, plain
 from cerify.semantics.sase.show import show
 
 

@@ -12,7 +12,7 @@ from cerify.conformance.sase_mutants.ways import read
 from cerify.semantics.predicates import Arithmetic, Attribute, Term, mapped_predicate
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operation, Operations
-from cerify.semantics.sase.results import names_of
+from cerify.semantics.sase.naming import names_of
 
 
 def _computed(function: str, operation: Operation) -> Answers:

@@ -8,11 +8,11 @@ from typing import Any
 from cerify.conformance.sase_mutants.model import wrong
 from cerify.conformance.sase_mutants.queries import edge_of, with_conjuncts
 from cerify.conformance.sase_mutants.ways import absent, read
+from cerify.semantics.events import Bindings
 from cerify.semantics.predicates import Attribute, mapped_predicate
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.absence import Absences
-from cerify.semantics.sase.conditions import Bindings
 
 
 class _Never(Absences):

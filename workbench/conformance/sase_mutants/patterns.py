@@ -8,9 +8,8 @@ from typing import Any
 
 from cerify.conformance.sase_mutants.model import wrong
 from cerify.conformance.sase_mutants.ways import Kept, answered, by, kept
-from cerify.semantics.events import TIME, Stream
+from cerify.semantics.events import TIME, Bindings, Stream
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import Bindings
 from cerify.semantics.sase.denote import Chosen, Definition
 from cerify.semantics.sase.program import positions_of
 

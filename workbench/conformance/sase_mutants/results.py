@@ -11,12 +11,12 @@ from cerify.conformance.sase_mutants.patterns import consuming
 from cerify.conformance.sase_mutants.queries import with_conjuncts
 from cerify.conformance.sase_mutants.ways import answered, asked, finding, kept, read, valued
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import TIME, Event, Match, Stream, Value, result_of
+from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, Value, result_of
 from cerify.semantics.predicates import Attribute, satisfied
 from cerify.semantics.sase import clauses, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operations
-from cerify.semantics.sase.conditions import Bindings, Bound, value_of
+from cerify.semantics.sase.conditions import Bound, value_of
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
 

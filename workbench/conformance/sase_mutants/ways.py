@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 
 from cerify.conformance.sase_mutants.model import BUDGET, Answers
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import Match, Stream, Value
+from cerify.semantics.events import Bindings, Match, Stream, Value
 from cerify.semantics.predicates import Attribute, Predicate, satisfied
 from cerify.semantics.sase import program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.absence import Absences
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import Bindings, Bound
+from cerify.semantics.sase.conditions import Bound
 from cerify.semantics.sase.denote import Definition, bindings
 from cerify.semantics.sase.program import Finder
 from cerify.semantics.sase.reading import Reading

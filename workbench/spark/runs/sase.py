@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from cerify.automata.nfab.compiled import CompiledEvaluator
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import ARROW, TIME, Event, Match, Stream, result_of
+from cerify.semantics.events import ARROW, TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import Bindings, value_of
+from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.program import positions_of
 from cerify.semantics.sase.results import result
 from cerify.spark.runs.gathered import EVENTS, GatheredRun

@@ -13,11 +13,10 @@ from cerify.automata.nfab.evaluate import Evaluator
 from cerify.equivalence.generate.sase import PER_EVENT, PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.events import Bindings, Event, Stream
 from cerify.semantics.sase import denote, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operation
-from cerify.semantics.sase.conditions import Bindings
 from cerify.semantics.sase.reading import Reading, others
 from proofs_tests.unit.semantics.sase.streams import events, query
 

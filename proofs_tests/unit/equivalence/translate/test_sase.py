@@ -21,9 +21,9 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.denote import takes_place
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.show import show as show_expression
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.denote import Bindings, bindings
+from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
 from proofs_tests.unit.semantics.sase import small
 from proofs_tests.unit.semantics.sase.streams import events, query

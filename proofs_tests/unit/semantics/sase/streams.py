@@ -3,7 +3,7 @@
 import re
 
 from cerify.automata.nfab import run
-from cerify.semantics.events import Event, Stream, Value
+from cerify.semantics.events import Bindings, Event, Stream, Value
 from cerify.semantics.sase import denote
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
@@ -42,6 +42,6 @@ def found(text: str, S: Stream | str, reading: Reading = Reading()) -> list[str]
     return shown(expected)
 
 
-def shown(matches: set[denote.Bindings]) -> list[str]:
+def shown(matches: set[Bindings]) -> list[str]:
     """Matches as text, the positions of each component, in order."""
     return sorted(" ".join(",".join(map(str, positions)) for _, positions in M) for M in matches)

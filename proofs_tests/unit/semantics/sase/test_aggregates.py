@@ -8,7 +8,8 @@ import pytest
 
 from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Event, Value
-from cerify.semantics.sase.aggregates import Operation, extended, folded, operation_of, ranked
+from cerify.semantics.sase.aggregates import Operation
+from cerify.semantics.sase.folding import extended, folded, operation_of, ranked
 from cerify.semantics.sase.syntax import Aggregate
 
 DAY = datetime(2007, 6, 1, tzinfo=UTC)

@@ -7,8 +7,9 @@ import pytest
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Bindings
 from cerify.semantics.sase import clauses
-from cerify.semantics.sase.denote import Bindings, Chosen, Definition, bindings
+from cerify.semantics.sase.denote import Chosen, Definition, bindings
 from proofs_tests.unit.semantics.sase import small
 from proofs_tests.unit.semantics.sase.streams import events, query, shown
 

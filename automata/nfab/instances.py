@@ -1,0 +1,67 @@
+"""The values of identifiers over a buffer, and whether an event is in the window: sase07, appendix A.2.
+
+While an array a has n events in the buffer, a[1] is the first of them, a[i] and a[a.LEN] the n-th, a[i-1] the one
+before it and a[..i-1] all but the n-th. The event that is looked at is in the buffer where a formula speaks of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from cerify.automata.nfab.edges import Identifier, identifier
+from cerify.automata.nfab.folds import value_over
+from cerify.semantics.events import TIME, Bindings, Event, Value
+from cerify.semantics.predicates import Attribute
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
+
+Values: TypeAlias = Callable[[Attribute], Value | None]
+"""The value of each reference and aggregate, None where there is none."""
+
+INDEX: Mapping[Identifier, int] = {"a": 0, "a[1]": 0, "a[i]": -1, "a[a.LEN]": -1, "a[i-1]": -2}
+"""Which event of its array an identifier is instantiated with."""
+
+
+def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS) -> Values:
+    """The values of identifiers, the variables of the buffer being instantiated with their events."""
+    selected = dict(buffer)
+
+    def value(a: Attribute) -> Value | None:
+        positions = selected.get(a.variable or "", ())
+        form = identifier(a)
+        if isinstance(a, sase.Aggregate):
+            of = positions[:-1] if form == "a[..i-1]" else positions
+            return value_over(a, [S[p] for p in of], operations)
+        at = instantiated(form, positions)
+        return None if at is None else S[at].get(a.name)
+
+    return value
+
+
+def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
+    """The position that an identifier stands for among those of its variable, None where there are too few."""
+    index = INDEX[form]
+    return positions[index] if -len(positions) <= index < len(positions) else None
+
+
+def in_window(window: sase.Window, closed: bool, first: Event, event: Event) -> bool | None:
+    """Whether the event is within the window that begins with the first; None where their times cannot be compared."""
+    start, time = first.get(TIME), event.get(TIME)
+    elapsed: int | float
+    if isinstance(start, datetime) and isinstance(time, datetime):
+        elapsed = (time - start).total_seconds()
+    elif _is_number(start) and _is_number(time):
+        elapsed = time - start  # type: ignore[operator]
+    else:
+        return None
+    if elapsed < window.seconds:
+        return True
+    if elapsed == window.seconds:
+        return closed
+    return False if elapsed > window.seconds else None  # NaN
+
+
+def _is_number(value: Value | None) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
