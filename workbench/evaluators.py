@@ -144,12 +144,6 @@ SASE_FINDERS: Mapping[str, str] = {
 """Of each evaluator of SASE+ the module whose `bindings` finds what a query block binds."""
 
 
-def sase_finder(evaluator: str) -> program.Finder:
-    """What finds bindings by the evaluator of that name."""
-    find: program.Finder = import_module(f"cerify.{SASE_FINDERS[evaluator]}").bindings
-    return find
-
-
 def sase_matches(
     evaluator: str,
     q: sase.Tree,
@@ -160,7 +154,13 @@ def sase_matches(
     reading: Reading = DECIDED,
 ) -> list[Match]:
     """All matches of a query of SASE+, sorted, with bindings and results. Raises Unsupported, BudgetExceeded."""
-    return program.matches_of(q, S, sase_finder(evaluator), reading, budget, aggregates)
+    find: program.Finder = import_module(f"cerify.{SASE_FINDERS[evaluator]}").bindings
+    if evaluator == "denotational":
+        return program.matches_of(q, S, find, reading, budget, aggregates)
+    from cerify.automata.nfab.results import matches_of
+
+    sase_wellformed.require_wellformed(q)
+    return matches_of(q, S, find, reading, budget, aggregates)
 
 
 def _require_matches(output: Output) -> None:

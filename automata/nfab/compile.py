@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
+from cerify.automata.nfab.edges import Layout, Tested, absence_layout, match_layout
 from cerify.automata.nfab.model import (
     FALSE,
     TRUE,
@@ -27,52 +28,33 @@ from cerify.automata.nfab.model import (
     line,
 )
 from cerify.semantics.predicates import Attribute, Comparison, Predicate, mapped_predicate
-from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import Edge, placed
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 FINAL = State("final")
 PLACES: Mapping[str, sase.Place] = {"single": "only", "first": "first", "more": "current"}
-EDGES: Mapping[str, tuple[Edge, ...]] = {"single": ("first",), "first": ("first", "each"), "more": ("each", "later")}
 
 
 def compile_query(q: sase.Query, reading: Reading = DECIDED) -> NFAb:
     """The automaton of what a query binds (section 3.2)."""
-    return _Rules(q, reading, clauses.positive(q)).automaton()
+    return _Rules(q, match_layout(q), reading).automaton()
 
 
 def compile_absence(q: sase.Query, k: sase.Component, reading: Reading = DECIDED) -> NFAb:
     """The automaton of what a negated component must not find; it begins with a match of the others in its buffer."""
-    return _Absence(q, reading, (k,)).automaton()
+    return _Absence(q, absence_layout(q, k), reading).automaton()
 
 
 class _Rules:
-    """The three steps of section 3.2 over the components of a query."""
+    """The three steps of section 3.2 over the components of a layout."""
 
-    def __init__(self, q: sase.Query, reading: Reading, components: tuple[sase.Component, ...]) -> None:
-        self.q = q
-        self.reading = reading
-        self.components = components
-        self.states = (*(state for k in components for state in states_of(k)), FINAL)
-        self.clauses = [
-            (p, underlined, place.edge, pattern[place.component].variable)
-            for pattern in [self.order()]
-            for p, underlined in self.said()
-            for place in [placed(p, pattern)]
-        ]
-
-    def said(self) -> list[tuple[Predicate, bool]]:
-        """The predicates of WHERE that count here, each with whether it is underlined."""
-        return clauses.clauses_of_matches(self.q)
-
-    def order(self) -> tuple[sase.Component, ...]:
-        """The SEQ order, by which the last identifier of a clause is told."""
-        return self.q.pattern
+    def __init__(self, q: sase.Query, layout: Layout, reading: Reading) -> None:
+        self.q, self.layout, self.reading = q, layout, reading
+        self.states = (*(state for k in layout.components for state in states_of(k)), FINAL)
 
     def automaton(self) -> NFAb:
         theta: dict[Label, Formula] = {}
-        for k in self.components:
+        for k in self.layout.components:
             for state in states_of(k):
                 theta |= self.more(state, k) if state.kind == "more" else self.first(state, k)
         return NFAb(self.states, line(self.states), theta)
@@ -105,16 +87,16 @@ class _Rules:
         return Conjunction((Typed(state, k.type), *tests, *self.window(state)))
 
     def tests(self, state: State) -> Iterator[tuple[Formula, bool]]:
-        """The predicates on the event that the state awaits, each with whether it takes part in the partition."""
-        underlined = any(c.underlined for c in clauses.conjuncts(self.q))
-        for attribute, marked in clauses.equivalences(self.q):
+        """The predicates on the event that the state awaits, each with whether it defines the partition."""
+        for attribute, in_partition in self.layout.equivalences:
             if (before := self.before(state)) is not None:
                 here = sase.Reference(attribute, state.variable, PLACES[state.kind])
                 canonical = Comparison("=", here, sase.Reference(attribute, *before))
-                yield Test(canonical, state), marked or not underlined
-        for p, marked, edge, variable in self.clauses:
-            if variable == state.variable and edge in EDGES[state.kind]:
-                yield Test(_with_i_1(p) if state.kind == "first" else p, state), marked
+                yield Test(canonical, state), in_partition
+        edge: Tested = "take" if state.kind == "more" else "begin"
+        for test in self.layout.on(state.variable, edge):
+            p = _with_i_1(test.predicate) if state.kind == "first" else test.predicate
+            yield Test(p, state), test.underlined
 
     def before(self, state: State) -> tuple[str, sase.Place] | None:
         """The event selected before, with which an equivalence test compares in its canonical form (section 2.2.1)."""
@@ -134,11 +116,11 @@ class _Rules:
 
     def skip(self, state: State, k: sase.Component) -> Formula:
         """θ_skip: Table 1."""
-        match clauses.strategy_of(self.q, k.variable):
+        match self.layout.strategies[k.variable]:
             case "strict_contiguity":
                 return FALSE
             case "partition_contiguity":
-                return Negation(Conjunction(tuple(test for test, marked in self.tests(state) if marked)))
+                return Negation(Conjunction(tuple(test for test, in_partition in self.tests(state) if in_partition)))
             case "skip_till_next_match":
                 irrelevant = Negation(self.select(state, k))
                 following = self.following(state)
@@ -158,7 +140,7 @@ class _Rules:
     def forced_stop(self, state: State, k: sase.Component) -> Formula:
         """θ_forced-stop: the window, and with `!` the condition on the last event or the next component's."""
         stops = [*self.window(state, over=True)]
-        if clauses.is_cut(self.q, k.variable):
+        if k.variable in self.layout.cuts:
             end, following = self.end(k), self.following(state)
             if end:
                 stops.append(Conjunction(end))
@@ -178,26 +160,21 @@ class _Rules:
 
     def end(self, k: sase.Component) -> tuple[Formula, ...]:
         """The predicates on a[a.LEN] and on whole aggregates of a: they look at the buffer alone."""
-        return tuple(Test(p, None) for p, _, edge, variable in self.clauses if variable == k.variable and edge == "end")
+        return tuple(Test(test.predicate, None) for test in self.layout.on(k.variable, "proceed"))
 
 
 class _Absence(_Rules):
     """The same for a negated component, all variables of the match being bound; that there is one is enough."""
 
-    def said(self) -> list[tuple[Predicate, bool]]:
-        marked = {c.condition for c in clauses.conjuncts(self.q) if c.underlined}
-        return [(p, p in marked) for p in clauses.clauses_of_absence(self.q, self.components[0].variable)]
-
-    def order(self) -> tuple[sase.Component, ...]:
-        return (*clauses.positive(self.q), *self.components)
-
     def before(self, state: State) -> tuple[str, sase.Place] | None:
         if state.kind == "more":
             return super().before(state)
-        at = self.q.pattern.index(self.components[0])
+        at = self.q.pattern.index(self.layout.components[0])
         earlier = [k for k in self.q.pattern[:at] if not k.negated]
-        k = earlier[-1] if earlier else clauses.positive(self.q)[0]
-        return k.variable, "last" if k.kleene else "only"
+        if earlier:
+            return earlier[-1].variable, "last" if earlier[-1].kleene else "only"
+        first = next(k for k in self.q.pattern if not k.negated)
+        return first.variable, "first" if first.kleene else "only"
 
     def window(self, state: State, over: bool = False) -> tuple[Formula, ...]:
         return ()

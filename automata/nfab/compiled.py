@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.nfab import answers
 from cerify.automata.nfab import opcodes as op
+from cerify.automata.nfab.encoder import ColumnEncoder, kinds_of
 from cerify.automata.nfab.evaluate import require_matches
 from cerify.automata.nfab.memory import Memory
-from cerify.automata.nfab.numbered import Numbered, kinds_of
-from cerify.automata.nfab.plan import Place, Plan
+from cerify.automata.nfab.plan import QueryPlan, StatePlan
 from cerify.automata.nfab.programs import STACK, Programs
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import Both, OfType, about
-from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
@@ -44,21 +43,21 @@ class CompiledEvaluator:
     """The matches of one query block over a stream that comes in batches. Raises Unsupported and BudgetExceeded."""
 
     def __init__(self, q: sase.Query, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
-        if clauses.negated(q):
+        if any(k.negated for k in q.pattern):
             raise Unsupported("the compiled evaluator does not carry negated components; use the readable one")
         self.q, self.reading, self.budget = q, reading, budget
-        self.plan = Plan(q, reading, NO_OPERATIONS)
-        if len(self.plan.places) > STATES:
+        self.plan = QueryPlan(q, reading, NO_OPERATIONS)
+        if len(self.plan.states) > STATES:
             raise Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
         self.variables = [k.variable for k in self.plan.pattern]
         self.position = 0
         self._passing = []
-        for place in self.plan.places:
-            passing: Any = OfType(place.type)
-            for p in place.own:
+        for state in self.plan.states:
+            passing: Any = OfType(state.type)
+            for p in state.on_event:
                 passing = Both(passing, about(p, None))
             self._passing.append(passing)
-        self._numbered: Numbered | None = None  # once the columns of the first batch are known
+        self._encoder: ColumnEncoder | None = None  # once the columns of the first batch are known
 
     def read(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
         """Read the rows of a batch; the matches known by it, a list of positions for each variable."""
@@ -93,8 +92,8 @@ class CompiledEvaluator:
 
     def _stopped(self) -> list[int]:
         """The last nodes of the runs that the end of the stream stops."""
-        last = self.plan.places[-1]
-        if self._numbered is None or not last.stops_at_end:
+        last = self.plan.states[-1]
+        if self._encoder is None or not last.stops_at_end:
             return []
         head, runs = self._memory.head, self._memory.runs
         found = []
@@ -112,13 +111,13 @@ class CompiledEvaluator:
             from cerify.automata.nfab.kernels import advance
         except ImportError as error:
             raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
-        if self._numbered is None:
+        if self._encoder is None:
             self._prepare(S.table)
-        assert self._numbered is not None
+        assert self._encoder is not None
         classes, types = classified(self._passing, S)
         bits = np.array(types or [0], np.int64)[classes]
-        keys, times = self._keys(S.table), self._numbered.times(S.table, self.q.within is not None)
-        data = self._numbered.columns(S.table)
+        keys, times = self._keys(S.table), self._encoder.times(S.table, self.q.within is not None)
+        data = self._encoder.columns(S.table)
         window, closed = self.q.within, self.reading.window == "closed"
         width = -1.0 if window is None else float(window.seconds)
         memory, numbers = self._memory, self._memory.numbers
@@ -126,7 +125,7 @@ class CompiledEvaluator:
         at = 0
         while True:
             at = advance(
-                at, bits, keys, times, self._numbered.scale, width, closed, data, self._plan, self._work,
+                at, bits, keys, times, self._encoder.scale, width, closed, data, self._plan, self._work,
                 self._initial, numbers, memory.head, memory.runs, memory.cells, memory.nodes, memory.queue_times,
                 memory.queue_keys, memory.pending, memory.offsets, memory.labels, memory.events, self.budget.states,
                 self.budget.matches, self.position, listed,
@@ -155,17 +154,19 @@ class CompiledEvaluator:
         """Columns have the kinds that those of the first batch have."""
         programs = Programs(kinds_of(table))
         plan = self.plan
-        tests = [x for x in plan.cells.tests if x not in plan.routes]
-        tested = [(programs.test(x, self.variables), programs.column(x), x in plan.marked) for x in tests]
+        tests = [x for x in plan.registers.tests if x not in plan.routes]
+        tested = [(programs.test(x, self.variables), programs.column(x), x in plan.partition) for x in tests]
         ranges = [
             [
-                programs.conditions(place.related, place, "event"),
-                programs.conditions(place.marked if place.strategy == "partition_contiguity" else (), place, "event"),
-                programs.conditions(place.end, place, "end"),
+                programs.conditions(state.on_run, state, "event"),
+                programs.conditions(
+                    state.in_partition if state.strategy == "partition_contiguity" else (), state, "event"
+                ),
+                programs.conditions(state.at_end, state, "end"),
             ]
-            for place in plan.places
+            for state in plan.states
         ]
-        self._numbered = Numbered(plan.routes, programs)
+        self._encoder = ColumnEncoder(plan.routes, programs)
         self._plan = self._layout(programs, ranges, tested)
         self._work = np.array([0.0] * 2 * (STACK + 1) + programs.constants)
         self._initial = np.zeros(2 * len(programs.cells) + 1)
@@ -178,7 +179,7 @@ class CompiledEvaluator:
     ) -> NDArray[np.int32]:
         """The states, and behind them what they refer to, by where it stands in the array (opcodes.py)."""
         rest: list[int] = []
-        begin = op.WIDTH * len(self.plan.places)
+        begin = op.WIDTH * len(self.plan.states)
 
         def stands(rows: list[tuple[int, ...]]) -> tuple[int, int]:
             start = begin + len(rest)
@@ -204,36 +205,36 @@ class CompiledEvaluator:
             for v in self.variables
         }
         states: list[int] = []
-        for place, spans in zip(self.plan.places, ranges, strict=True):
-            pairs = [updates[place.variable], *(stands(code_of(span)) for span in spans), tests]
-            states += [*self._flags(place), *(at for pair in pairs for at in pair)]
+        for state, spans in zip(self.plan.states, ranges, strict=True):
+            pairs = [updates[state.variable], *(stands(code_of(span)) for span in spans), tests]
+            states += [*self._flags(state), *(at for pair in pairs for at in pair)]
         return np.array([*states, *rest], np.int32)
 
-    def _flags(self, place: Place) -> list[int]:
-        following = self.plan.places[place.number + 1 :][:1]
-        skipping = any(state.strategy == "skip_till_any_match" for state in following)
-        twice = place.kind == "more" and not place.is_last and (bool(place.end) or skipping)
+    def _flags(self, state: StatePlan) -> list[int]:
+        following = self.plan.states[state.number + 1 :][:1]
+        skipping = any(after.strategy == "skip_till_any_match" for after in following)
+        twice = state.kind == "more" and not state.is_last and (state.leaving == "by_condition" or skipping)
         return [
-            KINDS[place.kind],
-            STRATEGIES[place.strategy],
-            place.component,
-            place.is_last,
-            place.cut,
-            place.always,
-            place.careful,
-            bool(place.end),
-            place.stops_by_itself,
+            KINDS[state.kind],
+            STRATEGIES[state.strategy],
+            state.component,
+            state.is_last,
+            state.cut,
+            state.leaving == "after_each",
+            not state.skips_next,
+            state.leaving == "by_condition",
+            state.stops_by_itself,
             twice,
-            -1 if (after := self.plan.after_selecting(place)) is None else after.number,
+            -1 if (after := self.plan.after_selecting(state)) is None else after.number,
         ]
 
     def _keys(self, table: pa.Table) -> NDArray[np.int32]:
         """The number of each event's partition; partitions of which no run is left are forgotten now and then."""
-        assert self._numbered is not None
-        if (kept := self._numbered.forget(self._memory.head[:, 0] >= 0)) is not None:
+        assert self._encoder is not None
+        if (kept := self._encoder.forget(self._memory.head[:, 0] >= 0)) is not None:
             self._memory.keep(kept)
-        keys = self._numbered.keys(table)
-        self._memory.widen(self._numbered.partitions)
+        keys = self._encoder.keys(table)
+        self._memory.widen(self._encoder.partitions)
         return keys
 
     # --- answers ---

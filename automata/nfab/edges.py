@@ -1,13 +1,13 @@
 """Which edges of an NFA^b test which conjuncts of WHERE: sase07, section 3.2 and appendices A.1 and A.2.
 
-This is the automata's own reading of a query: nothing of it is shared with semantics/sase/denote.py, which judges it. An
+This is the automata's own reading of a query: it shares nothing with semantics/sase/denote.py, which judges it. An
 identifier stands on the edges on which A.2 instantiates it:
     a, a[1]            when the first event of a is selected: begin
     a[i]               with i = 1 on begin, with i > 1 on take
     a[i-1], a[..i-1]   with i > 1 only: take
     a[a.LEN], a[]      when a is complete: proceed
-A conjunct is tested on the edges of its rightmost component on which all its identifiers of that component stand and one
-of them is new: a[i] against a[1] is tested on take, for on begin both are the same event.
+A conjunct is tested on the edges of its rightmost component on which all its identifiers of that component stand and
+one of them is new: a[i] against a[1] is tested on take, for on begin both are the same event.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The matches of a SASE+ query over a stream that comes event by event, in readable Python.
 
-All runs go on side by side (sase07, section 3.2), with what makes that affordable:
-- a run keeps values, not events (cells.py), and the events selected are shared (buffer.py);
-- runs in the same state whose values agree as far as they will be read have the same future: they become one;
-- where an event of another partition cannot do anything to a run, runs are found by the partition of the event;
-- a run ends with its window, and so does all that is kept for it.
-The last two need the order of times and of the strategies; what they rest on is said where it is decided. The matches
-are those of run.bindings.
+All runs advance side by side (sase07, section 3.2). Four things make that affordable:
+- a run has registers in state of events (registers.py), and the events selected are shared (buffer.py);
+- runs in the same state whose registers agree as far as they will be read have the same future: they become one;
+- where an event of another partition has no effect on a run, runs are found by the partition of the event;
+- when the window of a run is over, the run and what only it needs are deleted.
+The last two need times that ascend, or strategies that skip; the methods that use them say which. The matches are those
+of run.bindings.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ import pyarrow as pa
 
 from cerify.automata.nfab.absences import Absences
 from cerify.automata.nfab.buffer import Node, matches_of
-from cerify.automata.nfab.cells import Values
-from cerify.automata.nfab.plan import Clock, Place, Plan
-from cerify.automata.nfab.selection import Look, Selection
+from cerify.automata.nfab.plan import AscendingTimes, QueryPlan, StatePlan
+from cerify.automata.nfab.registers import RegisterValues
+from cerify.automata.nfab.selection import EventContext, Selection
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import TIME, Bindings, Event, Stream
 from cerify.semantics.predicates import kind, satisfied
-from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
@@ -39,19 +38,19 @@ Key: TypeAlias = object
 class Group:
     """Runs in one state with the same values; nodes are the last events that they have selected."""
 
-    values: Values
+    values: RegisterValues
     nodes: dict[int, Node]
 
 
 Table: TypeAlias = dict[object, Group]
-"""The groups of one state, by what of their values will be read."""
+"""The groups of one state, by the key of their values."""
 
 
 class Evaluator:
     """The matches of one query block over a stream.
 
-    A query with a window needs times that ascend. ordered=False does without, for a stream that is there as a whole:
-    then nothing ends with its window.
+    A query with a window needs times that ascend. ordered=False is for a stream of which all events are at hand, in any
+    order of times: then runs are not deleted when their window is over.
     """
 
     def __init__(
@@ -64,28 +63,28 @@ class Evaluator:
         ordered: bool = True,
     ) -> None:
         self.q, self.reading, self.budget = q, reading, budget
-        self.plan = Plan(q, reading, operations)
+        self.plan = QueryPlan(q, reading, operations)
         self.expires = ordered and q.within is not None
         self.routes = self.plan.routes if ordered or q.within is None else ()
-        self.absences = Absences(q, reading, budget, operations) if clauses.negated(q) else None
+        self.absences = Absences(q, reading, budget, operations) if any(k.negated for k in q.pattern) else None
         self.partitions: dict[Key, list[Table]] = {}
         self.starts: deque[tuple[Event, Key]] = deque()
-        self.held: dict[int, list[Node]] = {}  # matches that a negated component at the end may still forbid
+        self._withheld: dict[int, list[Node]] = {}  # matches that a negated component at the end may still forbid
         self.position = 0
         self.alive = 0
         self._selection = Selection(q, reading, self.plan)
-        self._clock = Clock()
+        self._times = AscendingTimes()
         self._variables = [k.variable for k in self.plan.pattern]
         self._found: list[Node] = []
 
-    # --- what is asked from outside ---
+    # --- the interface ---
 
     def push(self, event: Event) -> list[Bindings]:
-        """Read one event; the matches that are known by it, which are in no order."""
+        """The matches that one more event completes, in no order. Raises InputError, BudgetExceeded."""
         return list(self.listed(self.nodes(event)))
 
     def read(self, S: Iterable[Event] | pa.RecordBatch | pa.Table) -> list[Bindings]:
-        """The same for some events, or for the rows of a batch."""
+        """The matches that some events, or the rows of a batch, complete."""
         found: list[Bindings] = []
         for event in Stream.from_table(S) if isinstance(S, pa.Table | pa.RecordBatch) else S:
             found += self.push(event)
@@ -93,41 +92,41 @@ class Evaluator:
         return found
 
     def finish(self) -> list[Bindings]:
-        """The matches that are known by the end of the stream."""
+        """The matches that the end of the stream completes."""
         return list(self.listed(self.end()))
 
     def nodes(self, event: Event) -> list[Node]:
-        """Read one event; the matches that are known by it, each node standing for some.
+        """Nodes of the buffer that stand for the matches that one more event completes.
 
-        Negated components may still forbid them, which `push` looks at.
+        Negated components may forbid some of these matches; `listed` leaves those out.
         """
-        if self.expires and not self._clock.ascends(event.get(TIME)):
+        if self.expires and not self._times.ascends(event.get(TIME)):
             raise InputError(
-                f"event {self.position}: under WITHIN the times have to be there, to be of one kind, and to ascend; "
-                "sort the stream, or hand it over as a whole"
+                f"event {self.position}: with WITHIN every event needs a time, of one kind, not before the last one; "
+                "sort the stream, or pass it as a whole"
             )
         if self.absences is not None:
             if self.expires and not self.absences.needs_all:
-                self._forget(self.absences, event)
+                self._delete_past(self.absences, event)
             self.absences.read(event)
         self._found = []
         if self.expires:
             self._expire(event)
-        look = Look(event, self.position, {})
+        at = EventContext(event, self.position)
         key = self._key(event)
         tables = self.partitions.get(key)
         if tables is not None:
-            self._advance(tables, look)
-        self._start(key, tables, look)
+            self._advance(tables, at)
+        self._start(key, tables, at)
         self.position += 1
         if self.alive > self.budget.states:
             raise BudgetExceeded(f"more than {self.budget.states} runs at a time; set a window, or a stricter strategy")
         return self._found
 
     def end(self) -> list[Node]:
-        """As finish, each node standing for some matches."""
-        self._found = [node for nodes in self.held.values() for node in nodes]
-        last = self.plan.places[-1]
+        """Nodes of the buffer that stand for the matches that the end of the stream completes."""
+        self._found = [node for nodes in self._withheld.values() for node in nodes]
+        last = self.plan.states[-1]
         if last.stops_at_end:
             for tables in self.partitions.values():
                 for group in tables[last.number].values():
@@ -136,69 +135,69 @@ class Evaluator:
 
     # --- one event ---
 
-    def _advance(self, tables: list[Table], look: Look) -> None:
-        """Every run of a partition looks at the event; the states in their order, so that proceeding is followed up."""
+    def _advance(self, tables: list[Table], at: EventContext) -> None:
+        """Move every run of a partition; the states in their order, as a run that proceeds looks at the event again."""
         before = sum(map(len, tables))
         old, tables[:] = tables[:], [{} for _ in tables]
-        for place in self.plan.places[1:]:
-            for group in old[place.number].values():
-                if place.kind == "more":
-                    self._more(place, group, look, old, tables)
+        for state in self.plan.states[1:]:
+            for group in old[state.number].values():
+                if state.kind == "more":
+                    self._more(state, group, at, old, tables)
                 else:
-                    self._await(place, group, look, tables)
+                    self._await(state, group, at, tables)
         self.alive += sum(map(len, tables)) - before
 
-    def _start(self, key: Key, tables: list[Table] | None, look: Look) -> None:
-        """A new run begins with the event, if it can."""
-        first = self.plan.places[0]
-        if not self._selection.passes(first, look):
+    def _start(self, key: Key, tables: list[Table] | None, at: EventContext) -> None:
+        """Begin a run with the event, if the first state selects it."""
+        first = self.plan.states[0]
+        if not self._selection.passes(first, at):
             return
-        values = self.plan.cells.selected(self.plan.cells.initial, first.variable, True, look.event)
-        if not all(satisfied(p, self.plan.cells.reader(values)) for p in first.related):
+        values = self.plan.registers.after_selecting(self.plan.registers.initial, first.variable, True, at.event)
+        if not all(satisfied(p, self.plan.registers.reader(values)) for p in first.on_run):
             return
         if tables is None:
-            tables = self.partitions[key] = [{} for _ in self.plan.places]
+            tables = self.partitions[key] = [{} for _ in self.plan.states]
         before = sum(map(len, tables))
-        self._enter(first, values, Node(0, look.position), tables)
+        self._enter(first, values, Node(0, at.position), tables)
         self.alive += sum(map(len, tables)) - before
         if not any(tables):
             del self.partitions[key]
         if self.expires:
-            self.starts.append((look.event, key))
+            self.starts.append((at.event, key))
 
-    def _await(self, place: Place, group: Group, look: Look, tables: list[Table]) -> None:
+    def _await(self, state: StatePlan, group: Group, at: EventContext, tables: list[Table]) -> None:
         """A run that awaits the first event of a component."""
-        selected = self._selection.select(place, group.values, look)
+        selected = self._selection.select(state, group.values, at)
         if selected is not None:
-            self._enter(place, selected, self._node(place, group, look), tables)
-        if self._selection.skips(place, group.values, look, selected) and not (
-            self.expires and self._is_over(group, look)
-        ):
-            self._add(tables, place.number, group.values, group.nodes)
+            self._enter(state, selected, self._node(state, group, at), tables)
+        if self._selection.skips(state, group.values, at, selected) and not (self.expires and self._is_over(group, at)):
+            self._add(tables, state.number, group.values, group.nodes)
 
-    def _more(self, place: Place, group: Group, look: Look, old: list[Table], tables: list[Table]) -> None:
+    def _more(self, state: StatePlan, group: Group, at: EventContext, old: list[Table], tables: list[Table]) -> None:
         """A run in a Kleene plus: it takes or ignores the event unless it must stop, and proceeds if it may."""
-        following = self._selection.follows(place, group.values, look)
-        ended = bool(place.end) and self._selection.is_ended(place, group.values)
-        stops = self._is_over(group, look) or (place.cut and (ended if place.end else following or place.is_last))
-        selected = None if stops else self._selection.select(place, group.values, look)
-        skips = not stops and self._selection.skips(place, group.values, look, selected)
-        if skips and place.careful:
-            skips = not following
+        by_condition = state.leaving == "by_condition"
+        following = self._selection.follows(state, group.values, at)
+        complete = by_condition and self._selection.is_complete(state, group.values)
+        cut = state.cut and (complete if by_condition else following or state.is_last)
+        stops = cut or self._is_over(group, at)
+        selected = None if stops else self._selection.select(state, group.values, at)
+        skips = not stops and self._selection.skips(state, group.values, at, selected)
+        if following and not state.skips_next:
+            skips = False
         if selected is not None:
-            self._enter(place, selected, self._node(place, group, look), tables)
+            self._enter(state, selected, self._node(state, group, at), tables)
         if skips:
-            self._add(tables, place.number, group.values, group.nodes)
+            self._add(tables, state.number, group.values, group.nodes)
         auto_stop = selected is None and not skips
-        if ended if place.end else place.always or following or auto_stop:
-            if place.is_last:
+        if complete if by_condition else state.leaving == "after_each" or following or auto_stop:
+            if state.is_last:
                 self._match(group)
             else:
-                self._add(old, place.number + 1, group.values, group.nodes)
+                self._add(old, state.number + 1, group.values, group.nodes)
 
-    def _enter(self, place: Place, values: Values, node: Node, tables: list[Table]) -> None:
-        """A run has selected an event and goes on: to the next state, or, in a Kleene plus, to the state for more."""
-        following = self.plan.after_selecting(place)
+    def _enter(self, state: StatePlan, values: RegisterValues, node: Node, tables: list[Table]) -> None:
+        """Put a run that has selected an event into its next state: in a Kleene plus, the state for more events."""
+        following = self.plan.after_selecting(state)
         if following is None:
             self._match(Group(values, {id(node): node}))
             return
@@ -208,80 +207,82 @@ class Evaluator:
                 return
         self._add(tables, following.number, values, {id(node): node})
 
-    def _add(self, tables: list[Table], number: int, values: Values, nodes: dict[int, Node]) -> None:
-        """Runs in a state; with others there that have the same future they become one."""
-        key = self.plan.places[number].key(values)
+    def _add(self, tables: list[Table], number: int, values: RegisterValues, nodes: dict[int, Node]) -> None:
+        """Add runs to a state; with others there that have the same future they become one."""
+        key = self.plan.states[number].key(values)
         there = tables[number].get(key)
         if there is None:
             tables[number][key] = Group(values, dict(nodes))
         else:
             there.nodes.update(nodes)
 
-    def _node(self, place: Place, group: Group, look: Look) -> Node:
-        return Node(place.component, look.position, tuple(group.nodes.values()))
+    def _node(self, state: StatePlan, group: Group, at: EventContext) -> Node:
+        return Node(state.component, at.position, tuple(group.nodes.values()))
 
     def _match(self, group: Group, hold: bool = True) -> None:
-        """The runs have come to the final state; each of their buffers counts once."""
+        """Report the matches of runs in the final state, each node once."""
         for node in group.nodes.values():
             if not node.is_match:
                 node.is_match = True
                 if hold and self.absences is not None and self.absences.last:
-                    self.held.setdefault(id(group.values[0]), []).append(node)
+                    self._withheld.setdefault(id(group.values[0]), []).append(node)
                 else:
                     self._found.append(node)
 
-    def _matches_at_once(self, place: Place, values: Values) -> bool:
+    def _matches_at_once(self, state: StatePlan, values: RegisterValues) -> bool:
         """Whether a Kleene plus in last place is a match whatever comes next, even if nothing does."""
-        return self._selection.is_ended(place, values) if place.end else place.always or place.cut
+        if state.leaving == "by_condition":
+            return self._selection.is_complete(state, values)
+        return state.leaving == "after_each" or state.cut
 
-    def _is_over(self, group: Group, look: Look) -> bool:
-        return self._selection.spans(group.values[0], look.event) is False
+    def _is_over(self, group: Group, at: EventContext) -> bool:
+        return self._selection.spans(group.values[0], at.event) is False
 
     # --- partitions and windows ---
 
     def _key(self, event: Event) -> Key:
-        """What events have in common that the equivalence tests relate; an event that lacks it is on its own."""
+        """The values of the routing attributes; a key of its own for an event that lacks one of them."""
         values = [event.get(x) for x in self.routes]
         if any(value is None or value != value for value in values):
             return object()
         return tuple((kind(value), value) for value in values if value is not None)
 
     def _expire(self, event: Event) -> None:
-        """The runs whose window the event ends: a Kleene plus in last place stops, the others are given up.
+        """Delete the runs whose window is over at the event; a Kleene plus in last place stops and is a match.
 
-        A run that awaits an event is given up, for as times ascend it will never get one. One in another partition than
-        the event's looks at no event until its own; it would skip the others, as none agrees with what it has selected.
+        As times ascend, a run that awaits an event will never select one. A run of another partition than the event's
+        has seen none but those of its own; it would have skipped the others, which agree with none of its events.
         """
-        last = self.plan.places[-1]
+        last = self.plan.states[-1]
         while self.starts and self._selection.spans(self.starts[0][0], event) is False:
             first, key = self.starts.popleft()
-            self._found += self.held.pop(id(first), ())
+            self._found += self._withheld.pop(id(first), ())
             tables = self.partitions.get(key)
             if tables is None:
                 continue
-            for place, table in zip(self.plan.places, tables, strict=True):
+            for state, table in zip(self.plan.states, tables, strict=True):
                 for known, group in list(table.items()):
                     if self._selection.spans(group.values[0], event) is False:
                         del table[known]
                         self.alive -= 1
-                        if place is last and place.stops_by_itself:
+                        if state is last and state.stops_by_itself:
                             self._match(group, hold=False)
             if not any(tables):
                 del self.partitions[key]
 
-    def _forget(self, absences: Absences, event: Event) -> None:
-        """Of the past, negation needs what is in the window before the oldest run."""
+    def _delete_past(self, absences: Absences, event: Event) -> None:
+        """Delete what negation cannot look at any more: all events before the window that the oldest run ends."""
         past = absences.past
         oldest = self.starts[0][0] if self.starts else event
         start = past.start
         while start < len(past) and self._selection.spans(past[start], oldest) is False:
             start += 1
-        absences.forget(start)
+        absences.delete_before(start)
 
     # --- answers ---
 
     def listed(self, nodes: Iterable[Node]) -> Iterator[Bindings]:
-        """The matches that nodes stand for, but for those that a negated component forbids."""
+        """The matches that nodes stand for, without those that a negated component forbids. Raises BudgetExceeded."""
         found = 0
         for node in nodes:
             for M in matches_of(node, self._variables):

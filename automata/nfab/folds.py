@@ -134,7 +134,7 @@ def _is_nan(value: Value) -> bool:
 
 
 def _registered(name: str, operation: Operation) -> Fold:
-    """The fold of a user's operation. What its functions raise, and a result that is no value, is raised as IllFormed."""
+    """The fold of a user's operation. Where its functions fail, or give what is no value, it raises IllFormed."""
 
     def step(state: State, value: Value) -> State:
         try:

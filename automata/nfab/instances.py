@@ -48,13 +48,8 @@ def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
 
 def in_window(window: sase.Window, closed: bool, first: Event, event: Event) -> bool | None:
     """Whether the event is within the window that begins with the first; None where their times cannot be compared."""
-    start, time = first.get(TIME), event.get(TIME)
-    elapsed: int | float
-    if isinstance(start, datetime) and isinstance(time, datetime):
-        elapsed = (time - start).total_seconds()
-    elif _is_number(start) and _is_number(time):
-        elapsed = time - start  # type: ignore[operator]
-    else:
+    elapsed = _seconds(first.get(TIME), event.get(TIME))
+    if elapsed is None:
         return None
     if elapsed < window.seconds:
         return True
@@ -63,5 +58,9 @@ def in_window(window: sase.Window, closed: bool, first: Event, event: Event) -> 
     return False if elapsed > window.seconds else None  # NaN
 
 
-def _is_number(value: Value | None) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _seconds(start: Value | None, time: Value | None) -> int | float | None:
+    if isinstance(start, datetime) and isinstance(time, datetime):
+        return (time - start).total_seconds()
+    if isinstance(start, bool | str | datetime) or isinstance(time, bool | str | datetime):
+        return None
+    return None if start is None or time is None else time - start

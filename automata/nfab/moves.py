@@ -12,13 +12,12 @@ from functools import partial
 from typing import assert_never
 
 from cerify.automata.nfab import model as nfab
+from cerify.automata.nfab.instances import in_window, values_in
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import satisfied
-from cerify.semantics.sase import clauses
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 
@@ -189,16 +188,16 @@ class Runs:
             case nfab.Theta(label):
                 return self.label(label, now)
             case nfab.Test(p, None):
-                return satisfied(p, value_of(dict(now.buffer), self.S, self.operations))
+                return satisfied(p, values_in(now.buffer, self.S, self.operations))
         if now.at == len(self.S):
             return False
         match f:
             case nfab.Typed(_, type_):
                 return self.S[now.at].type == type_
             case nfab.Test(p, state) if state is not None:
-                return satisfied(p, value_of(dict(selected(now, state.variable)), self.S, self.operations))
+                return satisfied(p, values_in(selected(now, state.variable), self.S, self.operations))
             case nfab.Elapsed(_, first, window, closed, over):
-                within = clauses.spans(window, self.S[dict(now.buffer)[first.variable][0]], self.S[now.at], closed)
+                within = in_window(window, closed, self.S[dict(now.buffer)[first.variable][0]], self.S[now.at])
                 return within is not None and within != over
             case _:
                 raise TypeError(f"{f} is no formula")

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal, assert_never
 
 from cerify.automata.nfab import opcodes as op
-from cerify.automata.nfab.plan import Place
+from cerify.automata.nfab.plan import StatePlan
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Value, microseconds
 from cerify.semantics.predicates import (
@@ -38,6 +38,9 @@ from cerify.semantics.sase import syntax as sase
 Code = list[tuple[int, int]]
 Kind = Literal["int", "float", "string", "bool", "timestamp"]
 """The kind of a column; int and float can be compared with each other."""
+
+Edge = Literal["event", "end"]
+"""When a condition is tested: on the event awaited, or when the component is complete."""
 
 STACK = 16
 COMPARE: Mapping[Comparator, int] = {
@@ -74,54 +77,54 @@ class Programs:
     updates: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     strings: dict[str, int] = field(default_factory=dict)
 
-    def conditions(self, some: tuple[Predicate, ...], place: Place, edge: Literal["event", "end"]) -> tuple[int, int]:
-        """From where to where the code of all of some conditions stands, on the event awaited or at the end."""
+    def conditions(self, some: tuple[Predicate, ...], state: StatePlan, edge: Edge) -> tuple[int, int]:
+        """The first and the last index, exclusive, of the code of a conjunction of conditions."""
         start = len(self.code)
         for n, p in enumerate(some):
-            code = self.condition(p, place, edge)
+            code = self.condition(p, state, edge)
             self.code += code if n == 0 else [*code, (op.AND, 0)]
         _require_depth(self.code[start:])
         return start, len(self.code)
 
-    def condition(self, p: Predicate, place: Place, edge: Literal["event", "end"]) -> Code:
+    def condition(self, p: Predicate, state: StatePlan, edge: Edge) -> Code:
         """The code of a condition; it leaves 1 or 0 on the stack."""
         match p:
             case Anything():
                 return [(op.TRUE, 0)]
             case Comparison(comparator, left, right):
-                return _compared(comparator, self.term(left, place, edge), self.term(right, place, edge))
+                return _compared(comparator, self.term(left, state, edge), self.term(right, state, edge))
             case OneOf(term, values):
-                found = self.term(term, place, edge)
+                found = self.term(term, state, edge)
                 code: Code = [(op.FALSE, 0)]
                 for value in values:
                     code += [*_compared("=", found, self.constant(value)), (op.OR, 0)]
                 return code
             case InRange(term, low, high):
-                found = self.term(term, place, edge)
+                found = self.term(term, state, edge)
                 above = _compared("<=", self.constant(low), found)
                 return [*above, *_compared("<=", found, self.constant(high)), (op.AND, 0)]
             case Not(inner):
-                return [*self.condition(inner, place, edge), (op.NOT, 0)]
+                return [*self.condition(inner, state, edge), (op.NOT, 0)]
             case Both(a, b):
-                return [*self.condition(a, place, edge), *self.condition(b, place, edge), (op.AND, 0)]
+                return [*self.condition(a, state, edge), *self.condition(b, state, edge), (op.AND, 0)]
             case Either(a, b):
-                return [*self.condition(a, place, edge), *self.condition(b, place, edge), (op.OR, 0)]
+                return [*self.condition(a, state, edge), *self.condition(b, state, edge), (op.OR, 0)]
             case Like() | OfType():
                 raise _refused("a pattern of a string beside conditions between events")
             case _:
                 assert_never(p)
 
-    def term(self, t: Term, place: Place, edge: Literal["event", "end"]) -> Typed | None:
+    def term(self, t: Term, state: StatePlan, edge: Edge) -> Typed | None:
         """The code of a term, None where it never has a value."""
         match t:
             case sase.Aggregate():
-                return self._aggregate(t, place, edge)
+                return self._aggregate(t, state, edge)
             case Attribute():
-                return self._reference(t, place, edge)
+                return self._reference(t, state, edge)
             case Constant(value):
                 return self.constant(value)
             case Arithmetic(symbol, a, b):
-                left, right = self.term(a, place, edge), self.term(b, place, edge)
+                left, right = self.term(a, state, edge), self.term(b, state, edge)
                 if left is None or right is None or {left.kind, right.kind} - {"int", "float"}:
                     return None
                 code: Code = [*left.code, *right.code, (ARITHMETIC[symbol], 0)]
@@ -169,19 +172,19 @@ class Programs:
             self.updates.setdefault(variable, []).append((op.LAST, cell, self.column(name)))
         return cell
 
-    def _reference(self, a: Attribute, place: Place, edge: Literal["event", "end"]) -> Typed | None:
+    def _reference(self, a: Attribute, state: StatePlan, edge: Edge) -> Typed | None:
         assert isinstance(a, sase.Reference)
         of = self.kinds.get(a.name)
         if of is None:
             return None
-        variable, own = a.variable or "", a.variable == place.variable and edge == "event"
+        variable, own = a.variable or "", a.variable == state.variable and edge == "event"
         match a.place:
             case "current" | "last" if own:
                 return Typed([(op.COLUMN, self.column(a.name))], of)
-            case "only" | "first" if own and place.kind != "more":
+            case "only" | "first" if own and state.kind != "more":
                 return Typed([(op.COLUMN, self.column(a.name))], of)
             case "previous" if own:
-                return Typed([(op.CELL, self.cell(op.LAST, variable, a.name))], of) if place.kind == "more" else None
+                return Typed([(op.CELL, self.cell(op.LAST, variable, a.name))], of) if state.kind == "more" else None
             case "previous":
                 raise _refused("the last but one event of a finished Kleene plus")
             case "only" | "first":
@@ -191,10 +194,10 @@ class Programs:
             case at:
                 assert_never(at)
 
-    def _aggregate(self, a: sase.Aggregate, place: Place, edge: Literal["event", "end"]) -> Typed | None:
+    def _aggregate(self, a: sase.Aggregate, state: StatePlan, edge: Edge) -> Typed | None:
         """While a component grows, a running aggregate is of the events selected so far, as the cells are then."""
         variable, of = a.variable or "", self.kinds.get(a.name)
-        if a.running and not (variable == place.variable and place.kind == "more" and edge == "event"):
+        if a.running and not (variable == state.variable and state.kind == "more" and edge == "event"):
             raise _refused("a running aggregate outside its Kleene plus")
         if a.function not in ("count", "sum", "avg", "min", "max"):
             raise _refused(f"the aggregate {a.function}")

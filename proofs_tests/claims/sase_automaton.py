@@ -9,11 +9,11 @@ from random import Random
 from cerify.automata.nfab import model as nfab
 from cerify.automata.nfab import run
 from cerify.automata.nfab.compile import compile_query
+from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.moves import Configuration, Runs, selected
 from cerify.automata.nfab.show import show_formula
 from cerify.semantics.predicates import mentions, satisfied
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.denote import bindings
 from proofs_tests.claims.ledger import Effort, Finding, claim
 from proofs_tests.claims.sase_search import difference, example, passed
@@ -165,7 +165,7 @@ class _AsPrinted(Runs):
         match f:
             case nfab.Test(p, None):
                 peeked = now.buffer if now.at == len(self.S) else selected(now, now.buffer[-1][0])
-                return satisfied(p, value_of(dict(peeked), self.S, self.operations))
+                return satisfied(p, values_in(peeked, self.S, self.operations))
             case _:
                 return super().formula(f, now)
 

@@ -69,10 +69,10 @@ class _Buffer:
         ]
         for node in (*(node for _, _, nodes in groups for node in nodes), *matching):
             self._written(node, n)
-        places = self.evaluator.plan.places
+        states = self.evaluator.plan.states
         held = tuple(
             Held(
-                _holder(places[place].variable, places[place].kind, key),
+                _holder(states[place].variable, states[place].kind, key),
                 frozenset({place}),
                 self._numbers(nodes),
                 False,

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from cerify.automata.nfab import model as nfab
+from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.moves import Configuration, Runs, selected
 from cerify.explain.evidence import value_text
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Predicate, mentions
-from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.show import show_attribute, show_condition
 
 NONE_LEFT = "no event is left"
@@ -71,8 +71,8 @@ class Words:
         text = f"{show_condition(p)} {'holds' if holds else 'does not hold'}"
         if state is not None and now.at == len(self.runs.S):
             return f"{text}: {NONE_LEFT}"
-        bound = dict(now.buffer) if state is None else dict(selected(now, state.variable))
-        value = value_of(bound, self.runs.S, self.runs.operations)
+        buffer = now.buffer if state is None else selected(now, state.variable)
+        value = values_in(buffer, self.runs.S, self.runs.operations)
         shown = dict.fromkeys(f"{show_attribute(a)} is {value_text(value(a))}" for a in mentions(p))
         return f"{text}: {', '.join(shown)}" if shown else text
 

@@ -9,21 +9,23 @@ from itertools import combinations, islice
 from cerify.automata.nfab import model as nfab
 from cerify.automata.nfab import run as by_runs
 from cerify.automata.nfab.compile import compile_query
+from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.moves import Configuration, Run, Runs, Step
 from cerify.automata.nfab.negation import present, scope_of
+from cerify.automata.nfab.results import matches_of
 from cerify.explain.evidence import braces, row
 from cerify.explain.formulas import Words
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Bindings, ComplexEvent, Match, Stream
 from cerify.semantics.predicates import satisfied
-from cerify.semantics.sase import clauses, program
+from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operations
-from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.sase.show import show_component, show_condition
 from cerify.semantics.sase.streams import blocks_of, queries_of
+from cerify.semantics.sase.wellformed import require_wellformed
 
 MOST_WAYS = 1_000  # ways to bind the events that are looked at
 MOST_NEAREST = 3
@@ -77,6 +79,7 @@ class Explainer:
     def __init__(self, q: sase.Tree, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
         self.q, self.reading, self.budget = q, reading, budget
         self.parts: tuple[sase.Query, ...] = blocks_of(queries_of(q)[-1])
+        require_wellformed(q)
         read: dict[int, Stream] = {}
 
         def find(
@@ -85,7 +88,7 @@ class Explainer:
             read[id(part)] = on
             return by_runs.bindings(part, on, reading, budget, operations)
 
-        self.matches = program.matches_of(q, S, find, reading, budget)
+        self.matches = matches_of(q, S, find, reading, budget)
         self.S = read[id(self.parts[0])]
 
     def explain(self, events: ComplexEvent, bound: Bindings | None = None, count: int = 1) -> Accepted | NoMatch:
@@ -140,7 +143,7 @@ class Explainer:
                 if scope is None:
                     return Failure(M, told, f"{show_component(k)}: the stream ends before its scope does")
                 return Failure(M, told, f"{show_component(k)}: something of the kind is among {braces(scope)}")
-        if part.having is not None and not satisfied(part.having, value_of(dict(M), self.S)):
+        if part.having is not None and not satisfied(part.having, values_in(M, self.S)):
             return Failure(M, told, f"HAVING {show_condition(part.having)} does not hold")
         if part.returned.non_overlap:
             return Failure(M, told, "NON-OVERLAP: another match that overlaps it is output")

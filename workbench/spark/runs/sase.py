@@ -9,15 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cerify.automata.nfab.compiled import CompiledEvaluator
+from cerify.automata.nfab.instances import values_in
+from cerify.automata.nfab.results import attributes_of, positions_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import ARROW, TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import satisfied
-from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import value_of
-from cerify.semantics.sase.program import positions_of
-from cerify.semantics.sase.results import result
 from cerify.spark.runs.gathered import EVENTS, GatheredRun
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import Classes, Run, of_matches
@@ -25,7 +23,7 @@ from cerify.spark.runs.run import Classes, Run, of_matches
 
 def is_carried(q: sase.Tree) -> bool:
     """Whether matches can be told as they come: one block over the input, none of its components negated."""
-    return isinstance(q, sase.Query) and not q.returned.non_overlap and not clauses.negated(q)
+    return isinstance(q, sase.Query) and not q.returned.non_overlap and not any(k.negated for k in q.pattern)
 
 
 class SaseRun(Run):
@@ -98,10 +96,10 @@ class SaseRun(Run):
 
     def _match(self, m: Bindings) -> Match:
         events = positions_of(m)
-        return Match(max(events), events, tuple(sorted(m)), result_of(result(self.q, m, self._rows)))
+        return Match(max(events), events, tuple(sorted(m)), result_of(attributes_of(self.q, m, self._rows)))
 
     def _has(self, m: Bindings) -> bool:
-        return self.q.having is None or satisfied(self.q.having, value_of(dict(m), self._rows))
+        return self.q.having is None or satisfied(self.q.having, values_in(m, self._rows))
 
 
 class _Rows(Sequence[Event]):

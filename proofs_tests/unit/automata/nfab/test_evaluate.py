@@ -7,7 +7,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from cerify.automata.nfab import answers, compiled, run, to_cea
+from cerify.automata.nfab import answers, compiled, results, run, to_cea
 from cerify.automata.nfab.compiled import CompiledEvaluator
 from cerify.automata.nfab.evaluate import Evaluator
 from cerify.equivalence.generate.sase import PER_EVENT, PROFILES, case
@@ -167,7 +167,7 @@ def test_what_is_kept_is_bounded_by_the_window(text: str) -> None:
     kept = []
     for event in rows(3000):
         E.push(event)
-        past = 0 if E.absences is None else len(E.absences.past.kept)
+        past = 0 if E.absences is None else len(E.absences.past.stored)
         kept.append((E.alive, len(E.starts), len(E.partitions), past))
     assert all(most < 200 for most in map(max, zip(*kept, strict=True)))
     assert E.alive == sum(len(table) for tables in E.partitions.values() for table in tables)
@@ -182,9 +182,9 @@ def test_what_the_compiled_loops_keep_is_bounded_by_the_window() -> None:
 
 
 def test_partitions_of_which_nothing_is_left_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cerify.automata.nfab import numbered
+    from cerify.automata.nfab import encoder
 
-    monkeypatch.setattr(numbered, "FORGOTTEN", 50)
+    monkeypatch.setattr(encoder, "FORGOTTEN", 50)
     S = rows(20_000)
     E, whole = CompiledEvaluator(query(WINDOWED)), CompiledEvaluator(query(WINDOWED))
     parts = [E.read(S.part(start, 500)) for start in range(0, len(S), 500)]
@@ -238,5 +238,6 @@ def test_arrow_batches_are_read() -> None:
 
 def test_having_and_composition_stand_on_any_finder() -> None:
     for q, S, _ in cases(8, 100):
-        expected = program.matches_of(q, S, run.bindings)
-        assert all(program.matches_of(q, S, find) == expected for find in (answers.bindings, compiled.bindings))
+        expected = program.matches_of(q, S, denote.bindings)
+        for find in (run.bindings, answers.bindings, compiled.bindings):
+            assert results.matches_of(q, S, find) == expected

@@ -43,7 +43,7 @@ def kind_of(type_: pa.DataType) -> Kind | None:
     raise Unsupported(f"the compiled evaluator does not carry columns of the type {type_}; use the readable one")
 
 
-class Numbered:
+class ColumnEncoder:
     """What is known of the columns, batch after batch."""
 
     def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:
