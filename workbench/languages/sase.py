@@ -13,7 +13,7 @@ from cerify.semantics.sase import program
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
 from cerify.semantics.sase.syntax import Tree
-from cerify.semantics.sase.wellformed import require_typed
+from cerify.semantics.sase.wellformed import require_typed, require_wellformed
 
 FINDERS: Mapping[str, str] = {
     "denotational": "semantics.sase.denote",
@@ -44,14 +44,14 @@ class Sase(Language[Tree]):
         return {name: BuiltIn(partial(_matches, name)) for name in FINDERS}
 
 
-def finder(evaluator: str) -> program.Finder:
-    """What finds the bindings of a query block, by the evaluator of that name."""
-    find: program.Finder = import_module(f"cerify.{FINDERS[evaluator]}").bindings
-    return find
-
-
 def _matches(evaluator: str, q: Tree, S: Stream, options: Options) -> Iterable[Match]:
-    return program.matches_of(q, S, finder(evaluator), options.reading, options.budget, options.aggregates)
+    find: program.Finder = import_module(f"cerify.{FINDERS[evaluator]}").bindings
+    if evaluator == "denotational":
+        return program.matches_of(q, S, find, options.reading, options.budget, options.aggregates)
+    from cerify.automata.nfab.results import matches_of
+
+    require_wellformed(q)
+    return matches_of(q, S, find, options.reading, options.budget, options.aggregates)
 
 
 LANGUAGE = Sase()
