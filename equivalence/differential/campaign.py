@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from multiprocessing import get_context
@@ -21,8 +21,10 @@ from cerify.equivalence.differential.judge import (
     Outcome,
     Output,
     Query,
+    SecondOpinion,
     Verdict,
     answer,
+    checked,
     failure,
     judge,
 )
@@ -31,7 +33,7 @@ from cerify.equivalence.shrink.shrink import shrink
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Match, Stream
 
 if TYPE_CHECKING:
     from cerify.equivalence.differential.checkpoint import Checkpoint
@@ -41,13 +43,16 @@ CaseMaker: TypeAlias = Callable[[Random, Profile, int, int], tuple[Formula, Stre
 
 CHUNK = 250  # cases that a process is given at a time
 
-Difference: TypeAlias = tuple[Output, Answer, Answer]
+Difference: TypeAlias = tuple[Output, Verdict]
 CaseOutcome: TypeAlias = tuple[int, Outcome, Difference | None]
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A query and a stream on which the evaluators disagree, and what each says: as found, and shrunk."""
+    """A query and a stream on which the evaluators disagree, and the answer of each: as found, and shrunk.
+
+    disputed: whether the reference is at fault, which failed, or which second, the second opinion, contradicts.
+    """
 
     index: int
     output: Output
@@ -56,6 +61,8 @@ class Disagreement:
     stream: Stream
     left: Answer
     right: Answer
+    disputed: bool = False
+    second: frozenset[Match] | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ class Plan:
 
     tries: how often the evaluators are asked again to shrink one disagreement. maker: makes the cases. together: how
     many cases in a row share their query, which is then compiled once; the first of them is the maker's.
+    second_opinion: checks the left evaluator wherever the right one disagrees with it.
     """
 
     left: Evaluator
@@ -77,6 +85,7 @@ class Plan:
     tries: int = 2000
     maker: CaseMaker = case
     together: int = 1
+    second_opinion: SecondOpinion | None = None
 
     def case(self, index: int) -> tuple[Query, Stream]:
         """The query and the stream of that index."""
@@ -115,12 +124,14 @@ class Plan:
 class Summary:
     """What a campaign found. Cases that could not be compared are counted, and are not agreement.
 
-    resumed: how many cases were done before. ended: why it ended before its time, if an evaluator gave up.
+    disputes: cases on which the reference is at fault; they are not in disagreements. resumed: how many cases were done
+    before. ended: why it stopped early, if an evaluator gave up.
     """
 
     planned: int
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     disagreements: list[Disagreement] = field(default_factory=list)
+    disputes: list[Disagreement] = field(default_factory=list)
     seconds: float = 0.0
     resumed: int = 0
     ended: str | None = None
@@ -173,10 +184,10 @@ def campaign(
                         checkpoint.add(index, outcome, disagreement)
                 summary.outcomes[outcome] += 1
                 if disagreement is not None:
-                    summary.disagreements.append(disagreement)
+                    (summary.disputes if disagreement.disputed else summary.disagreements).append(disagreement)
                 summary.seconds = time.monotonic() - begun
                 progress(summary)
-                if len(summary.disagreements) >= stop_after:
+                if len(summary.disagreements) + len(summary.disputes) >= stop_after:
                     break
     except GiveUp as error:
         summary.ended = str(error)
@@ -190,48 +201,46 @@ def _made(plan: Plan, index: int) -> tuple[Query, Stream]:
 
 
 def compare(plan: Plan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None]:
-    """How the evaluators compare on one case, and what they say where they disagree."""
+    """The outcome of one case, and, where the evaluators disagree, the output that shows it with its verdict."""
     outcome: Outcome = "empty"
     for output in plan.outputs:
-        left, rights = judge(plan.left, {"right": plan.right}, phi, stream, output)
+        left, rights = judge(plan.left, {"right": plan.right}, phi, stream, output, plan.second_opinion)
         verdict = rights.get("right", left)
-        if verdict.got is None or verdict.outcome == "disagreed":
-            return verdict.outcome, _difference(output, verdict)
+        if verdict.got is None or verdict.outcome in ("disagreed", "disputed"):
+            return verdict.outcome, None if verdict.expected is None or verdict.got is None else (output, verdict)
         outcome = verdict.outcome
     return outcome, None
 
 
-def _difference(output: Output, verdict: Verdict) -> Difference | None:
-    if verdict.expected is None or verdict.got is None:
-        return None
-    return output, verdict.expected, verdict.got
-
-
-def answers(plan: Plan, phi: Query, stream: Stream, output: Output) -> tuple[Answer, Answer]:
-    """What each evaluator says. Raises Unsupported, BudgetExceeded, GiveUp where one does not say."""
-    return answer(plan.left, phi, stream, output), answer(plan.right, phi, stream, output)
-
-
 def shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
-    """The disagreement on the case of that index, as small as found."""
+    """The disagreement on the case of that index, as small as found: of the same outcome and kinds of failures."""
     found = plan.case(index)
-    output, left, right = difference
-    kind = failure(left), failure(right)
+    output, best = difference
+    assert best.expected is not None
+    assert best.got is not None
+    kinds = failure(best.expected), failure(best.got)
 
     def differs(phi: Query, stream: Stream) -> bool:
-        nonlocal left, right
+        nonlocal best
         try:
-            said = answers(plan, phi, stream, output)
+            expected = answer(plan.left, phi, stream, output)
+            if failure(expected) != kinds[0]:
+                return False  # an engine is not called with a query that the reference refuses
+            got = answer(plan.right, phi, stream, output)
         except GiveUp:
             return False
-        # a failure stays one of the same kind, a wrong set stays a wrong set
-        if (failure(said[0]), failure(said[1])) != kind or said[0] == said[1]:
+        if failure(got) != kinds[1] or got == expected:
             return False
-        left, right = said
+        outcome, second = checked(expected, plan.second_opinion, phi, stream, output)
+        if outcome != best.outcome:
+            return False
+        best = replace(best, expected=expected, got=got, second=second)
         return True
 
     phi, stream = plan.shrunk(*found, differs)
-    return Disagreement(index, output, found, phi, stream, left, right)
+    return Disagreement(
+        index, output, found, phi, stream, best.expected, best.got, best.outcome == "disputed", best.second
+    )
 
 
 def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[CaseOutcome, None, None]:

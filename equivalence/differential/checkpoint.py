@@ -71,7 +71,7 @@ class Checkpoint:
         try:
             if obj["outcome"] not in get_args(Outcome):
                 raise ValueError(obj["outcome"])
-            found = _disagreement(obj, plan, where) if obj["outcome"] == "disagreed" else None
+            found = _disagreement(obj, plan, where) if obj["outcome"] in ("disagreed", "disputed") else None
             self.known[int(obj["case"])] = obj["outcome"], found
         except (KeyError, TypeError, ValueError, CerifyError) as error:
             raise InputError(f"{where} is no case of a campaign: {error!r}") from None
@@ -111,6 +111,7 @@ def _json(d: Disagreement, plan: Plan) -> dict[str, Any]:
         "events": [json_of_event(event) for event in d.stream],
         "left": _json_answer(d.left),
         "right": _json_answer(d.right),
+        "second": None if d.second is None else _json_answer(d.second),
     }
 
 
@@ -118,14 +119,14 @@ def _disagreement(obj: dict[str, Any], plan: Plan, where: str) -> Disagreement:
     schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
     stream = stream_of_json(obj["events"], schema, where)
     left, right = _answer(obj["left"]), _answer(obj["right"])
-    index = int(obj["case"])
-    return Disagreement(
-        index, cast("Output", obj["output"]), plan.case(index), plan.parse(obj["query"]), stream, left, right
-    )
+    second = None if obj.get("second") is None else frozenset(map(_match, obj["second"]))
+    index, output = int(obj["case"]), cast("Output", obj["output"])
+    phi, disputed = plan.parse(obj["query"]), obj["outcome"] == "disputed"
+    return Disagreement(index, output, plan.case(index), phi, stream, left, right, disputed, second)
 
 
-def _json_answer(said: Answer) -> Any:
-    return said if isinstance(said, str) else [_json_match(m) for m in sorted(said)]
+def _json_answer(given: Answer) -> Any:
+    return given if isinstance(given, str) else [_json_match(m) for m in sorted(given)]
 
 
 def _json_match(m: Match) -> list[Any]:
@@ -136,9 +137,12 @@ def _json_match(m: Match) -> list[Any]:
 def _answer(obj: Any) -> Answer:
     if isinstance(obj, str):
         return obj
-    return frozenset(
-        Match(at, tuple(events), _bindings(bindings), *map(result_of, result)) for at, events, bindings, *result in obj
-    )
+    return frozenset(map(_match, obj))
+
+
+def _match(obj: Any) -> Match:
+    at, events, bindings, *result = obj
+    return Match(at, tuple(events), _bindings(bindings), *map(result_of, result))
 
 
 def _bindings(obj: Any) -> tuple[tuple[str, tuple[int, ...]], ...] | None:

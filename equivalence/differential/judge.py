@@ -1,4 +1,4 @@
-"""One case: what the reference says, and what becomes of each evaluator that is held against it."""
+"""The verdict on one case: the answer of a reference, compared with those of the evaluators under test."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ Evaluator: TypeAlias = Callable[[Query, Stream, Output], Collection[Match]]
 Answer: TypeAlias = frozenset[Match] | str
 """The matches at all positions, or, from an evaluator that fails, the error as a sentence."""
 
-Outcome = Literal["matched", "empty", "unsupported", "budget", "disagreed"]
-"""What became of a case: they agree on some match, they agree that there is none, one does not carry the formula, one
-ran out of its budget, they disagree."""
+SecondOpinion: TypeAlias = Callable[[Query, Stream, Output], frozenset[Match] | None]
+"""The matches by a definition that is independent of the reference, None where that does not answer."""
+
+Outcome = Literal["matched", "empty", "unsupported", "budget", "disagreed", "disputed"]
+"""The outcome of a case: both give the same matches, both give none, one does not carry the query, one exceeds its
+budget, they give different answers, or they do where the reference fails or its second opinion contradicts it."""
 
 
 class NoAnswer(Exception):
@@ -32,9 +35,10 @@ class GiveUp(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a case for one evaluator, why it has no answer, and how long it took.
+    """The outcome of a case for one evaluator, the reason if there is no answer, and how long it took.
 
-    expected, got: what the reference and the evaluator say; None where they do not say.
+    expected, got: the answers of the reference and of the evaluator; None where there is none. second: the second
+    opinion on a disputed case, None where the reference fails.
     """
 
     outcome: Outcome
@@ -42,14 +46,21 @@ class Verdict:
     detail: str = ""
     expected: Answer | None = None
     got: Answer | None = None
+    second: frozenset[Match] | None = None
 
 
 def judge(
-    reference: Evaluator, evaluators: Mapping[str, Evaluator], phi: Query, stream: Stream, output: Output
+    reference: Evaluator,
+    evaluators: Mapping[str, Evaluator],
+    phi: Query,
+    stream: Stream,
+    output: Output,
+    second_opinion: SecondOpinion | None = None,
 ) -> tuple[Verdict, dict[str, Verdict]]:
-    """What becomes of one case for the reference, and, if that has an answer, for each of the evaluators.
+    """The verdict on one case for the reference, and, if that has an answer, for each of the evaluators.
 
-    Raises GiveUp.
+    With a second opinion, which is computed only if some evaluator disagrees, a case is disputed instead if that
+    opinion is not the reference's answer, or if the reference fails. Raises GiveUp.
     """
     own = _verdict(reference, phi, stream, output)
     if (expected := own.got) is None:
@@ -59,24 +70,41 @@ def judge(
         verdict = _verdict(evaluator, phi, stream, output)
         wrong = verdict.got is not None and (verdict.got != expected or isinstance(expected, str))
         verdicts[name] = replace(verdict, outcome="disagreed" if wrong else verdict.outcome, expected=expected)
+    if any(verdict.outcome == "disagreed" for verdict in verdicts.values()):
+        outcome, second = checked(expected, second_opinion, phi, stream, output)
+        for name, verdict in verdicts.items():
+            if verdict.outcome == "disagreed":
+                verdicts[name] = replace(verdict, outcome=outcome, second=second)
     return own, verdicts
 
 
+def checked(
+    expected: Answer, second_opinion: SecondOpinion | None, phi: Query, stream: Stream, output: Output
+) -> tuple[Literal["disagreed", "disputed"], frozenset[Match] | None]:
+    """The outcome where an evaluator disagrees with the expected answer, and the second opinion that contradicts it."""
+    if second_opinion is None:
+        return "disagreed", None
+    if isinstance(expected, str):
+        return "disputed", None
+    second = second_opinion(phi, stream, output)
+    return ("disagreed", None) if second in (None, expected) else ("disputed", second)
+
+
 def _verdict(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Verdict:
-    """What an evaluator makes of a case, by itself."""
+    """The verdict on an evaluator's answer by itself; expected is None."""
     begun = time.perf_counter()
     outcome: Outcome
     try:
-        said = answer(evaluator, phi, stream, output)
+        given = answer(evaluator, phi, stream, output)
     except (Unsupported, BudgetExceeded) as error:
         outcome = "unsupported" if isinstance(error, Unsupported) else "budget"
         return Verdict(outcome, time.perf_counter() - begun, error.message)
-    outcome = "disagreed" if isinstance(said, str) else "matched" if said else "empty"
-    return Verdict(outcome, time.perf_counter() - begun, got=said)
+    outcome = "disagreed" if isinstance(given, str) else "matched" if given else "empty"
+    return Verdict(outcome, time.perf_counter() - begun, got=given)
 
 
 def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Answer:
-    """What an evaluator says. Raises Unsupported, BudgetExceeded, GiveUp; other failures are answers."""
+    """The answer of an evaluator. Raises Unsupported, BudgetExceeded, GiveUp; other failures are answers."""
     try:
         return frozenset(evaluator(phi, stream, output))
     except (Unsupported, BudgetExceeded, GiveUp):
@@ -89,6 +117,6 @@ def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> 
         return f"{type(error).__name__}: {error}"
 
 
-def failure(said: Answer) -> str | None:
-    """What kind of failure an answer is, if it is one."""
-    return said.partition(":")[0] if isinstance(said, str) else None
+def failure(given: Answer) -> str | None:
+    """The kind of failure that an answer is, such as "timeout"; None if it is a set of matches."""
+    return given.partition(":")[0] if isinstance(given, str) else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from cerify.commands.files import write
 from cerify.commands.progress import progress_bar
 from cerify.conformance.cases import load
 from cerify.conformance.engines import NAMES, command_of
-from cerify.conformance.model import FAILURES, Divergence, Report, Result
+from cerify.conformance.model import FAILURES, Divergence, Outcome, Report, Result
 from cerify.conformance.process import Limits
 from cerify.conformance.run import conform
 from cerify.conformance.words import sentence, shown, unasked_sentence
@@ -51,7 +53,10 @@ def command(
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
 
-    Exit status: 0 if something passed and nothing failed (skips do not fail), 1 otherwise, 2 if it cannot be started.
+    A failure is judged again by the plain definition; if cerify contradicts itself, the case is disputed, not failed.
+
+    Exit status: 0 if something passed and nothing failed or is disputed (skips do not fail), 1 otherwise, 2 if it
+    cannot be started.
     """
     if (engine is None) == (not command_line):
         raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
@@ -103,13 +108,14 @@ def summary(report: Report) -> dict[str, Any]:
         "suite": report.suite,
         "cases": len(report.results),
         "unasked": dict(report.unasked),
-        "totals": {outcome: report.totals[outcome] for outcome in ("passed", "skipped", *sorted(FAILURES))},
+        "totals": {outcome: report.totals[outcome] for outcome in ("passed", "skipped", *sorted(FAILURES), "disputed")},
         "restarts": report.restarts,
         "seconds": round(report.seconds, 3),
         "divergences": [
             {"feature": d.feature, "cases": list(d.cases), "stopped": d.stopped or None} | _case(d.result)
             for d in report.divergences
         ],
+        "disputed": [_case(result) for result in report.disputed],
     }
 
 
@@ -124,6 +130,7 @@ def _case(result: Result) -> dict[str, Any]:
         "outcome": result.outcome,
         "expected": [protocol.json_of_match(match) for match in case.matches],
         "got": got,
+        "second_opinion": None if result.second is None else [protocol.json_of_match(m) for m in result.second],
         "detail": sentence(result),
     }
 
@@ -141,18 +148,23 @@ def _print(report: Report) -> None:
     for result in report.results:
         features.setdefault(result.case.feature, []).append(result)
     console.print(f"{escape(report.engine)} {escape(report.version)}, {escape(report.suite)}", style="bold")
-    table = Table("feature", *("cases", "passed", "skipped", "failed", "no answer"))
+    counted: list[Outcome] = ["passed", "skipped", "failed"]
+    if report.disputed:
+        counted.append("disputed")
+    table = Table("feature", "cases", *counted, "no answer")
     for column in table.columns[1:]:
         column.justify = "right"
     for feature, results in features.items():
-        table.add_row(escape(feature), *_counts(results))
+        table.add_row(escape(feature), *_counts(results, counted))
     table.add_section()
-    table.add_row("all", *_counts(report.results))
+    table.add_row("all", *_counts(report.results, counted))
     console.print(table)
     if unasked := unasked_sentence(report):
         console.print(unasked, soft_wrap=True)
     for divergence in report.divergences:
         _print_divergence(console, divergence)
+    for result in report.disputed:
+        _print_divergence(console, Divergence("disputed", result, (result.case.id,)))
     not_run = report.totals["not_run"]
     failures = sum(report.totals[outcome] for outcome in FAILURES) - not_run
     rest = failures - sum(len(d.cases) for d in report.divergences)
@@ -162,19 +174,22 @@ def _print(report: Report) -> None:
     if failures:
         verdict = f"departs from the semantics in {failures} cases"
     else:
-        verdict = "conforms on all it claims" if report.conforms else "claims none of the cases"
+        claimed = "conforms on all it claims" if report.conforms else "claims none of the cases"
+        verdict = "has no verdict, since cerify contradicts itself" if report.disputed else claimed
     console.print(
         f"{passed} of {total} passed, {report.totals['skipped']} skipped, "
-        f"{f'{not_run} not run, ' if not_run else ''}{report.restarts} restarts, "
+        f"{f'{not_run} not run, ' if not_run else ''}"
+        f"{f'{len(report.disputed)} disputed, ' if report.disputed else ''}{report.restarts} restarts, "
         f"{report.seconds:.1f} s: the engine {verdict}.",
         soft_wrap=True,
     )
 
 
-def _counts(results: list[Result] | Any) -> tuple[str, ...]:
-    outcomes = [result.outcome for result in results]
-    counted = [outcomes.count(outcome) for outcome in ("passed", "skipped", "failed")]
-    return (str(len(outcomes)), *map(str, counted), str(len(outcomes) - sum(counted)))
+def _counts(results: Sequence[Result], counted: Sequence[Outcome]) -> tuple[str, ...]:
+    """How many results there are, how many have each of these outcomes, and how many have another."""
+    outcomes = Counter(result.outcome for result in results)
+    numbers = [outcomes[outcome] for outcome in counted]
+    return (str(len(results)), *map(str, numbers), str(len(results) - sum(numbers)))
 
 
 def _print_divergence(console: Console, divergence: Divergence) -> None:

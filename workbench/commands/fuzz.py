@@ -22,7 +22,7 @@ from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.fuzzed import FUZZED, maker_of
 from cerify.conformance.process import Limits
-from cerify.conformance.words import FUZZED_OUTCOMES
+from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, shown
 from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign
 from cerify.equivalence.differential.causes import Cause, by_cause, cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
@@ -134,6 +134,8 @@ def command(
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
 
+    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed.
+
     Exit status: 0 if all cases that could be compared agree, 1 if some do not or none could be, 2 on an error.
     """
     if spark is None and len(evaluators) + (engine is not None) + bool(command_line) != 1:
@@ -172,7 +174,7 @@ def command(
     evaluator = evaluators[0] if evaluators else None
     made_of, outputs = fuzzed.profiles[profile], OUTPUTS[output]
     plan = fuzzed.plan(fuzzed.oracle, fuzzed.oracle, made_of, cases, seed, nodes, events, outputs)
-    plan = replace(plan, maker=maker_of(made_of, streams or "guided"))
+    plan = replace(plan, maker=maker_of(made_of, streams or "guided"), second_opinion=fuzzed.second_opinion)
 
     def kept(plan: Plan, name: str) -> Checkpoint | nullcontext[None]:
         return nullcontext() if resume is None else Checkpoint(resume, plan, name)
@@ -209,7 +211,8 @@ def command(
         str if language in ("cel", "sase") else _shape
     )  # the operators are those of the tree, which is one of CEL
     (_print_json if as_json else _print)(name, plan, profile, summary, fuzzed.show, why)
-    return 0 if summary.agreed and not summary.disagreements and summary.ended is None else 1
+    wrong = summary.disagreements or summary.disputes
+    return 0 if summary.agreed and not wrong and summary.ended is None else 1
 
 
 def _shape(why: Cause) -> str:
@@ -221,7 +224,7 @@ def _shape(why: Cause) -> str:
 
 def _print_json(name: str, plan: Plan, profile: str, summary: Summary, show: Show, why: Why) -> None:
     click.echo(protocol.line({"summary": _summary(name, plan, profile, summary, why)}))
-    for disagreement in summary.disagreements:
+    for disagreement in (*summary.disagreements, *summary.disputes):
         click.echo(protocol.line(_disagreement(disagreement, show, why)))
 
 
@@ -254,12 +257,14 @@ def _disagreement(d: Disagreement, show: Show, why: Why) -> dict[str, Any]:
         "events": [json_of_event(event) for event in d.stream],
         "expected": _answer(d.left),
         "got": _answer(d.right),
+        "disputed": d.disputed,
+        "second_opinion": None if d.second is None else _answer(d.second),
         "found": {"query": show(d.found[0]), "events": [json_of_event(event) for event in d.found[1]]},
     }
 
 
-def _answer(said: Answer) -> Any:
-    return said if isinstance(said, str) else [protocol.json_of_match(match) for match in sorted(said)]
+def _answer(given: Answer) -> Any:
+    return given if isinstance(given, str) else [protocol.json_of_match(match) for match in sorted(given)]
 
 
 # --- for a person -----------------------------------------------------------------------------------------------------
@@ -274,7 +279,9 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show, wh
     causes = by_cause(summary.disagreements)
     for found, group in causes.items():
         _print_disagreement(console, why(found), group, show)
-    if summary.disagreements:
+    for d in summary.disputes:
+        _print_disagreement(console, CONTRADICTION, [d], show)
+    if summary.disagreements or summary.disputes:
         console.print()
     if len(causes) > 1:
         console.print(f"{len(causes)} causes, as far as the operators and the difference tell")
@@ -282,13 +289,15 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show, wh
         console.print(f"{summary.resumed:,} cases were done before")
     if summary.ended is not None:
         console.print(f"ended early: {summary.ended}")
-    if not summary.agreed and not summary.disagreements:
+    if not summary.agreed and not summary.disagreements and not summary.disputes:
         console.print("no case could be compared")
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
 def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], show: Show) -> None:
     d = group[0]  # the lightest stands for all
-    told = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
-    left, right = (said if isinstance(said, str) else sorted(said) for said in (d.left, d.right))
-    print_disagreement(console, show(d.phi), map(json_of_event, d.stream), left, right, told)
+    notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
+    if d.second is not None:
+        notes["second"] = f"the plain definition gives {shown(sorted(d.second), 20) or 'nothing'}"
+    left, right = (given if isinstance(given, str) else sorted(given) for given in (d.left, d.right))
+    print_disagreement(console, show(d.phi), map(json_of_event, d.stream), left, right, notes)

@@ -12,18 +12,18 @@ from cerify.conformance.words import difference, shown
 from cerify.explain.evidence import printable
 from cerify.semantics.events import Match
 
-Said = Sequence[Match] | str
+Answer = Sequence[Match] | str
 
 
 def print_disagreement(
     console: Console,
     query: str,
     events: Iterable[Mapping[str, Any]],
-    expected: Said,
-    got: Said,
-    told: Mapping[str, str],
+    expected: Answer,
+    got: Answer,
+    notes: Mapping[str, str],
 ) -> None:
-    """What is wrong, the query, the events in the form of the protocol, both answers, and what else is told."""
+    """Print the difference, the query, the events in the form of the protocol, both answers, and the notes by label."""
     console.print()
     if isinstance(expected, str) or isinstance(got, str):
         console.print("no answer", style="bold")
@@ -37,7 +37,7 @@ def print_disagreement(
         lines.append(f"{len(lines)}: {printable(text)}")
     for number, text in enumerate(lines or ["no events"]):
         console.print(f"  {'' if number else 'stream':9} {text}")
-    for label, said in (("expected", expected), ("got", got)):
-        console.print(f"  {label:9} {said if isinstance(said, str) else shown(said, 20) or 'nothing'}")
-    for label, text in told.items():
+    for label, given in (("expected", expected), ("got", got)):
+        console.print(f"  {label:9} {given if isinstance(given, str) else shown(given, 20) or 'nothing'}")
+    for label, text in notes.items():
         console.print(f"  {label:9} {text}")

@@ -13,7 +13,7 @@ from rich.table import Table
 from cerify import protocol
 from cerify.commands.fuzz_shown import print_disagreement
 from cerify.commands.progress import progress_bar
-from cerify.conformance.words import FUZZED_OUTCOMES
+from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES
 from cerify.semantics.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(url: str, job: Job, cases: int, first: int, out: Path, as_json: bool) ->
     found = found_in(out)
     (out / "report.html").write_text(render(found), encoding="utf-8")
     (_print_json if as_json else _print)(found, ran, out)
-    return 0 if found.agreed and not found.totals["disagreed"] and ran.ended is None else 1
+    return 0 if found.agreed and not found.wrong and ran.ended is None else 1
 
 
 def _print_json(found: Found, ran: Ran, out: Path) -> None:
@@ -75,7 +75,7 @@ def _print(found: Found, ran: Ran, out: Path) -> None:
     console.print(f"{found.cases:,} cases against the semantics, seed {found.job.seed}", style="bold")
     for outcome, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {found.totals[outcome]:>9,}")
-    table = Table("", "some match", "no match", "not carried", "budget", "disagree", box=None)
+    table = Table("", "some match", "no match", "not carried", "budget", "disagree", "disputed", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
     for name, counts in found.by_evaluator.items():
@@ -83,24 +83,28 @@ def _print(found: Found, ran: Ran, out: Path) -> None:
     console.print(table)
     for (language, evaluator, cause), group in found.groups.items():
         result = result_of(group[0])
-        told = {
+        notes = {
             "by": evaluator,
             "cause": cause,
             "from": f"{language}, case {', '.join(str(case) for case in sorted({row['case'] for row in group}))}",
         }
         if group[0]["note"]:
-            told["note"] = group[0]["note"]
+            notes["note"] = group[0]["note"]
         case, got = result.case, result.detail if result.matches is None else result.matches
-        print_disagreement(console, case.query, case.events, case.matches, got, told)
+        print_disagreement(console, case.query, case.events, case.matches, got, notes)
     if found.sample:
         console.print()
+    if found.totals["disputed"]:
+        console.print(f"{found.totals['disputed']:,} disputed: {CONTRADICTION}")
+        for row in found.disputed:
+            console.print(f"  {row['language']}, case {row['case']}: {row['query']}: {row['detail']}")
     if ran.before:
         console.print(f"{ran.before:,} cases were done before")
     if ran.deaths:
         console.print(f"{ran.deaths:,} workers died")
     if ran.ended is not None:
         console.print(f"ended early: {ran.ended}")
-    if not found.agreed and not found.totals["disagreed"]:
+    if not found.agreed and not found.wrong:
         console.print("no case could be compared")
     console.print(f"{found.per_second:,.0f} cases per second of a worker; {ran.cases:,} cases now, {ran.seconds:.1f} s")
     console.print(f"report: {out / 'report.html'}")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from cerify.conformance.fuzzed import FUZZED, maker_of, within
 from cerify.equivalence.differential.campaign import Plan
-from cerify.equivalence.differential.judge import Evaluator, Output, Query
+from cerify.equivalence.differential.judge import Evaluator, Output, Query, SecondOpinion
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream
@@ -119,11 +119,16 @@ class Job:
         fuzzed, oracle = FUZZED[part.language], self.definition(part)
         profile = fuzzed.profiles[part.profile]
         plan = fuzzed.plan(oracle, oracle, profile, 0, self.seed, self.nodes, self.events)
-        return replace(plan, maker=maker_of(profile, self.streams), together=self.together, tries=TRIES)
+        maker, second = maker_of(profile, self.streams), self.second_opinion(part)
+        return replace(plan, maker=maker, together=self.together, tries=TRIES, second_opinion=second)
 
     def definition(self, part: Part) -> Evaluator:
         """What says what is right."""
         return within(FUZZED[part.language].oracle, Budget(valuations=self.valuations))
+
+    def second_opinion(self, part: Part) -> SecondOpinion | None:
+        """The plain definition, which checks the definition wherever an evaluator disagrees; None if there is none."""
+        return FUZZED[part.language].second_opinion
 
     def built_in(self, part: Part) -> Mapping[str, Evaluator]:
         """The built-in evaluators that are asked."""

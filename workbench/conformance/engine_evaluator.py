@@ -50,7 +50,7 @@ class EngineEvaluator:
         if self.engine.twice:  # the case before this one has been judged: it is this one that shows the fault
             raise NoAnswer(f"protocol: {self.engine.twice.popitem()[1]}")
         match result.outcome:
-            case "passed" | "failed":
+            case "passed" | "failed" | "disputed":
                 return result.matches or ()
             case "skipped":
                 raise Unsupported(result.detail)

@@ -16,8 +16,9 @@ from typing import Any, Literal, TypeAlias, cast
 from cerify.conformance.engine_evaluator import EngineEvaluator
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import Case, Result
+from cerify.conformance.second_opinion import SecondOpinionIn
 from cerify.equivalence.differential.campaign import CaseMaker, Plan
-from cerify.equivalence.differential.judge import Evaluator, Output
+from cerify.equivalence.differential.judge import Evaluator, Output, SecondOpinion
 from cerify.equivalence.generate import core_cel as generate_core_cel
 from cerify.equivalence.generate import expressions as generate_expressions
 from cerify.equivalence.generate import sase as generate_sase
@@ -58,6 +59,7 @@ class Fuzzed:
     engine: type[Engine]
     show: Callable[[Any], str]
     asked: Callable[[Engine], Evaluator] = EngineEvaluator
+    second_opinion: SecondOpinion | None = None
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,7 @@ FUZZED: Mapping[str, Fuzzed] = {
         {"automaton": partial(automaton, budget=Budget()), "kernel": partial(kernel, budget=Budget())},
         Engine,
         show,
+        second_opinion=SecondOpinionIn("cel"),
     ),
     "core-cel": Fuzzed(
         CORE_CEL_PROFILES,

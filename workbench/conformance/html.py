@@ -28,6 +28,7 @@ EXPLANATION: dict[Outcome, str] = {
     "memory": "stopped because it passed the memory cap",
     "protocol": "what it wrote is not an answer of the protocol",
     "not_run": "not asked, because the restarts were used up",
+    "disputed": "cerify contradicts itself about the expected matches: no fault of the engine, please report it",
 }
 LABEL: dict[Outcome, str] = {outcome: outcome.replace("_", " ") for outcome in EXPLANATION}
 KEYS: dict[Kind, str] = {"common": "in common", "missing": "missing", "extra": "extra"}

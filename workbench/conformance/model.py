@@ -11,7 +11,9 @@ from cerify.semantics.events import Match
 
 Json = dict[str, Any]
 
-Outcome = Literal["passed", "failed", "skipped", "error", "crashed", "timeout", "memory", "protocol", "not_run"]
+Outcome = Literal[
+    "passed", "failed", "skipped", "error", "crashed", "timeout", "memory", "protocol", "not_run", "disputed"
+]
 """What became of a case.
 
 passed    the engine's matches are the expected ones
@@ -23,10 +25,11 @@ timeout   it did not answer within the time limit
 memory    it was stopped because it passed the memory cap
 protocol  what it wrote is not an answer of the protocol
 not_run   it was not asked, because the restarts were used up
+disputed  its matches are not the expected ones, but cerify contradicts itself about what these are
 """
 
 FAILURES: frozenset[Outcome] = frozenset({"failed", "error", "crashed", "timeout", "memory", "protocol", "not_run"})
-"""The outcomes that make a run fail: all but passed and skipped."""
+"""The outcomes that are the engine's: all but passed, skipped and disputed."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +53,17 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one case: the engine's matches where it gave some, and a sentence where it did not."""
+    """What became of one case: the engine's matches where it gave some, and a sentence where it did not.
+
+    second: of a disputed case, the matches that contradict the expected ones.
+    """
 
     case: Case
     outcome: Outcome
     matches: Sequence[Match] | None = None
     detail: str = ""
     seconds: float = 0.0
+    second: Sequence[Match] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,8 @@ class Divergence:
 class Report:
     """A conformance run, whole.
 
-    unasked says how many cases there were in languages that the engine does not speak; they have no result.
+    unasked: how many cases there were in languages that the engine does not speak; they have no result. disputed: the
+    cases, of the suite and met while shrinking, about which cerify contradicts itself.
     """
 
     engine: str
@@ -88,6 +96,7 @@ class Report:
     restarts: int
     seconds: float
     unasked: Mapping[str, int] = field(default_factory=dict)
+    disputed: Sequence[Result] = ()
 
     @property
     def totals(self) -> Counter[Outcome]:
@@ -96,5 +105,5 @@ class Report:
 
     @property
     def conforms(self) -> bool:
-        """Whether something passed and nothing failed. Skips do not fail, but they stay in the denominator."""
-        return self.totals["passed"] > 0 and FAILURES.isdisjoint(self.totals)
+        """Whether something passed, nothing failed, and nothing is disputed. Skips stay in the denominator."""
+        return self.totals["passed"] > 0 and FAILURES.isdisjoint(self.totals) and not self.disputed

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import FAILURES, Case, Divergence, Report, Result
 from cerify.conformance.process import Limits
+from cerify.conformance.second_opinion import second_opinion
 from cerify.conformance.shrinking import SHRINKERS, stream_only
+from cerify.conformance.words import shown
 from cerify.evaluators import LANGUAGES
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import Stream
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema, schema_of_json, stream_of_json
 
 SHRUNK_PER_FEATURE = 5  # failures of a feature that are shrunk, the smallest first
@@ -50,18 +54,62 @@ def conform(
         replace(r, outcome="protocol", matches=None, detail=engine.twice[r.case.id]) if r.case.id in engine.twice else r
         for r in results
     ]
-    divergences = list(shrunk(argv, results, limits, restarts, progress))
+    results = [reconsidered(result) for result in results]
+    disputed = [result for result in results if result.outcome == "disputed"]
+    divergences = list(shrunk(argv, results, limits, restarts, progress, disputed))
     seconds = time.perf_counter() - started
     unasked = Counter(case.language for case in cases if case.language not in info.languages)
-    return Report(info.name, info.version, suite, results, divergences, restarts, seconds, unasked)
+    return Report(info.name, info.version, suite, results, divergences, restarts, seconds, unasked, disputed)
+
+
+def reconsidered(result: Result) -> Result:
+    """The result of a case of a suite, disputed if its matches are not those of the definition, or of the plain one."""
+    if result.outcome != "failed":
+        return result
+    case = result.case
+    language = LANGUAGES[case.language]
+    phi, S = language.parse(case.query), stream_of(case)
+    try:
+        by_definition = language.evaluators["denotational"](phi, S, case.output, SHRINK_BUDGET)
+    except (Unsupported, BudgetExceeded):
+        return result
+    if set(by_definition) != set(case.matches):
+        return disputed_by(result, "the definition", by_definition)
+    return judged_again(result, phi, S)
+
+
+def judged_again(result: Result, phi: Any, S: Stream) -> Result:
+    """The result of a case whose matches are those of the definition, disputed if the plain definition gives others."""
+    case = result.case
+    if result.outcome == "failed" and (second := second_opinion(case.language, phi, S, case.output)) is not None:
+        return result if second == set(case.matches) else disputed_by(result, "the plain definition", second)
+    return result
+
+
+def disputed_by(result: Result, by: str, second: Collection[Match]) -> Result:
+    """The result as a disputed one: the second matches contradict the expected ones."""
+    expected = shown(result.case.matches) or "nothing"
+    detail = f"cerify contradicts itself: it expects {expected}, and {by} gives {shown(sorted(second)) or 'nothing'}"
+    return replace(result, outcome="disputed", detail=detail, second=sorted(second))
+
+
+def stream_of(case: Case) -> Stream:
+    """The events of a case, with its schema."""
+    return stream_of_json(case.events, None if case.schema is None else schema_of_json(case.schema), case.id)
 
 
 def shrunk(
-    argv: Sequence[str], results: Sequence[Result], limits: Limits, restarts: int, progress: Progress
+    argv: Sequence[str],
+    results: Sequence[Result],
+    limits: Limits,
+    restarts: int,
+    progress: Progress,
+    disputed: list[Result],
 ) -> Iterator[Divergence]:
     """The divergences behind the failures, one for each small case, in the order of features.
 
-    restarts says how many there were when the results were found; those of the search come on top.
+    restarts: how many there were when the results were found; those of the search are added to them. Disputed cases
+    that the search meets are appended to disputed.
     """
     chosen = list(representatives(results))
     found: dict[tuple[str, str], Divergence] = {}
@@ -70,7 +118,7 @@ def shrunk(
     with Engine(argv, limits, restarts) as engine:
         for done, result in enumerate(chosen):
             progress("shrinking", done, len(chosen))
-            small = smallest(engine, result)
+            small = smallest(engine, result, disputed)
             key = (small.result.case.query, repr(small.result.case.events))
             known = found.get(key)
             found[key] = replace(known, cases=(*known.cases, *small.cases)) if known else small
@@ -91,14 +139,13 @@ def representatives(results: Sequence[Result]) -> Iterator[Result]:
         yield from chosen.values()
 
 
-def smallest(engine: Engine, result: Result) -> Divergence:
-    """The smallest case found on which the engine fails in the same way.
+def smallest(engine: Engine, result: Result, disputed: list[Result]) -> Divergence:
+    """The smallest case found on which the engine fails in the same way; disputed cases are appended to disputed.
 
-    A search that has used up its questions, or the restarts of the engine, keeps what it has and says so.
+    A search that has used up its questions, or the restarts of the engine, returns what it has found with the reason.
     """
     case, best = result.case, result
-    schema = schema_of_json(case.schema) if case.schema is not None else None
-    S = stream_of_json(case.events, schema, case.id)
+    S = stream_of(case)
     asked, most = 0, TRIES if result.outcome in ("failed", "error") else SLOW_TRIES
     stopped = ""
 
@@ -111,7 +158,9 @@ def smallest(engine: Engine, result: Result) -> Divergence:
             stopped = f"the search for a smaller case stopped after {most} questions"
             return False
         asked += 1
-        small = engine.run(other)
+        small = judged_again(engine.run(other), LANGUAGES[case.language].parse(query), S)
+        if small.outcome == "disputed":
+            disputed.append(small)
         if small.outcome == "not_run":
             stopped = small.detail
         if manner(small) != manner(result):

@@ -15,8 +15,11 @@ FUZZED_OUTCOMES: Mapping[judge.Outcome, str] = {
     "unsupported": "not carried by the engine",
     "budget": "over a budget",
     "disagreed": "disagree",
+    "disputed": "cerify contradicts itself",
 }
 """What became of random cases."""
+
+CONTRADICTION = "cerify contradicts itself: a fault of cerify, not of what is tested; please report it"
 
 
 def sentence(result: Result) -> str:
@@ -30,7 +33,7 @@ def sentence(result: Result) -> str:
             return f"skipped: {result.detail}"
         case "error":
             return f"answered with an error: {result.detail}"
-        case "crashed" | "timeout" | "memory" | "protocol" | "not_run":
+        case "crashed" | "timeout" | "memory" | "protocol" | "not_run" | "disputed":
             return result.detail
         case _:
             assert_never(result.outcome)

@@ -22,6 +22,7 @@ from cerify.conformance.campaign_plan import Job, Part, asked_of
 from cerify.conformance.fuzzed import FUZZED
 from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
+from cerify.conformance.words import shown
 from cerify.equivalence.differential.campaign import Disagreement
 from cerify.equivalence.differential.causes import cause
 from cerify.equivalence.differential.judge import Answer, GiveUp, Outcome, Output, Query, Verdict, judge
@@ -35,8 +36,9 @@ from cerify.spark.fuzzing.limits import DEATHS, Limited, Notes, limited_memory, 
 
 DEFINITION = "definition"  # the evaluator that says what is right
 GENERATOR = "generator"  # stands for an evaluator where no case comes about
-IN_FULL: tuple[Outcome, ...] = ("disagreed", "budget")  # outcomes of which every case is kept, the others are counted
-WORST: tuple[Outcome, ...] = ("disagreed", "budget", "unsupported", "matched", "empty")
+IN_FULL: tuple[Outcome, ...] = ("disputed", "disagreed", "budget")
+"""The outcomes of which every case is stored; of the others there is a count."""
+WORST: tuple[Outcome, ...] = ("disputed", "disagreed", "budget", "unsupported", "matched", "empty")
 OPERATORS_TOLD = ("cel", "sase")  # in the others the operators are those of the tree, which is one of CEL
 WARMING = 6  # small cases of each part that are done before any counts
 SLACK = 30.0  # seconds that a worker has over what its evaluators may take
@@ -151,7 +153,7 @@ def _judge_one(
         limited.index = index
     outcomes = set[Outcome]()
     for output in outputs:
-        own, verdicts = judge(definition, evaluators, phi, S, output)
+        own, verdicts = judge(definition, evaluators, phi, S, output, job.second_opinion(part))
         for name, verdict in {DEFINITION: own, **verdicts}.items():
             tally.count(part, name, output, verdict)
             outcomes.add(verdict.outcome)
@@ -214,7 +216,7 @@ def row_of(
     why = None
     if (
         output is not None
-        and verdict.outcome == "disagreed"
+        and verdict.outcome in ("disagreed", "disputed")
         and verdict.expected is not None
         and verdict.got is not None
     ):
@@ -229,12 +231,20 @@ def row_of(
         "stream": stream_text(S),
         "output": output,
         "evaluator": name,
-        "detail": verdict.got if isinstance(verdict.got, str) else verdict.detail,
+        "detail": _detail(verdict),
         "expected": _answer(verdict.expected),
         "got": _answer(verdict.got),
         "seconds": verdict.seconds,
         "cause": why,
     }
+
+
+def _detail(verdict: Verdict) -> str:
+    """The failure of an evaluator, the second opinion on a disputed case, or the reason for no answer."""
+    if verdict.second is not None:
+        return f"the plain definition gives {shown(sorted(verdict.second), 20) or 'nothing'}"
+    failed = next((given for given in (verdict.expected, verdict.got) if isinstance(given, str)), None)
+    return verdict.detail if failed is None else failed
 
 
 def cause_of(language: str, found: Disagreement) -> str:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from cerify.conformance.campaign_plan import Job
 from cerify.conformance.html import columns_of, rows_of
 from cerify.conformance.model import Case, Result
-from cerify.conformance.words import FUZZED_OUTCOMES, difference
+from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, difference
 from cerify.draw.page import page
 from cerify.draw.timeline import timeline
 from cerify.equivalence.differential.judge import Outcome
@@ -25,12 +25,13 @@ from cerify.spark.fuzzing.range import DEFINITION
 
 DRAWN = 16  # matches drawn for one disagreement
 REASONS = 20  # shown of those for which queries are not carried
-OVER = 200  # cases over a budget that the page lists
+OVER = 200  # cases over a budget, and disputed ones, that the page lists
 
 BAR: dict[Outcome, str] = {
     "matched": "passed",
     "empty": "passed",
     "disagreed": "failed",
+    "disputed": "other",
     "budget": "other",
     "unsupported": "skipped",
 }
@@ -42,8 +43,8 @@ class Found:
 
     totals: how the cases ended as a whole, the worst that became of them. by_language: the same for each language and
     profile. by_evaluator: of each evaluator how what it was asked ended. reasons: why an evaluator does not carry a
-    query. causes: of each evaluator the causes as found. sample: disagreements, shrunk. seconds: of workers, in all;
-    of_evaluators: those of each evaluator.
+    query. causes: of each evaluator the causes as found. sample: disagreements, shrunk. disputed: cases on which
+    cerify contradicts itself. seconds: of workers, in all; of_evaluators: those of each evaluator.
     """
 
     job: Job
@@ -54,6 +55,7 @@ class Found:
     causes: Counter[tuple[str, str, str]]
     sample: tuple[Row, ...]
     over: tuple[Row, ...]
+    disputed: tuple[Row, ...]
     seconds: float
     of_evaluators: dict[str, float]
 
@@ -66,6 +68,11 @@ class Found:
     def agreed(self) -> int:
         """How many cases all evaluators answered, with the same matches."""
         return self.totals["matched"] + self.totals["empty"]
+
+    @property
+    def wrong(self) -> int:
+        """How many cases show a fault, of an evaluator or of cerify's definition."""
+        return self.totals["disagreed"] + self.totals["disputed"]
 
     @property
     def per_second(self) -> float:
@@ -94,6 +101,10 @@ class Found:
             "languages": {" ".join(key): _all(counts) for key, counts in self.by_language.items()},
             "evaluators": {name: _all(counts) for name, counts in self.by_evaluator.items()},
             "reasons": [[*key, cases] for key, cases in _ordered(self.reasons)],
+            "disputed": [
+                {name: row[name] for name in ("case", "language", "evaluator", "output", "query", "detail")}
+                for row in self.disputed
+            ],
             "causes_as_found": [[*key, cases] for key, cases in _ordered(self.causes)],
             "seconds": round(self.seconds, 3),
             "cases_per_second_of_a_worker": round(self.per_second, 1),
@@ -141,6 +152,7 @@ def found_in(path: Path) -> Found:
                 reasons[name, row["reason"]] += cases
     for row in folder.verdicts("disagreed", ("language", "evaluator", "cause")).to_pylist():
         causes[row["language"], row["evaluator"], row["cause"]] += 1
+    disputed = folder.verdicts("disputed").slice(0, OVER).to_pylist()
     over = folder.verdicts("budget", ("case", "language", "evaluator", "query", "detail")).slice(0, OVER).to_pylist()
     return Found(
         job,
@@ -151,6 +163,7 @@ def found_in(path: Path) -> Found:
         causes,
         tuple(folder.shrunk()),
         tuple(over),
+        tuple(disputed),
         seconds,
         dict(of_evaluators),
     )
@@ -162,6 +175,7 @@ def render(found: Found) -> str:
         "spark/fuzzing/campaign.html",
         found=found,
         words=FUZZED_OUTCOMES,
+        contradiction=CONTRADICTION,
         parts=_parts(found.totals),
         languages=[(" · ".join(key), counts, _parts(counts)) for key, counts in found.by_language.items()],
         evaluators=[

@@ -92,12 +92,12 @@ def _shrunk(job: Job, full: Row, evaluator: Evaluator) -> dict[str, Any]:
     part, phi, S, _ = job.case(index)
     plan = replace(job.plans[part], left=Timed(job.definition(part), job.seconds), right=evaluator)
     try:
-        _, verdicts = judge(plan.left, {name: plan.right}, phi, S, output)
+        _, verdicts = judge(plan.left, {name: plan.right}, phi, S, output, plan.second_opinion)
     except GiveUp as error:
         return found | {"note": f"not shrunk: {error}"}
     verdict = verdicts.get(name)
     if verdict is None or verdict.outcome != "disagreed" or verdict.expected is None or verdict.got is None:
         return found | {"note": "not shrunk: it did not come again"}
-    d = shrunk(plan, index, (output, verdict.expected, verdict.got))
+    d = shrunk(plan, index, (output, verdict))
     again = replace(verdict, expected=d.left, got=d.right)
     return found | row_of(job, index, part, d.phi, d.stream, output, name, again)

@@ -1,0 +1,114 @@
+"""Before a divergence is reported it is judged again: where cerify contradicts itself, the engine is not blamed."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cerify.commands import conform, fuzz
+from cerify.conformance.cases import line_of_case
+from cerify.conformance.model import Case, Result
+from cerify.conformance.run import as_case, judged_again, reconsidered
+from cerify.conformance.second_opinion import SecondOpinionIn, second_opinion
+from cerify.equivalence.differential.judge import judge
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import denote, extent
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.events import Match, Stream
+from proofs_tests.support import stream
+
+QUERY, S = "A ; NXT(A ; B)", stream("A A A B")
+ORIGIN = Case("x", "nxt", "", "cel", QUERY, None, [], "matches", ())
+
+
+def forget_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plant a fault in what saves the definition time: NXT is taken to have the matches of longer intervals."""
+    monkeypatch.setattr(extent, "ASKS_WHERE_IT_BEGINS", cel.Start | cel.Project | cel.Unless | cel.Last | cel.Max)
+
+
+def right() -> frozenset[Match]:
+    found = second_opinion("cel", parse(QUERY), S, "matches")
+    assert found is not None
+    return found
+
+
+def test_the_plain_definition_has_no_part_in_what_saves_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = right()
+    forget_next(monkeypatch)
+    interpreter = denote.Interpreter(S)
+    assert frozenset({1, 2, 3}) not in map(denote.sup, interpreter.meaning(parse(QUERY), 0, 3))
+    assert right() == before
+    assert Match(3, (1, 2, 3)) in before
+
+
+def test_a_right_engine_is_not_blamed_for_a_fault_of_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_next(monkeypatch)
+    case = as_case(QUERY, S, ORIGIN)
+    found = judged_again(Result(case, "failed", sorted(right())), parse(QUERY), S)
+    assert found.outcome == "disputed"
+    assert found.second == sorted(right())
+    assert "cerify contradicts itself" in found.detail
+    assert "{1, 2, 3} at 3" in found.detail
+
+
+def test_a_wrong_engine_is_blamed() -> None:
+    case = as_case(QUERY, S, ORIGIN)
+    failed = Result(case, "failed", ())
+    assert judged_again(failed, parse(QUERY), S) == failed
+    assert reconsidered(failed) == failed
+
+
+def test_no_opinion_is_no_contradiction() -> None:
+    assert second_opinion("cel", parse("A+"), stream("A A A A"), "matches", Budget(valuations=3)) is None
+    assert second_opinion("cel", parse("A FILTER p(A)"), stream("A"), "matches") is None
+    assert second_opinion("nobody's", "A", S, "matches") is None
+
+
+def test_a_suite_that_expects_something_else_is_at_fault(tmp_path: Path) -> None:
+    wrong = replace(as_case("A ; B", stream("A B"), ORIGIN), matches=[Match(1, (1,))])
+    suite = tmp_path / "mine.jsonl"
+    suite.write_text(line_of_case(wrong) + "\n", encoding="utf-8")
+    arguments = ["--engine", "automaton", "--suite", str(suite)]
+    said = CliRunner().invoke(conform.command, [*arguments, "--json"], standalone_mode=False)
+    assert said.return_value == 1
+    summary, case = map(json.loads, said.output.splitlines())
+    assert (summary["summary"]["totals"]["failed"], summary["summary"]["totals"]["disputed"]) == (0, 1)
+    assert summary["summary"]["divergences"] == []
+    assert case["outcome"] == "disputed"
+    assert case["second_opinion"] == [{"at": 1, "events": [0, 1]}]
+    (disputed,) = summary["summary"]["disputed"]
+    assert disputed["second_opinion"] == case["second_opinion"]
+    text = CliRunner().invoke(conform.command, arguments, standalone_mode=False).output
+    assert "cerify contradicts itself: it expects {1} at 1, and the definition gives {0, 1} at 1" in text
+    assert "the engine has no verdict" in text
+
+
+def test_a_campaign_says_that_cerify_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The automaton is right on NXT inside a formula, the definition with the planted fault is not."""
+    arguments = ["--evaluator", "automaton", "--profile", "everything", "--cases", "3000", "--processes", "1"]
+    arguments += ["--nodes", "6", "--events", "5", "--stop-after", "1", "--json"]
+    forget_next(monkeypatch)
+    said = CliRunner().invoke(fuzz.command, arguments, standalone_mode=False)
+    assert said.return_value == 1
+    summary, found = map(json.loads, said.output.splitlines())
+    assert summary["summary"]["outcomes"]["disputed"] == 1
+    assert summary["summary"]["outcomes"]["disagreed"] == 0
+    assert found["disputed"]
+    assert found["second_opinion"] == found["got"] != found["expected"]
+    assert "NXT" in found["query"]
+    assert len(found["query"]) < 20
+
+
+def test_a_reference_that_fails_is_at_fault_where_there_is_a_second_opinion() -> None:
+    def broken(phi: object, S: Stream, output: str) -> list[Match]:
+        raise ZeroDivisionError
+
+    def none(phi: object, S: Stream, output: str) -> list[Match]:
+        return []
+
+    for opinion, outcome in ((None, "disagreed"), (SecondOpinionIn("cel"), "disputed")):
+        _, verdicts = judge(broken, {"e": none}, parse("A"), S, "matches", opinion)
+        assert verdicts["e"].outcome == outcome
