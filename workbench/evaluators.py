@@ -24,7 +24,7 @@ from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel import wellformed as core_wellformed
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported, errors_in
-from cerify.semantics.event_expressions import denote as expr_denote
+from cerify.semantics.event_expressions import interpreter as expr_denote
 from cerify.semantics.event_expressions import parse as expr_parse
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions import wellformed as expr_wellformed
@@ -128,12 +128,12 @@ def event_automaton(
 
 def event_kernel(E: expr.Expression, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """As event_automaton, in compiled loops. Raises Unsupported also where numba is not installed."""
+    from cerify.automata.dfa.arguments import order_in
     from cerify.automata.dfa.compiled import CompiledEvaluator
     from cerify.automata.dfa.valued import Valued
-    from cerify.semantics.event_expressions.history import places_of
 
     _require_events(output)
-    return [Match(e, (e,)) for e in sorted(Valued(E, places_of(S), budget).events(S, CompiledEvaluator))]
+    return [Match(e, (e,)) for e in sorted(Valued(E, order_in(S), budget).events(S, CompiledEvaluator))]
 
 
 SASE_FINDERS: Mapping[str, str] = {

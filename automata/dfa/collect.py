@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from cerify.automata.dfa.spawned import Spawned, symbolic
+from cerify.automata.dfa.arguments import order_in
+from cerify.automata.dfa.inlined import inlined
+from cerify.automata.dfa.parametric import ParametricMonitor, symbolic
 from cerify.automata.dfa.valued import Valued
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.history import places_of
-from cerify.semantics.event_expressions.opened import opened
 from cerify.semantics.event_expressions.relation import Relation, Row
 from cerify.semantics.events import ARROW, Stream, Value, value_type_of
 
@@ -23,9 +23,9 @@ AT = "at"  # the column of the events
 
 def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[int]:
     """The events at which E takes place, in order: by spawned machines, or by one automaton if it has no variables."""
-    if not opened(E).variables or _has_prefix(E):
-        return sorted(Valued(E, places_of(S), budget).events(S))
-    machines = Spawned(symbolic(E, places_of(S), budget), budget)
+    if not inlined(E).variables or _has_prefix(E):
+        return sorted(Valued(E, order_in(S), budget).events(S))
+    machines = ParametricMonitor(symbolic(E, order_in(S), budget), budget)
     return [e for e, event in enumerate(S) if machines.push(event)]
 
 
@@ -35,10 +35,10 @@ def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation
     The variables are those that E is asked for: those that stand in several places, or in the head of the definition
     that the text ends with. Raises Unsupported where a name has variables of its own, and InputError, BudgetExceeded.
     """
-    variables = opened(E).asked
+    variables = inlined(E).visible
     if _has_prefix(E):
-        return Relation(variables, Valued(E, places_of(S), budget).rows(S))
-    machines, found = Spawned(symbolic(E, places_of(S), budget), budget), set[Row]()
+        return Relation(variables, Valued(E, order_in(S), budget).rows(S))
+    machines, found = ParametricMonitor(symbolic(E, order_in(S), budget), budget), set[Row]()
     for e, event in enumerate(S):
         if machines.push(event):
             found.update((e, values) for values in machines.tuples())

@@ -13,14 +13,14 @@ from typing import assert_never
 
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.dfa import derived
+from cerify.automata.dfa.arguments import order_under
+from cerify.automata.dfa.decide import coaccessible_states
+from cerify.automata.dfa.ground import grounded
 from cerify.automata.dfa.model import DFA, Alphabet, Names, built
+from cerify.automata.dfa.scopes import ranging_variables, unbound_variables
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import NOTHING_BOUND
-from cerify.semantics.event_expressions.ground import grounded
-from cerify.semantics.event_expressions.history import in_order
-from cerify.semantics.event_expressions.scope import chosen, free_variables
 from cerify.semantics.event_expressions.show import brief
 from cerify.semantics.events import Schema
 from cerify.semantics.predicates import Both, OfType, Predicate
@@ -63,13 +63,13 @@ def _ground(E: expr.Expression, schema: Schema | None, budget: Budget) -> expr.E
     """E without names and arguments."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     body = E.body if isinstance(E, expr.Let) else E
-    if own := chosen(body, ()):
+    if own := ranging_variables(body):
         raise Unsupported(f"one automaton cannot carry {', '.join(own)}: there is one for each value", body.span)
-    return grounded(body, NOTHING_BOUND, definitions, in_order(schema) if schema is not None else {}, budget)
+    return grounded(body, {}, definitions, order_under(schema), budget)
 
 
 def _closed(E: expr.Expression) -> expr.Expression:
-    for x in sorted(free_variables(E)):
+    for x in unbound_variables(E):
         E = expr.Exists(x, E, span=E.span)
     return E
 
@@ -250,16 +250,10 @@ class _Compiler:
 
     def _prefix(self, A: DFA) -> DFA:
         """Accepting is every state from which events to come, one or more, lead to an accepting one."""
-        coming = self.alphabet.coming
         if any(minterm.witness is None for minterm in self.alphabet.types):
             raise Unsupported("prefix has to know which events may come, and the masks are too hard to tell")
-        hopeful: set[int] = set()
-        while (
-            more := {q for q in range(len(A.following)) if any(A.step(q, a) in hopeful | A.accepting for a in coming)}
-            - hopeful
-        ):
-            hopeful |= more
-        return built(self.alphabet, A.variables, 0, A.step, lambda q: q in hopeful, self.budget)
+        viable = coaccessible_states(A)
+        return built(self.alphabet, A.variables, 0, A.step, lambda q: q in viable, self.budget)
 
     def _exists(self, x: str, A: DFA) -> DFA:
         """Beside the state of an x still to come, those of every x that has been."""

@@ -39,7 +39,7 @@ def accepted_word(A: DFA, among: Collection[int] | None = None, budget: Budget =
     return _of_both(A, A, lambda q: q[0] in A.accepting, among, budget)
 
 
-def coming_word(A: DFA, q: int, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
+def shortest_extension(A: DFA, q: int, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
     """Fewest events to come after which A takes place, once some events have led to q; None if it no more can."""
     coming = _chosen(A.alphabet.coming, among)
 
@@ -49,8 +49,8 @@ def coming_word(A: DFA, q: int, among: Collection[int] | None = None, budget: Bu
     return shortest((q, False), edges, lambda node: node[0] in A.accepting, budget)
 
 
-def hopeful(A: DFA, among: Collection[int] | None = None) -> frozenset[int]:
-    """The states after which A can still take place, at an event to come: all at once what coming_word asks of one."""
+def coaccessible_states(A: DFA, among: Collection[int] | None = None) -> frozenset[int]:
+    """The states from which some events to come, one or more, lead to an accepting state."""
     coming = _chosen(A.alphabet.coming, among)
     sources: dict[int, list[int]] = {}
     for q in range(len(A.following)):

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.dfa.classes import Classes
-from cerify.automata.dfa.decide import hopeful
-from cerify.automata.dfa.model import DFA, Names
-from cerify.semantics.errors import InputError
+from cerify.automata.dfa.decide import coaccessible_states
+from cerify.automata.dfa.model import DFA, Names, require_first
 from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import Event, Stream
 
@@ -41,8 +40,7 @@ class Evaluator:
 
     def push(self, event: Event) -> list[int]:
         """The expressions that take place at the next event. Raises InputError for a late start event."""
-        if event.type == START:
-            self._require_first(self.position)
+        require_first(event, self.position)
         return self._advance(self.classes.of_event(event))
 
     def read(self, S: Stream) -> list[Positions]:
@@ -60,11 +58,11 @@ class Evaluator:
 
     def can_still(self) -> list[bool]:
         """For each expression whether it may take place at an event to come."""
-        return [q in states for q, states in zip(self.states, self._hopeful, strict=True)]
+        return [q in states for q, states in zip(self.states, self._coaccessible, strict=True)]
 
     @cached_property
-    def _hopeful(self) -> list[frozenset[int]]:
-        return list(map(hopeful, self.automata))
+    def _coaccessible(self) -> list[frozenset[int]]:
+        return list(map(coaccessible_states, self.automata))
 
     def _advance(self, c: int) -> list[int]:
         """Read an event of the class."""
@@ -82,11 +80,7 @@ class Evaluator:
         """None of the next events is a late start event."""
         if self.classes.starts:
             for i in np.flatnonzero(np.isin(classes, sorted(self.classes.starts)))[:2].tolist():
-                self._require_first(self.position + i)
-
-    def _require_first(self, position: int) -> None:
-        if position > 0:
-            raise InputError(f"event {position} is a {START} event; a history has one at its beginning or none")
+                require_first(Event(START), self.position + i)
 
 
 def column(A: DFA, a: int) -> list[int]:

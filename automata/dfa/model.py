@@ -20,8 +20,8 @@ from cerify.automata.algebra.minterms import Minterm
 from cerify.automata.explore import explore
 from cerify.automata.minimize import classes
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, InternalError
-from cerify.semantics.event_expressions.history import require_start_first
+from cerify.semantics.errors import BudgetExceeded, InputError, InternalError
+from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Predicate, holds
 
@@ -82,14 +82,23 @@ class DFA:
         return self.following[q][a, here & self.variables]
 
     def events(self, S: Stream) -> frozenset[int]:
-        """The events after which the automaton accepts (Corollary 1)."""
-        require_start_first(S)
+        """The positions of the events after which the automaton accepts (Corollary 1).
+
+        Raises InputError for a start event that is not the first event.
+        """
         found, q = set(), 0
         for e, event in enumerate(S):
+            require_first(event, e)
             q = self.step(q, self.alphabet.type_of(event))
             if q in self.accepting:
                 found.add(e)
         return frozenset(found)
+
+
+def require_first(event: Event, position: int) -> None:
+    """Raises InputError for a start event that is not the first event (section 2.1)."""
+    if event.type == START and position > 0:
+        raise InputError(f"event {position} is a {START} event; a history has one at its beginning or none")
 
 
 def symbols(variables: Names, types: Iterable[int]) -> list[Symbol]:

@@ -9,32 +9,31 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
+from cerify.automata.dfa.arguments import ArgumentOrder, kinded
 from cerify.automata.dfa.compile import automata_of
 from cerify.automata.dfa.evaluate import Evaluator, Positions
+from cerify.automata.dfa.ground import grounded
+from cerify.automata.dfa.inlined import inlined
 from cerify.automata.dfa.model import DFA
-from cerify.automata.dfa.spawned import sources
+from cerify.automata.dfa.parametric import sources
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import Bound, value
-from cerify.semantics.event_expressions.ground import grounded
-from cerify.semantics.event_expressions.history import Places
-from cerify.semantics.event_expressions.opened import opened
-from cerify.semantics.event_expressions.relation import Row
+from cerify.semantics.event_expressions.relation import KindedValue, Row
 from cerify.semantics.events import Stream
 
-Choice: TypeAlias = tuple[Bound, ...]
+Choice: TypeAlias = tuple[KindedValue, ...]
 """A value for each variable, in the order of their names."""
 
 
 class Valued:
     """An expression with attribute variables, order being the attributes of each event type; what is built is kept."""
 
-    def __init__(self, E: expr.Expression, order: Places, budget: Budget = Budget()) -> None:
+    def __init__(self, E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> None:
         self.E = E
         self.order = order
         self.budget = budget
-        self.whole = opened(E)
+        self.whole = inlined(E)
         self.variables = self.whole.variables
         self.sources = sources(self.whole, order)
         self._automata: dict[Choice, DFA] = {}
@@ -51,7 +50,7 @@ class Valued:
         for (choice, earliest), positions in zip(
             choices.items(), self._read(S, evaluator, tuple(choices)), strict=True
         ):
-            values = tuple(choice[: len(self.whole.asked)])
+            values = tuple(choice[: len(self.whole.visible)])
             found += [(e, values) for e in positions.tolist() if e >= earliest]
         return frozenset(found)
 
@@ -62,8 +61,8 @@ class Valued:
     def automaton(self, choice: Choice) -> DFA:
         """The automaton of the expression for one choice of values."""
         if choice not in self._automata:
-            b = frozenset(zip(self.variables, choice, strict=True))
-            ground = grounded(self.whole.body, b, self.whole.definitions, self.order, self.budget)
+            values = {X: v for X, (_, v) in zip(self.variables, choice, strict=True)}
+            ground = grounded(self.whole.body, values, self.whole.definitions, self.order, self.budget)
             (self._automata[choice],) = automata_of([ground], self.budget)
         return self._automata[choice]
 
@@ -76,11 +75,11 @@ class Valued:
 
     def _choices(self, S: Stream) -> dict[Choice, int]:
         """The choices of values that the history has, each with the first event by which it has them all."""
-        seen: list[dict[Bound, int]] = [{} for _ in self.variables]
+        seen: list[dict[KindedValue, int]] = [{} for _ in self.variables]
         for e, event in enumerate(S) if self.variables else ():
             for X, name in self.sources.get(event.type, ()):
                 if (v := event.get(name)) is not None:
-                    seen[X].setdefault(value(v), e)
+                    seen[X].setdefault(kinded(v), e)
         if prod(map(len, seen)) > self.budget.states:
             names = ", ".join(self.variables)
             raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}", self.E.span)

@@ -21,7 +21,7 @@ from cerify.equivalence.verdict import Answer, Different, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Match, Schema, Stream, Value, ValueType
 

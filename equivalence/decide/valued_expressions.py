@@ -16,14 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
 
+from cerify.automata.dfa.arguments import ArgumentOrder, kinded, order_under
+from cerify.automata.dfa.ground import grounded, with_terms
+from cerify.automata.dfa.scopes import Place, argument_places, ranging_variables
 from cerify.equivalence.claim import Claim
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import value
-from cerify.semantics.event_expressions.ground import grounded, with_terms
-from cerify.semantics.event_expressions.history import in_order
-from cerify.semantics.event_expressions.scope import Place, chosen, places
 from cerify.semantics.events import Schema, Value, ValueType
 from cerify.semantics.predicates import Attribute, Comparison, Constant, kind
 
@@ -38,7 +37,8 @@ def body_of(E: expr.Expression) -> expr.Expression:
 def sources(E: expr.Expression) -> dict[str, frozenset[Place]]:
     """The attribute variables, each with the places that it has its values from."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
-    return {X: places(X, body_of(E), definitions) for X in chosen(body_of(E), ())}
+    places = argument_places(body_of(E), definitions)
+    return {X: places.get(X, frozenset()) for X in ranging_variables(body_of(E))}
 
 
 def pairings(
@@ -85,7 +85,7 @@ def _as_attributes(E: expr.Expression, names: Mapping[str, str], schema: Schema,
         raise Unsupported("they do not differ over a few values, but there is no proof where there is prefix", E.span)
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     terms = {X: Attribute(name) for X, name in names.items()}
-    return with_terms(body_of(E), terms, decide, definitions, in_order(schema), budget)
+    return with_terms(body_of(E), terms, decide, definitions, order_under(schema), budget)
 
 
 def values_for(E: expr.Expression, F: expr.Expression) -> dict[ValueType, list[Value]]:
@@ -114,11 +114,10 @@ def over_values(
 ) -> expr.Expression:
     """E on the histories in which its variables have only these values. Raises Unsupported, BudgetExceeded."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
-    order, where = in_order(schema), sources(E)
+    order, where = order_under(schema), sources(E)
     found: list[expr.Expression] = []
     for values in product(*(_pool(where[X], schema, pools) for X in where)):
-        b = frozenset((X, value(v)) for X, v in zip(where, values, strict=True))
-        ground = grounded(body_of(E), b, definitions, order, budget)
+        ground = grounded(body_of(E), dict(zip(where, values, strict=True)), definitions, order, budget)
         seen = (expr.Happened(_has(where[X], v, order)) for X, v in zip(where, values, strict=True))
         found.append(reduce(_and, seen, ground))
         if len(found) > budget.states:
@@ -128,7 +127,7 @@ def over_values(
 
 def attributes_of(where: Mapping[str, frozenset[Place]], schema: Schema) -> Iterator[tuple[str, str]]:
     """The attributes that some variable has its values from, each with its event type."""
-    order = in_order(schema)
+    order = order_under(schema)
     return ((T, order[T][k]) for found in where.values() for T, k in sorted(found) if k < len(order.get(T, ())))
 
 
@@ -136,10 +135,10 @@ def _pool(where: frozenset[Place], schema: Schema, pools: Mapping[ValueType, Seq
     types = {schema.attributes[name] for _, name in attributes_of({"": where}, schema)}
     if unknown := types - pools.keys():
         raise Unsupported(f"no values of the type {', '.join(sorted(unknown))} are tried")
-    return list({value(v): v for value_type in sorted(types) for v in pools[value_type]}.values())
+    return list({kinded(v): v for value_type in sorted(types) for v in pools[value_type]}.values())
 
 
-def _has(where: frozenset[Place], v: Value, order: Mapping[str, tuple[str, ...]]) -> expr.Expression:
+def _has(where: frozenset[Place], v: Value, order: ArgumentOrder) -> expr.Expression:
     """An event that gives the variable this value."""
     masked: list[expr.Expression] = [
         expr.Primitive(T, (), Comparison("=", Attribute(order[T][k]), Constant(v)))

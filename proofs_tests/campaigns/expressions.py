@@ -1,8 +1,9 @@
-"""Event expressions on many cases: the meaning, automata and compiled loops say the same.
+"""Event expressions on many cases: the definition, plain and with what saves time, automata and compiled loops agree.
 
 A case is a random expression and a random history; an expression is tried on several histories, since most of the time
-goes into its automata. Of expressions with attribute variables the values are compared too: those of the meaning,
-of the spawned machines, and of one automaton for each choice of values.
+goes into its automata. Of expressions with attribute variables the values are compared too: those of the definition, of
+the parametric monitor, and of one automaton for each choice of values. The plain definition has a small budget, as its
+prefix searches through all histories to come; where that is exhausted, the other ways are still compared.
 
 Run as: python -m proofs_tests.campaigns.expressions [--cases N] [--seed N] [--processes N]
 """
@@ -21,17 +22,17 @@ from random import Random
 import click
 from rich.progress import track
 
+from cerify.automata.dfa.arguments import order_under
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.evaluate import Evaluator
-from cerify.automata.dfa.spawned import Spawned, symbolic
+from cerify.automata.dfa.parametric import ParametricMonitor, symbolic
 from cerify.automata.dfa.valued import Valued
 from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, Profile, expression, history
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.compatible import compatible
-from cerify.semantics.event_expressions.denote import takes_place
-from cerify.semantics.event_expressions.history import in_order
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.relation import Relation, Row
 from cerify.semantics.event_expressions.scope import chosen
 from cerify.semantics.event_expressions.show import show
@@ -41,6 +42,7 @@ EVERY = PROFILES | VALUED_PROFILES
 HISTORIES = 10  # for each expression
 NODES, EVENTS = 12, 12
 BUDGET = Budget(valuations=300_000, states=20_000)
+PLAIN = Budget(valuations=5_000, states=20_000)
 
 Rows = frozenset[Row]
 
@@ -54,12 +56,12 @@ class Outcome:
     differ: list[str] = field(default_factory=list)
 
 
-def meaning(E: expr.Expression, S: Stream) -> Rows:
+def meaning(E: expr.Expression, S: Stream, budget: Budget = BUDGET, plain: bool = False) -> Rows:
     """The events at which the expression takes place, with the values of its attribute variables."""
-    events = takes_place(E, S, BUDGET)
+    events = takes_place(E, S, budget, plain=plain)
     relation = Relation((), frozenset((e, ()) for e in events))
     if chosen(E.body if isinstance(E, expr.Let) else E, ()):
-        relation = compatible(E, S, BUDGET)
+        relation = compatible(E, S, budget, plain=plain)
     if {e for e, _ in relation.rows} != events:
         raise AssertionError(f"the compatible tuples of {show(E)} are not at its events")
     return relation.rows
@@ -67,7 +69,7 @@ def meaning(E: expr.Expression, S: Stream) -> Rows:
 
 def routes(E: expr.Expression, profile: Profile) -> dict[str, Callable[[Stream], Rows]]:
     """The other ways to the same rows."""
-    order = in_order(profile.schema)
+    order = order_under(profile.schema)
     one_each = Valued(E, order, BUDGET)
     found: dict[str, Callable[[Stream], Rows]] = {
         "compiled": lambda S: frozenset(one_each.rows(S, CompiledEvaluator)),
@@ -77,7 +79,7 @@ def routes(E: expr.Expression, profile: Profile) -> dict[str, Callable[[Stream],
         found["automaton"] = lambda S: _pushed(evaluator, S)
     elif not any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E)):
         machines = symbolic(E, order, BUDGET)
-        found["spawned"] = lambda S: _spawned(Spawned(machines, BUDGET), S)
+        found["parametric"] = lambda S: _monitored(ParametricMonitor(machines, BUDGET), S)
     else:
         found["automata"] = lambda S: frozenset(one_each.rows(S, Evaluator))
     return found
@@ -88,7 +90,7 @@ def _pushed(evaluator: Evaluator, S: Stream) -> Rows:
     return frozenset((e, ()) for e, event in enumerate(S) if evaluator.push(event))
 
 
-def _spawned(machines: Spawned, S: Stream) -> Rows:
+def _monitored(machines: ParametricMonitor, S: Stream) -> Rows:
     return frozenset((e, values) for e, event in enumerate(S) if machines.push(event) for values in machines.tuples())
 
 
@@ -98,6 +100,7 @@ def judge(index: int, seed: int) -> Outcome:
     profile, rng, outcome = EVERY[name], Random(f"expressions/{seed}/{index}"), Outcome()
     E = expression(rng, profile, max(rng.randint(1, NODES), rng.randint(1, NODES)))
     histories = [history(rng, profile, max(rng.randint(0, EVENTS), rng.randint(0, EVENTS))) for _ in range(HISTORIES)]
+    prefix = any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E))
     outcome.operators.update({type(F).__name__ for F in expr.subexpressions(E)})
     try:
         ways = routes(E, profile)
@@ -111,6 +114,11 @@ def judge(index: int, seed: int) -> Outcome:
         except (BudgetExceeded, Unsupported) as error:
             outcome.counts[error.code] += 1
             continue
+        try:
+            got["plain"] = meaning(E, S, PLAIN, plain=True)
+            outcome.counts["prefix by plain"] += prefix
+        except BudgetExceeded:
+            outcome.counts["plain over budget"] += 1
         outcome.counts["compared"] += 1
         outcome.counts[name] += 1
         outcome.counts["takes place"] += bool(expected)
@@ -151,6 +159,7 @@ def main(cases: int, seed: int, processes: int) -> None:
     print(f"{asked / seconds:,.0f} cases a second, {processes} processes")
     print(f"compared {counts['compared']:,}, of which {counts['takes place']:,} take place somewhere")
     print(f"differ {counts['differ']:,}; over budget {counts['budget']:,}; undecided {counts['unsupported']:,}")
+    print(f"plain: over budget {counts['plain over budget']:,}; with prefix compared {counts['prefix by plain']:,}")
     print("by", {way[3:]: n for way, n in sorted(counts.items()) if way.startswith("by ")})
     print("of", {name: counts[name] for name in EVERY})
     print("expressions with", dict(operators.most_common()))

@@ -9,7 +9,7 @@ from random import Random
 import click
 
 from cerify.equivalence.generate.expressions import PROFILES, case
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.occurrences import occurrences
 from cerify.semantics.event_expressions.show import show
 

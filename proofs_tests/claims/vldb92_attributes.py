@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from cerify.automata.dfa.spawned import Spawned, Symbolic, symbolic
+from cerify.automata.dfa.inlined import inlined
+from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic, symbolic
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.compatible import compatible
-from cerify.semantics.event_expressions.denote import takes_place
-from cerify.semantics.event_expressions.opened import opened
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Stream
@@ -39,7 +39,7 @@ def _expressions(nodes: int, variables: str, *leaves: expr.Expression) -> list[e
     """All to a size with a choice of values: of a(X) and b(X) for these X, other leaves, and some operators."""
     argued = (expr.Primitive(T, (X,)) for X in variables for T in LETTERS)
     found = expressions(nodes, (expr.Not, expr.RelativePlus), BINARY, (*argued, *leaves))
-    return [E for E in found if opened(E).variables]
+    return [E for E in found if inlined(E).variables]
 
 
 def _cases(Es: list[expr.Expression], length: int) -> Iterator[tuple[expr.Expression, Symbolic, Stream]]:
@@ -62,7 +62,7 @@ def _(effort: Effort) -> Finding:
     nodes, length = (3, 3) if effort == "quick" else (4, 4)
     Es = [TWICE, *_expressions(nodes, "IJ", UNEQUAL)]
     for E, plan, S in _cases(Es, length):
-        machines, got = Spawned(plan), set()
+        machines, got = ParametricMonitor(plan), set()
         for e, event in enumerate(S):
             if machines.push(event):
                 got |= {(e, values) for values in machines.tuples()}
@@ -87,7 +87,7 @@ def _(effort: Effort) -> Finding:
 
 
 def _spawned(plan: Symbolic, S: Stream) -> frozenset[int]:
-    return frozenset(Spawned(plan).read(S).tolist())
+    return frozenset(ParametricMonitor(plan).read(S).tolist())
 
 
 @claim(

@@ -8,7 +8,7 @@ from typing import Any
 
 from cerify.automata.dfa.compile import compile_expression
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims.ledger import Evidence, Finding

@@ -1,15 +1,15 @@
-"""The events that may come, as far as an expression tells them apart: one for each way in which its masks turn out."""
+"""Representatives of the events that may come: one for each way in which some tests on an event can turn out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise, product
 from math import prod
 from typing import assert_never
 
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Event, Value
 from cerify.semantics.predicates import (
@@ -30,42 +30,40 @@ from cerify.semantics.predicates import (
 )
 
 
-def letters(E: expr.Expression, budget: Budget = Budget()) -> tuple[Event, ...]:
-    """Events of each type that E names, and of one that it does not; every event that may come is like one of them.
+def events_to_come(
+    tests: Mapping[str, Sequence[Predicate]], budget: Budget = Budget(), span: Span | None = None
+) -> tuple[Event, ...]:
+    """Events of each of the types, one for each outcome of its tests, and an event of another type.
 
-    The start event is none of them: nothing comes before it. An attribute may have any value, or none.
-    Raises Unsupported for masks that do more than compare an attribute with values, and BudgetExceeded.
+    The start event is none of them: nothing comes before it. An attribute may have any value, or none. Raises
+    Unsupported for tests that do more than compare an attribute with values, and BudgetExceeded.
     """
-    masks: dict[str, list[Predicate]] = {}
-    for node in expr.subexpressions(E):
-        if isinstance(node, expr.Primitive) and node.type != expr.START:
-            masks.setdefault(node.type, []).extend([] if node.mask is None else [node.mask])
     other = "other"
-    while other in masks or other == expr.START:
+    while other in tests or other == expr.START:
         other += "_"
-    return (*(event for T, tests in masks.items() for event in _events(T, tests, E, budget)), Event(other))
+    return (*(event for T, some in tests.items() for event in _events(T, some, budget, span)), Event(other))
 
 
-def _events(T: str, masks: list[Predicate], E: expr.Expression, budget: Budget) -> Iterator[Event]:
+def _events(T: str, tests: Sequence[Predicate], budget: Budget, span: Span | None) -> Iterator[Event]:
     constants: dict[str, list[Value]] = {}
-    for mask in masks:
-        for name, value in _compared(mask, E):
+    for test in tests:
+        for name, value in _compared(test, span):
             constants.setdefault(name, []).append(value)
     pools = [(None, *_representatives(values)) for values in constants.values()]
     if prod(map(len, pools)) > budget.states:
-        raise BudgetExceeded(f"the masks of {T} tell too many events apart", E.span)
+        raise BudgetExceeded(f"the masks of {T} distinguish more than {budget.states} events", span)
     seen = set()
     for values in product(*pools):
         event = Event(T, {name: v for name, v in zip(constants, values, strict=True) if v is not None})
-        outcome = tuple(holds(mask, event) for mask in masks)
+        outcome = tuple(holds(test, event) for test in tests)
         if outcome not in seen:
             seen.add(outcome)
             yield event
 
 
-def _compared(mask: Predicate, E: expr.Expression) -> Iterator[tuple[str, Value]]:
-    """The attributes of a mask with the values that they are compared with."""
-    match mask:
+def _compared(test: Predicate, span: Span | None) -> Iterator[tuple[str, Value]]:
+    """The attributes of a test, each with a value that it is compared with."""
+    match test:
         case Comparison(_, Attribute(name), Constant(value)) | Comparison(_, Constant(value), Attribute(name)):
             yield name, value
         case OneOf(Attribute(name), values):
@@ -73,20 +71,20 @@ def _compared(mask: Predicate, E: expr.Expression) -> Iterator[tuple[str, Value]
         case InRange(Attribute(name), low, high):
             yield from ((name, low), (name, high))
         case Not(inner):
-            yield from _compared(inner, E)
+            yield from _compared(inner, span)
         case Both(left, right) | Either(left, right):
-            yield from _compared(left, E)
-            yield from _compared(right, E)
+            yield from _compared(left, span)
+            yield from _compared(right, span)
         case Anything() | OfType():
             return
         case Comparison() | OneOf() | InRange() | Like():
             raise Unsupported(
-                "prefix has to know which events may come; of the masks in it, it knows that of those that compare "
-                "an attribute with a value",
-                E.span,
+                "prefix needs to know which events may come; it does for masks that compare an attribute with a value, "
+                "so write the mask with such comparisons",
+                span,
             )
         case _:
-            assert_never(mask)
+            assert_never(test)
 
 
 def _representatives(values: list[Value]) -> Iterator[Value]:

@@ -10,18 +10,20 @@ from __future__ import annotations
 from cerify.semantics.budget import Budget
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.bindings import NOTHING_BOUND
-from cerify.semantics.event_expressions.denote import Interpreter
+from cerify.semantics.event_expressions.denote import choices, from_on
+from cerify.semantics.event_expressions.interpreter import Interpreter
 from cerify.semantics.event_expressions.relation import Relation, Row
 from cerify.semantics.event_expressions.scope import chosen
 from cerify.semantics.events import Stream
 
 
-def compatible(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
+def compatible(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> Relation:
     """The events of S at which E takes place, each with all the values for which it does. Raises BudgetExceeded."""
-    known = Interpreter(E, S, budget)
-    variables = chosen(known.whole, ())
+    context = Interpreter(E, S, budget, plain=plain)
+    body, h = context.whole, context.history
+    variables = chosen(body, ())
     rows: set[Row] = set()
-    for b, earliest in known.choices(known.whole, (), known.history, NOTHING_BOUND):
+    for b, earliest in choices(body, (), h, NOTHING_BOUND, context):
         values = tuple(dict(b)[X] for X in variables)
-        rows.update((e, values) for e in known.meaning(known.whole, known.history, b) if e >= earliest)
+        rows.update((e, values) for e in from_on(earliest, context.meaning(body, h, b)))
     return Relation(variables, frozenset(rows))

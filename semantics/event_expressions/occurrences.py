@@ -24,7 +24,16 @@ from cerify.semantics.event_expressions.bindings import (
     value,
     value_of,
 )
-from cerify.semantics.event_expressions.denote import Events, History, Interpreter, after, segments
+from cerify.semantics.event_expressions.denote import (
+    Events,
+    History,
+    after,
+    attribute,
+    is_occurrence,
+    passed,
+    segments,
+)
+from cerify.semantics.event_expressions.interpreter import Interpreter
 from cerify.semantics.event_expressions.scope import chosen, free_variables, places
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import satisfied
@@ -123,7 +132,7 @@ class Occurrences:
             case expr.Null():
                 return
             case expr.Primitive():  # 1; printed e_i = f_i
-                yield from self._leaf(E, h, e, self._known.is_occurrence(E, self.S[e], b))
+                yield from self._leaf(E, h, e, is_occurrence(E, self.S[e], b, self._known.order))
             case expr.AnyEvent():
                 yield from self._leaf(E, h, e, self.S[e].type != expr.START)
             case expr.First():
@@ -134,8 +143,8 @@ class Occurrences:
                 yield from self._leaf(E, h, e, satisfied(comparison, lambda X: value_of(X.name, b)))
             case expr.Not(F):  # 5: there is no occurrence of F from f to e
                 yield from self._leaf(E, h, e, e not in self.events(F, h, b), (None,))
-            case expr.Prefix(F):
-                yield from self._leaf(E, h, e, e in self._known.may_come(F, h, b), (None,))
+            case expr.Prefix():
+                yield from self._leaf(E, h, e, e in self._known.meaning(E, h, b), (None,))
             case expr.And(left, right):  # 4
                 yield from self._all(E, h, e, [(left, h, e, b), (right, h, e, b)])
             case expr.Or(left, right):
@@ -186,10 +195,7 @@ class Occurrences:
                     yield from self._all(E, h, e, [(F, h, e, b)])
             case expr.Named(name, arguments):
                 definition = self._known.definitions[name]
-                inner = NOTHING_BOUND
-                for parameter, argument in zip(definition.parameters, arguments, strict=True):
-                    if (v := value_of(argument, b)) is not None:
-                        inner = bound(inner, parameter, value(v))
+                inner = passed(definition.parameters, arguments, b)
                 for choice in self.choices(definition.body, definition.parameters, h, e, inner):
                     yield from self._all(E, h, e, [(definition.body, h, e, choice)], choice)
             case expr.Let():
@@ -205,7 +211,7 @@ class Occurrences:
         names = [(x, [position(p) for p in so_far]) for x in sorted(free_variables(body))]
         for X in chosen(body, parameters):
             where = places(X, body, self._known.definitions)
-            had = (self._known.attribute(self.S[p], k) for p in so_far for T, k in where if self.S[p].type == T)
+            had = (attribute(self.S[p], k, self._known.order) for p in so_far for T, k in where if self.S[p].type == T)
             names.append((X, list(dict.fromkeys(value(v) for v in had if v is not None))))
         for values in product(*(pool for _, pool in names)):
             inner = b

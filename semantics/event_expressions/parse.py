@@ -1,6 +1,6 @@
 """From text to an event expression, with errors that know their place in the text.
 
-The text does not say whether a name is an event type, a correlation variable or a named expression: scope.py decides.
+The text does not say whether a name is an event type, a correlation variable or a named expression: resolve.py decides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lark.visitors import v_args
 
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.scope import resolved
+from cerify.semantics.event_expressions.resolve import resolved
 from cerify.semantics.parsing import COMPARATORS, MAX_DEPTH, PredicateBuilder, parsed, parser_of, span_of
 from cerify.semantics.predicates import Attribute, Comparator, Comparison, Predicate, mentions
 
@@ -85,7 +85,7 @@ class _Builder(PredicateBuilder):
     def compared(self, meta: Meta, children: list[Any]) -> expr.Expression:
         E, comparator, side = children
         if comparator == "=" and isinstance(side, str):
-            return expr.Equated(E, side, span=span_of(meta))  # or a constraint X = Y: see scope.py
+            return expr.Equated(E, side, span=span_of(meta))  # or a constraint X = Y: see resolve.py
         if not (isinstance(E, expr.Primitive) and not E.arguments and E.mask is None):
             raise ParseError(
                 "an expression can be equated with a correlation variable, as in E = x; "

@@ -1,22 +1,27 @@
-"""The meaning of event expressions one event at a time, and what may still come of it.
+"""A state machine for prefix(E), with which the interpreter saves the search through histories to come.
 
-prefix(E) asks for all histories to come (vldb92, section 2.3, o). An expression distinguishes only finitely many pasts;
-a state says which one it is. Each case of step reads one event: from a state to the next, and whether the expression
-takes place at that event. A state of None is that of nothing read yet.
+An expression distinguishes only finitely many pasts; a state stands for one of them. Each case of _step reads one
+event: from a state to the next, and whether the expression takes place at that event. The state None is that before the
+first event. The definition of prefix is in denote.py, and does not use this module.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.alphabet import letters
+from cerify.semantics.event_expressions.bindings import Bindings, value_of
+from cerify.semantics.event_expressions.continuations import letters
+from cerify.semantics.event_expressions.denote import is_occurrence, passed
 from cerify.semantics.event_expressions.derived import definition
+from cerify.semantics.event_expressions.history import Places
+from cerify.semantics.event_expressions.scope import free_variables
 from cerify.semantics.events import Event
-from cerify.semantics.predicates import holds
+from cerify.semantics.predicates import satisfied
 
 State: TypeAlias = Any
 """None, True, or tuples and frozen sets of states."""
@@ -32,40 +37,53 @@ class Letter(NamedTuple):
 
 
 class Machine:
-    """Reads histories for one expression without names and attribute variables."""
+    """Reads histories for one expression, under values of its attribute variables."""
 
     initial: State = None
 
-    def __init__(self, E: expr.Expression, budget: Budget = Budget()) -> None:
+    def __init__(
+        self,
+        E: expr.Expression,
+        b: Bindings,
+        definitions: Mapping[str, expr.Definition],
+        order: Places,
+        budget: Budget = Budget(),
+    ) -> None:
         self.E = E
+        self.b = b
+        self.definitions = definitions
+        self.order = order
         self.budget = budget
-        self._letters: tuple[Event, ...] | None = None
-        self._futures: dict[tuple[int, State], bool] = {}
-        self._definitions: dict[int, expr.Expression] = {}
+        self._require_small()
+        self._letters = letters(E, b, definitions, order, budget)
+        self._futures: dict[tuple[int, Bindings, State], bool] = {}
+        self._instead: dict[int, expr.Expression] = {}
 
     def step(self, state: State, letter: Letter) -> State:
         """The state after one more event."""
-        return self._step(self.E, state, letter)[0]
+        return self._step(self.E, state, letter, self.b)[0]
 
     def may_accept(self, state: State) -> bool:
-        """Whether the expression may take place at an event to come. Raises BudgetExceeded, Unsupported."""
-        return self._may_accept(self.E, state)
+        """Whether the expression can take place at an event to come. Raises BudgetExceeded."""
+        return self._may_accept(self.E, state, self.b)
 
     def events(self, h: tuple[Letter, ...]) -> frozenset[int]:
         """The numbers of the letters at which the expression takes place."""
         found, state = set(), self.initial
         for e, letter in enumerate(h):
-            state, here = self._step(self.E, state, letter)
+            state, here = self._step(self.E, state, letter, self.b)
             if here:
                 found.add(e)
         return frozenset(found)
 
-    def _step(self, E: expr.Expression, state: State, letter: Letter) -> tuple[State, bool]:
+    def _step(self, E: expr.Expression, state: State, letter: Letter, b: Bindings) -> tuple[State, bool]:
         match E:
             case expr.Null():
                 return None, False
-            case expr.Primitive(T, (), mask):
-                return None, letter.event.type == T and (mask is None or holds(mask, letter.event))
+            case expr.Primitive():
+                return None, is_occurrence(E, letter.event, b, self.order)
+            case expr.Constraint(comparison):
+                return None, satisfied(comparison, lambda X: value_of(X.name, b))
             case expr.AnyEvent():
                 return None, letter.event.type != expr.START
             case expr.First():
@@ -73,90 +91,118 @@ class Machine:
             case expr.Variable(x):
                 return None, x in letter.variables
             case expr.Equated(F, x):
-                q, here = self._step(F, state, letter)
+                q, here = self._step(F, state, letter, b)
                 return q, here and x in letter.variables
             case expr.Not(F):
-                q, here = self._step(F, state, letter)
+                q, here = self._step(F, state, letter, b)
                 return q, not here
             case expr.And(left, right):
                 q1, q2 = state or (None, None)
-                q1, here = self._step(left, q1, letter)
-                q2, too = self._step(right, q2, letter)
+                q1, here = self._step(left, q1, letter, b)
+                q2, too = self._step(right, q2, letter, b)
                 return (q1, q2), here and too
             case expr.Relative((left, right)):  # the right begins anew after each event of the left
                 q1, running = state or (None, frozenset())
-                q1, ends = self._step(left, q1, letter)
-                after, here = self._step_all(right, running, letter)
+                q1, ends = self._step(left, q1, letter, b)
+                after, here = self._step_all(right, running, letter, b)
                 return (q1, after | {None} if ends else after), here
             case expr.RelativePlus(F):
-                after, here = self._step_all(F, state or frozenset({None}), letter)
+                after, here = self._step_all(F, state or frozenset({None}), letter, b)
                 return after | {None} if here else after, here
             case expr.Pipe(left, right):  # the right sees the events of the left
                 q1, q2 = state or (None, None)
-                q1, seen = self._step(left, q1, letter)
-                q2, here = self._step(right, q2, letter) if seen else (q2, False)
+                q1, seen = self._step(left, q1, letter, b)
+                q2, here = self._step(right, q2, letter, b) if seen else (q2, False)
                 return (q1, q2), here
-            case expr.Between(
-                left, right
-            ):  # the left begins anew after each event of the right, and only that one goes on
+            case expr.Between(left, right):  # the left begins anew after each event of the right
                 q1, q2 = state or (SILENT, None)
-                q2, delimits = self._step(right, q2, letter)
+                q2, delimits = self._step(right, q2, letter, b)
                 if delimits or q1 == SILENT:
                     return (None if delimits else q1, q2), False
-                q1, here = self._step(left, q1, letter)
+                q1, here = self._step(left, q1, letter, b)
                 return (q1, q2), here
             case expr.Nth(n, F):
                 count, q = state or (0, None)
-                q, here = self._step(F, q, letter)
+                q, here = self._step(F, q, letter, b)
                 return (min(n, count + here), q), here and count == n - 1
             case expr.EveryNth(n, F):
                 count, q = state or (0, None)
-                q, here = self._step(F, q, letter)
+                q, here = self._step(F, q, letter, b)
                 return ((count + here) % n, q), here and count == n - 1
             case expr.Prefix(F):
-                q, _ = self._step(F, state, letter)
-                return q, self._may_accept(F, q)
+                q, _ = self._step(F, state, letter, b)
+                return q, self._may_accept(F, q, b)
             case expr.Exists(x, F):  # x is still to come; or it is this event; or it has been
                 to_come, been = state or (None, frozenset())
                 elsewhere = Letter(letter.event, letter.variables - {x})
-                been, before = self._step_all(F, been, elsewhere)
-                q, now = self._step(F, to_come, Letter(letter.event, letter.variables | {x}))
-                return (self._step(F, to_come, elsewhere)[0], been | {q}), before or now
+                been, before = self._step_all(F, been, elsewhere, b)
+                q, now = self._step(F, to_come, Letter(letter.event, letter.variables | {x}), b)
+                return (self._step(F, to_come, elsewhere, b)[0], been | {q}), before or now
+            case expr.Named(name, arguments):
+                return self._step(self._body(E), state, letter, passed(self.definitions[name].parameters, arguments, b))
+            case expr.Or() | expr.Prior() | expr.Sequence() | expr.Relative() | expr.After() | expr.FirstAfter():
+                return self._step(self._expansion(E), state, letter, b)
+            case expr.Before() | expr.Happened() | expr.Series():
+                return self._step(self._expansion(E), state, letter, b)
+            case expr.Let():
+                raise ValueError("definitions stand at the beginning of a text, not inside an expression")
             case _:
-                return self._step(self._definition(E), state, letter)
+                assert_never(E)
 
-    def _step_all(self, E: expr.Expression, states: frozenset[State], letter: Letter) -> tuple[frozenset[State], bool]:
-        stepped = [self._step(E, q, letter) for q in states]
+    def _step_all(
+        self, E: expr.Expression, states: frozenset[State], letter: Letter, b: Bindings
+    ) -> tuple[frozenset[State], bool]:
+        stepped = [self._step(E, q, letter, b) for q in states]
         return frozenset(q for q, _ in stepped), any(here for _, here in stepped)
 
-    def _may_accept(self, E: expr.Expression, state: State) -> bool:
-        key = (id(E), state)
+    def _may_accept(self, E: expr.Expression, state: State, b: Bindings) -> bool:
+        key = (id(E), b, state)
         if key not in self._futures:
-            self._futures[key] = self._reaches(E, state)
+            self._futures[key] = self._reaches(E, state, b)
         return self._futures[key]
 
-    def _reaches(self, E: expr.Expression, state: State) -> bool:
+    def _reaches(self, E: expr.Expression, state: State, b: Bindings) -> bool:
         """Whether some events from the state on make E take place."""
-        if self._letters is None:
-            self._letters = letters(self.E, self.budget)
         pending, seen = deque([state]), {state}
         while pending:
             q = pending.popleft()
             for event in self._letters:
-                following, here = self._step(E, q, Letter(event))
+                following, here = self._step(E, q, Letter(event), b)
                 if here:
                     return True
                 if following not in seen:
                     seen.add(following)
                     pending.append(following)
             if len(seen) > self.budget.states:
-                raise BudgetExceeded(f"prefix has to tell more than {self.budget.states} histories apart", E.span)
+                raise BudgetExceeded(f"prefix distinguishes more than {self.budget.states} histories", E.span)
         return False
 
-    def _definition(self, E: expr.Expression) -> expr.Expression:
-        if (known := self._definitions.get(id(E))) is None:
-            short_for = definition(E)
-            if short_for is None:
-                raise Unsupported("prefix needs an expression without attribute variables", E.span)
-            known = self._definitions[id(E)] = short_for
-        return known
+    def _body(self, E: expr.Named) -> expr.Expression:
+        """The body of the definition, in which correlation variables that nothing binds are bound."""
+        if (body := self._instead.get(id(E))) is None:
+            body = self.definitions[E.name].body
+            for x in sorted(free_variables(body)):
+                body = expr.Exists(x, body)
+            self._instead[id(E)] = body
+        return body
+
+    def _expansion(self, E: expr.Expression) -> expr.Expression:
+        if (instead := self._instead.get(id(E))) is None:
+            found = definition(E)
+            assert found is not None, E
+            instead = self._instead[id(E)] = found
+        return instead
+
+    def _require_small(self) -> None:
+        """Raises BudgetExceeded where names that use names several times make the expression too large."""
+        sizes: dict[str, int] = {}
+
+        def size(E: expr.Expression) -> int:
+            return sum(sizes[F.name] if isinstance(F, expr.Named) else 1 for F in expr.subexpressions(E))
+
+        for name, definition_ in self.definitions.items():
+            sizes[name] = size(definition_.body)
+        if size(self.E) > self.budget.states:
+            raise BudgetExceeded(
+                f"without its names the expression has more than {self.budget.states} operators", self.E.span
+            )

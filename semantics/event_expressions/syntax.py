@@ -233,6 +233,25 @@ Binary: TypeAlias = And | Or | Pipe | After | Between | Series
 Nary: TypeAlias = Relative | Prior | Sequence
 Counted: TypeAlias = Nth | EveryNth
 Leaf: TypeAlias = Null | Primitive | AnyEvent | First | Variable | Constraint | Named
+Derived: TypeAlias = (
+    Or
+    | AnyEvent
+    | Prior
+    | Sequence
+    | First
+    | Pipe
+    | Nth
+    | EveryNth
+    | After
+    | Between
+    | FirstAfter
+    | Before
+    | Happened
+    | Prefix
+    | Series
+)
+"""The operators of section 2.3."""
+
 Expression: TypeAlias = Leaf | Unary | Binary | Nary | Counted | FirstAfter | Exists | Equated | Let
 
 

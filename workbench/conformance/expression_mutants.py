@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
@@ -19,13 +20,13 @@ from cerify.semantics.event_expressions.denote import (
     NOWHERE,
     Events,
     History,
-    Interpreter,
     after,
-    clause,
+    is_occurrence,
     segments,
     until,
 )
 from cerify.semantics.event_expressions.derived import ANY, definition
+from cerify.semantics.event_expressions.interpreter import Interpreter
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import holds
 
@@ -51,18 +52,15 @@ class _Wrong(Interpreter):
     def __init__(self, E: expr.Expression, S: Stream, mutant: Mutant) -> None:
         super().__init__(E, S, BUDGET)
         self.mutant = mutant
-        self._wrong: dict[tuple[int, History, Bindings], Events] = {}
+        self._wrong: dict[tuple[int, History, Bindings], Events | None] = {}
 
     def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
-        if not h:
-            return NOWHERE
         key = (id(E), h, b)
-        if (events := self._wrong.get(key)) is None:
-            self._kept[id(E)] = E
-            self._count(len(h))
-            wrong = self.mutant.clause(E, h, b, self)
-            events = self._wrong[key] = clause(E, h, b, self) if wrong is None else wrong
-        return events
+        if h and key not in self._wrong:
+            self._alive[id(E)] = E
+            self._wrong[key] = self.mutant.clause(E, h, b, self)
+        wrong = self._wrong.get(key)
+        return super().meaning(E, h, b) if wrong is None else wrong
 
 
 RIGHT = Mutant("none", lambda E, h, b, known: None)
@@ -71,8 +69,7 @@ RIGHT = Mutant("none", lambda E, h, b, known: None)
 def takes_place(E: expr.Expression, S: Stream, mutant: Mutant = RIGHT) -> frozenset[int] | None:
     """The events at which E takes place by the meaning, or by a mutant of it; None where that would take too long."""
     try:
-        known = _Wrong(E, S, mutant)
-        return known.some(known.whole, (), known.history, NOTHING_BOUND)
+        return _Wrong(E, S, mutant).events()
     except (BudgetExceeded, Unsupported):
         return None
 
@@ -96,7 +93,7 @@ def _read(kind: type[K], other: Callable[[K], expr.Expression | None]) -> Clause
 
     def wrong(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
         instead = other(E) if isinstance(E, kind) else None
-        return None if instead is None else clause(instead, h, b, known)
+        return None if instead is None else Interpreter.meaning(known, instead, h, b)
 
     return wrong
 
@@ -107,7 +104,7 @@ def _changed(kind: type[K], change: Callable[[K, Events, History, Of], Iterable[
     def wrong(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
         if not isinstance(E, kind):
             return None
-        right = clause(E, h, b, known)
+        right = Interpreter.meaning(known, E, h, b)
         return frozenset(change(E, right, h, lambda F, part=h: known.meaning(F, part, b)))
 
     return wrong
@@ -122,8 +119,12 @@ def _masked(passes: Callable[[expr.Primitive, Event], bool]) -> Clause:
     """Another clause for events with masks."""
     return _of(expr.Primitive, lambda E, h, of, known: [
         e for e in h
-        if (passes(E, known.S[e]) if E.mask is not None else known.is_occurrence(E, known.S[e], NOTHING_BOUND))
+        if (passes if E.mask is not None else partial(_is_occurrence, known))(E, known.event(e))
     ])  # fmt: skip
+
+
+def _is_occurrence(known: Interpreter, E: expr.Primitive, event: Event) -> bool:
+    return is_occurrence(E, event, NOTHING_BOUND, known.order)
 
 
 def _passes(E: expr.Primitive, event: Event) -> bool:
@@ -182,7 +183,7 @@ def _twice_at_least(E: expr.Expression, h: History, b: Bindings, known: Interpre
     if not isinstance(E, expr.RelativePlus):
         return None
     ends = known.meaning(E.operand, h, b)
-    return NOWHERE.union(*(clause(E, part, b, known) for d in ends if (part := after(h, d))))
+    return NOWHERE.union(*(Interpreter.meaning(known, E, part, b) for d in ends if (part := after(h, d))))
 
 
 def _plus_contiguous(E: expr.RelativePlus, h: History, of: Of, known: Interpreter) -> Iterable[int]:
@@ -338,7 +339,7 @@ MUTANTS = (
     Mutant("ev-or: as printed", _read(expr.Or, lambda E: expr.Not(expr.And(E.left, expr.Not(E.right))))),
     Mutant("ev-not: never before", _read(expr.Not, lambda E: expr.Not(expr.Happened(E.operand)))),
     Mutant("ev-not: not the start event", _of(
-        expr.Not, lambda E, h, of, known: [e for e in h if e not in of(E.operand) and known.S[e].type != expr.START]
+        expr.Not, lambda E, h, of, known: [e for e in h if e not in of(E.operand) and known.event(e).type != expr.START]
     )),
     Mutant("ev-not: ignored", _of(expr.Not, lambda E, h, of, known: of(E.operand))),
     Mutant("ev-not: not the first event", _of(expr.Not, lambda E, h, of, known: frozenset(h[1:]) - of(E.operand))),
@@ -358,7 +359,7 @@ MUTANTS = (
     Mutant("ev-relative-plus: without gaps", _of(expr.RelativePlus, _plus_contiguous)),
     Mutant("ev-any: the start event too", _of(expr.AnyEvent, lambda E, h, of, known: h)),
     Mutant("ev-any: events of the first one's type", _of(
-        expr.AnyEvent, lambda E, h, of, known: [e for e in h if known.S[e].type == known.S[h[0]].type]
+        expr.AnyEvent, lambda E, h, of, known: [e for e in h if known.event(e).type == known.event(h[0]).type]
     )),
     Mutant("ev-any: not the first", _of(expr.AnyEvent, lambda E, h, of, known: h[1:])),
     Mutant("ev-any: one only", _changed(expr.AnyEvent, lambda E, right, h, of: sorted(right)[:1])),

@@ -16,7 +16,7 @@ from cerify.conformance.choosing import departing, telling
 from cerify.conformance.expression_mutants import MUTANTS, Mutant, takes_place
 from cerify.conformance.model import Case
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import matches_of
+from cerify.semantics.event_expressions.interpreter import matches_of
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Schema, Stream

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from cerify.automata.algebra.minterms import minterms
 from cerify.automata.cea.model import CEA, Marks
-from cerify.automata.dfa.decide import hopeful
+from cerify.automata.dfa.decide import coaccessible_states
 from cerify.automata.dfa.model import DFA, Alphabet
 from cerify.draw.diagram import Diagram, Edge, Kind, State, merged
 from cerify.draw.svg import document, svg
@@ -72,7 +72,7 @@ def diagram_of_cea(A: CEA, title: str) -> Diagram:
 
 def diagram_of_dfa(A: DFA, title: str) -> Diagram:
     """The automaton of an event expression: on an edge the types of events; without the state of no hope."""
-    kept = sorted(hopeful(A) | A.accepting | {0})
+    kept = sorted(coaccessible_states(A) | A.accepting | {0})
     place = {q: i for i, q in enumerate(kept)}
     states = tuple(State(str(q), q == 0, q in A.accepting) for q in kept)
     edges = []

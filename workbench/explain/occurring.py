@@ -17,7 +17,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.bindings import Bindings
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Stream

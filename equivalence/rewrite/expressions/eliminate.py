@@ -11,7 +11,7 @@ from itertools import product
 
 from cerify.automata.algebra.finite import Algebra, Decision
 from cerify.automata.dfa.compile import compile_expression
-from cerify.automata.dfa.decide import hopeful
+from cerify.automata.dfa.decide import coaccessible_states
 from cerify.automata.dfa.model import DFA, Alphabet
 from cerify.automata.minimize import classes
 from cerify.equivalence.rewrite.expressions.regular import Concatenation, Letter, Nothing, Plus, Regular, Union
@@ -52,11 +52,11 @@ def _edges(A: DFA) -> Edges:
         {(a, A.step(p, a) in A.accepting): A.step(p, a) for a in A.alphabet.coming} for p in range(len(A.following))
     ]
     of = classes(steps, [True] * len(steps))
-    going_on = hopeful(A)
+    coaccessible = coaccessible_states(A)
     letters: dict[tuple[int, int], set[int]] = {}
     for p in {number: p for p, number in reversed(list(enumerate(of)))}.values():
         for (a, _), q in A.following[p].items():
-            for target in [of[q]] * (q in going_on) + [END] * (q in A.accepting):
+            for target in [of[q]] * (q in coaccessible) + [END] * (q in A.accepting):
                 letters.setdefault((of[p], target), set()).add(a)
     text = _Letters(A.alphabet)
     return {edge: Letter(text.expression(types, edge[0] == 0)) for edge, types in letters.items()}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cerify.automata.dfa.arguments import kinded
 from cerify.automata.dfa.model import DFA, Names
-from cerify.automata.dfa.spawned import MARK, Symbolic
-from cerify.semantics.event_expressions.bindings import value
+from cerify.automata.dfa.parametric import MARK, Symbolic
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import satisfied
 
@@ -16,7 +16,7 @@ def spawned(plan: Symbolic, S: Stream) -> frozenset[int]:
     found: set[int] = set()
     machines = {(None,) * len(plan.variables): (0,) * len(plan.automata)}
     for e, event in enumerate(S):
-        told = [(X, value(v)) for X, name in plan.sources.get(event.type, ()) if (v := event.get(name)) is not None]
+        told = [(X, kinded(v)) for X, name in plan.sources.get(event.type, ()) if (v := event.get(name)) is not None]
         for key, states in list(machines.items()):  # the parents, which do not know of one another's children yet
             for X, v in told:
                 if key[X] is None:

@@ -11,8 +11,8 @@ from cerify.equivalence.generate.expressions import PROFILES, case, history
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
 from cerify.semantics.event_expressions.derived import expanded
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Schema, Stream
@@ -269,7 +269,7 @@ def test_what_blows_up_is_named(text: str, named: str, span: tuple[int, int] | N
 
 def test_what_prefix_cannot_tell_is_named_by_the_meaning_too() -> None:
     E = parse("a and prefix(NULL and relative(a, <12> any and !b))")
-    with pytest.raises(BudgetExceeded, match="prefix has to tell more than 200 histories apart") as error:
+    with pytest.raises(BudgetExceeded, match="prefix distinguishes more than 200 histories") as error:
         takes_place(E, Stream(map(Event, "aab")), Budget(states=200))
     assert error.value.span is not None
     assert error.value.span.start >= 13

@@ -10,10 +10,10 @@ import pytest
 from cerify.automata.dfa.compile import compile_expression, compile_together
 from cerify.automata.dfa.decide import (
     accepted_word,
-    coming_word,
-    hopeful,
+    coaccessible_states,
     separating_word,
     shortest,
+    shortest_extension,
     stream_of,
     types_under,
     uncontained_word,
@@ -24,7 +24,7 @@ from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Schema, Stream
 
@@ -111,9 +111,9 @@ def test_what_can_still_take_place() -> None:
         q = 0
         for T in history.split():
             q = A.step(q, A.alphabet.type_of(Event(T)))
-        word = coming_word(A, q)
+        word = shortest_extension(A, q)
         assert (None if word is None else len(word)) == expected, history
-        assert (q in hopeful(A)) == (expected is not None)
+        assert (q in coaccessible_states(A)) == (expected is not None)
 
 
 def test_hope_is_what_prefix_says() -> None:
@@ -125,7 +125,7 @@ def test_hope_is_what_prefix_says() -> None:
         q = p = 0
         for event in S:
             q, p = (M.step(state, M.alphabet.type_of(event)) for M, state in ((A, q), (B, p)))
-            assert (q in hopeful(A)) == (p in B.accepting) == (coming_word(A, q) is not None)
+            assert (q in coaccessible_states(A)) == (p in B.accepting) == (shortest_extension(A, q) is not None)
             both.add(p in B.accepting)
     assert both == {True, False}
 

@@ -16,7 +16,7 @@ from cerify.automata.dfa.evaluate import Evaluator
 from cerify.equivalence.generate.expressions import PROFILES, expression, history
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Predicate

@@ -16,7 +16,7 @@ from cerify.equivalence.generate.expressions import (
 )
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.compatible import compatible
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.scope import free_variables
 from cerify.semantics.event_expressions.show import show

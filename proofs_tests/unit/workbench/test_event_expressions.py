@@ -34,7 +34,7 @@ from cerify.semantics.cel.show import show as show_cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.occurrences import Occurrences
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from cerify.automata.dfa.arguments import order_under
 from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.inlined import inlined
 from cerify.automata.dfa.model import DFA
-from cerify.automata.dfa.spawned import Spawned, Symbolic
+from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
 from cerify.automata.dfa.valued import Valued
 from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.budget import Budget
-from cerify.semantics.event_expressions.history import in_order
-from cerify.semantics.event_expressions.opened import opened
 from cerify.semantics.events import Stream
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import NOTHING, Classes, Run, of_events
@@ -19,10 +19,9 @@ from cerify.spark.runs.run import NOTHING, Classes, Run, of_events
 
 def automaton_of(query: Query, budget: Budget) -> DFA | None:
     """The automaton of an event expression; None where there is one for each choice of values, or no expression."""
-    if query.spoken is not EVENT_EXPRESSION or opened(query.parsed).variables:
+    if query.spoken is not EVENT_EXPRESSION or inlined(query.parsed).variables:
         return None
-    order = {} if query.schema is None else in_order(query.schema)
-    return Valued(query.parsed, order, budget).automaton(())
+    return Valued(query.parsed, order_under(query.schema), budget).automaton(())
 
 
 class ExpressionRun(Run):
@@ -52,11 +51,11 @@ class ExpressionRun(Run):
         return pa.array(positions, pa.int64())
 
 
-class SpawnedRun(Run):
+class ParametricRun(Run):
     """An expression with attribute variables."""
 
     def __init__(self, symbolic: Symbolic, budget: Budget) -> None:
-        self._machines = Spawned(symbolic, budget)
+        self._machines = ParametricMonitor(symbolic, budget)
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """A match for each event at which the expression takes place for some values."""

@@ -7,15 +7,15 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any, TypeAlias
 
+from cerify.automata.dfa.arguments import order_under
 from cerify.automata.dfa.compiled import CompiledEvaluator
-from cerify.automata.dfa.spawned import symbolic
+from cerify.automata.dfa.parametric import symbolic
 from cerify.automata.evaluate.evaluator import Evaluator
 from cerify.evaluators import EVENT_EXPRESSION, SASE
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
-from cerify.semantics.event_expressions.history import in_order
 from cerify.spark.runs.cel import CelRun
-from cerify.spark.runs.expression import ExpressionRun, SpawnedRun, automaton_of
+from cerify.spark.runs.expression import ExpressionRun, ParametricRun, automaton_of
 from cerify.spark.runs.gathered import GatheredRun
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import Run
@@ -66,4 +66,4 @@ def _expressions(E: Any, query: Query, budget: Budget) -> Make:
         return partial(ExpressionRun, CompiledEvaluator([A]))
     if query.schema is None:
         raise Unsupported("which attribute is meant, only the whole stream says")
-    return partial(SpawnedRun, symbolic(E, in_order(query.schema), budget), budget)
+    return partial(ParametricRun, symbolic(E, order_under(query.schema), budget), budget)

@@ -27,7 +27,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import show as text_of
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Stream
 

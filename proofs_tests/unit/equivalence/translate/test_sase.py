@@ -18,7 +18,7 @@ from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.events import Bindings, Stream

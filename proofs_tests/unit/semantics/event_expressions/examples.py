@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Schema, Stream, Value
 

@@ -9,7 +9,7 @@ from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED,
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import matches_of, takes_place
+from cerify.semantics.event_expressions.interpreter import matches_of, takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Match, Schema, Stream
@@ -262,7 +262,7 @@ def test_without_such_a_part_the_error_is_about_the_whole() -> None:
 
 
 def test_a_prefix_that_tells_too_many_histories_apart_stops() -> None:
-    with pytest.raises(BudgetExceeded, match="prefix has to tell"):
+    with pytest.raises(BudgetExceeded, match="prefix distinguishes more than 100"):
         takes_place(parse("prefix(<500> a)"), history("a"), Budget(states=100))
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, STARTED, Profile, case
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.bindings import NOTHING_BOUND
 from cerify.semantics.event_expressions.derived import ANY, after_by_pipe, definition, expanded
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.residual import Letter, Machine
 from cerify.semantics.event_expressions.show import show
@@ -117,5 +118,5 @@ def test_random_cases_three_ways(profile: Profile) -> None:
         expected = takes_place(E, S)
         somewhere += bool(expected)
         assert takes_place(expanded(E), S) == expected, f"{show(E)} over {S.events}"
-        assert Machine(E).events(tuple(map(Letter, S))) == expected, f"{show(E)} over {S.events}"
+        assert Machine(E, NOTHING_BOUND, {}, {}).events(tuple(map(Letter, S))) == expected, f"{show(E)} over {S.events}"
     assert somewhere > 60

@@ -11,7 +11,7 @@ from cerify.equivalence.generate.expressions import BASE, PROFILES, Operator, ca
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import takes_place
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show

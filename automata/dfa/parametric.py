@@ -19,22 +19,22 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cerify.automata.dfa.arguments import ArgumentOrder, kinded
 from cerify.automata.dfa.classes import Classes
 from cerify.automata.dfa.compile import automata_of
 from cerify.automata.dfa.evaluate import column
-from cerify.automata.dfa.model import DFA
+from cerify.automata.dfa.ground import with_terms
+from cerify.automata.dfa.inlined import Inlined, inlined
+from cerify.automata.dfa.model import DFA, require_first
+from cerify.automata.dfa.scopes import argument_places
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import Bound, value
-from cerify.semantics.event_expressions.ground import with_terms
-from cerify.semantics.event_expressions.history import Places
-from cerify.semantics.event_expressions.opened import Opened, opened
-from cerify.semantics.event_expressions.scope import places
+from cerify.semantics.event_expressions.relation import KindedValue
 from cerify.semantics.events import Event, Stream, Value
 from cerify.semantics.predicates import Attribute, Comparison, satisfied
 
-Key: TypeAlias = tuple[Bound | None, ...]
+Key: TypeAlias = tuple[KindedValue | None, ...]
 States: TypeAlias = tuple[int, ...]
 
 MARK = "\0"  # before the name of a variable: the attribute in which an event is told the variable's value
@@ -57,13 +57,13 @@ class Symbolic:
     automata: Mapping[tuple[bool, ...], DFA]
 
 
-def symbolic(E: expr.Expression, order: Places, budget: Budget = Budget()) -> Symbolic:
+def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> Symbolic:
     """The automata of an expression, order being the attributes of each event type.
 
     Raises Unsupported where it has prefix, which depends on what the values are, or has a name with variables of
     its own in it; and BudgetExceeded.
     """
-    whole = opened(E)
+    whole = inlined(E)
     variables = whole.variables
     terms = {X: Attribute(MARK + X) for X in variables}
     asked: dict[Comparison, None] = {}
@@ -84,15 +84,16 @@ def symbolic(E: expr.Expression, order: Places, budget: Budget = Budget()) -> Sy
     ways = list(product((False, True), repeat=len(constraints)))
     automata = automata_of([ground(dict(zip(constraints, way, strict=True))) for way in ways], budget, solver=False)
     return Symbolic(
-        variables, len(whole.asked), sources(whole, order), constraints, dict(zip(ways, automata, strict=True))
+        variables, len(whole.visible), sources(whole, order), constraints, dict(zip(ways, automata, strict=True))
     )
 
 
-def sources(whole: Opened, order: Places) -> Mapping[str, tuple[tuple[int, str], ...]]:
+def sources(whole: Inlined, order: ArgumentOrder) -> Mapping[str, tuple[tuple[int, str], ...]]:
     """Of each event type, which attributes give a value to which variable of the expression, by its number."""
     found: dict[str, tuple[tuple[int, str], ...]] = {}
+    places = argument_places(whole.body, whole.definitions)
     for X, name in enumerate(whole.variables):
-        for T, k in sorted(places(name, whole.body, whole.definitions)):
+        for T, k in sorted(places.get(name, ())):
             if k < len(order.get(T, ())):
                 found[T] = (*found.get(T, ()), (X, order[T][k]))
     return found
@@ -107,7 +108,7 @@ class _Group:
     deciding: dict[int, set[Key]] = field(default_factory=lambda: defaultdict(set))
 
 
-class Spawned:
+class ParametricMonitor:
     """An expression with attribute variables on its way through one history.
 
     There is an entry for each choice of values that have been seen, so that with k variables of v values each there are
@@ -124,7 +125,7 @@ class Spawned:
         self._steps: list[list[list[int]]] = []  # of each class, for each automaton, the state after each state
         self._number = {way: i for i, way in enumerate(self.symbolic.automata)}
         nothing: Key = (None,) * len(self.symbolic.variables)
-        self._having: list[dict[Bound | None, list[Key]]] = [{None: [nothing]} for _ in nothing]
+        self._having: list[dict[KindedValue | None, list[Key]]] = [{None: [nothing]} for _ in nothing]
         self._group: dict[Key, _Group] = {}
         self._groups: dict[States, _Group] = {}
         self._decides: dict[Key, int] = {}
@@ -135,10 +136,7 @@ class Spawned:
 
         Raises InputError for a late start event, and BudgetExceeded.
         """
-        if event.type == expr.START and self.position > 0:
-            raise InputError(
-                f"event {self.position} is a {expr.START} event; a history has one at its beginning or none"
-            )
+        require_first(event, self.position)
         told = self._told(event)
         for X, values in told.items():
             for v in values:
@@ -160,7 +158,7 @@ class Spawned:
         begin = self.position
         return np.array([begin + i for i, event in enumerate(S) if self.push(event)], np.int64)
 
-    def tuples(self) -> list[tuple[Bound, ...]]:
+    def tuples(self) -> list[tuple[KindedValue, ...]]:
         """The choices of values for which the expression takes place at the last event."""
         asked = self.symbolic.asked
         keys = (key[:asked] for some in self._accepting() for key in some)
@@ -181,15 +179,15 @@ class Spawned:
                 if keys and group.states[i] in self._automata[i].accepting:
                     yield keys
 
-    def _told(self, event: Event) -> dict[int, list[Bound]]:
+    def _told(self, event: Event) -> dict[int, list[KindedValue]]:
         """The values that the event gives to each variable."""
-        found: dict[int, list[Bound]] = {}
+        found: dict[int, list[KindedValue]] = {}
         for X, name in self.symbolic.sources.get(event.type, ()):
             if (v := event.get(name)) is not None:
-                found.setdefault(X, []).append(value(v))
+                found.setdefault(X, []).append(kinded(v))
         return found
 
-    def _spawn(self, X: int, v: Bound) -> None:
+    def _spawn(self, X: int, v: KindedValue) -> None:
         """A machine with the value for each that has none for the variable."""
         for key in list(self._having[X][None]):
             child = (*key[:X], v, *key[X + 1 :])
@@ -200,7 +198,7 @@ class Spawned:
             names = ", ".join(self.symbolic.variables)
             raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}")
 
-    def _class(self, event: Event, key: Key, told: Mapping[int, list[Bound]]) -> int:
+    def _class(self, event: Event, key: Key, told: Mapping[int, list[KindedValue]]) -> int:
         """The class of the event for a machine: a value that the event does not have is as good as none."""
         names = self.symbolic.variables
         values = {names[X]: key[X] for X, values in told.items() if key[X] in values}

@@ -1,4 +1,4 @@
-"""Attribute variables by spawned machines, and by an automaton for each choice: against the meaning, and as a table."""
+"""Attribute variables by a monitor and by an automaton for each choice: against the definition; as a table."""
 
 from datetime import UTC, datetime
 from random import Random
@@ -6,17 +6,17 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from cerify.automata.dfa.arguments import order_in
 from cerify.automata.dfa.collect import collected, found_in, tuples
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.evaluate import Evaluator
-from cerify.automata.dfa.spawned import Spawned, symbolic
+from cerify.automata.dfa.parametric import ParametricMonitor, symbolic
 from cerify.automata.dfa.valued import Valued
 from cerify.equivalence.generate.expressions import VALUED_PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.event_expressions.compatible import compatible
-from cerify.semantics.event_expressions.denote import takes_place
-from cerify.semantics.event_expressions.history import places_of
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Schema, Stream
@@ -26,8 +26,8 @@ from proofs_tests.unit.semantics.event_expressions.examples import history
 COMPLETE = "complete(I) := prior(order(I, Q), perform(I, A))"
 
 
-def machines(query: str, S: Stream, budget: Budget = Budget()) -> Spawned:
-    return Spawned(symbolic(parse(query), places_of(S), budget), budget)
+def machines(query: str, S: Stream, budget: Budget = Budget()) -> ParametricMonitor:
+    return ParametricMonitor(symbolic(parse(query), order_in(S), budget), budget)
 
 
 @pytest.mark.parametrize("name", VALUED_PROFILES)
@@ -41,7 +41,7 @@ def test_random_cases(name: str) -> None:
         assert frozenset(e for e, _ in expected.rows) == takes_place(E, S)
         shown = f"{show(E)} over {S.events}"
         for evaluator in (Evaluator, CompiledEvaluator):
-            assert Valued(E, places_of(S)).rows(S, evaluator) == expected.rows, shown
+            assert Valued(E, order_in(S)).rows(S, evaluator) == expected.rows, shown
         table = collected(E, S)
         rows = [tuple(row.values()) for row in table.to_pylist()]
         assert rows == sorted((e, *(v for _, v in values)) for e, values in expected.rows), shown
@@ -57,27 +57,27 @@ def test_a_part_of_the_campaign() -> None:
     assert not any(outcome.differ for outcome in outcomes)
     counts = sum((outcome.counts for outcome in outcomes), start=type(outcomes[0].counts)())
     assert counts["compared"] == 700
-    assert min(counts[f"by {way}"] for way in ("automaton", "compiled", "spawned", "automata")) > 0
+    assert min(counts[f"by {way}"] for way in ("automaton", "compiled", "parametric", "automata", "plain")) > 0
 
 
 def test_the_papers_example() -> None:
     """Appendix 3: order(121, 40) spawns a machine for 121; another value is an unknown symbol to it."""
     S = history("order(121,40) perform(7,8) order(7,1) perform(121,2) perform(121,3)")
-    spawned = machines(COMPLETE, S)
-    assert [spawned.push(event) for event in S] == [False, False, False, True, True]
-    assert spawned.tuples() == [(("number", 121),)]
-    assert len(spawned) == 3  # the one without a value, and one each for 121 and 7
+    monitor = machines(COMPLETE, S)
+    assert [monitor.push(event) for event in S] == [False, False, False, True, True]
+    assert monitor.tuples() == [(("number", 121),)]
+    assert len(monitor) == 3  # the one without a value, and one each for 121 and 7
 
 
 def test_two_variables_have_a_machine_for_each_pair_and_each_alone() -> None:
     S = history("a(1) b(5) a(2) b(1)")
-    spawned = machines("prior(a(I), b(J)) and I != J", S)
+    monitor = machines("prior(a(I), b(J)) and I != J", S)
     sizes = []
     for event in S:
-        spawned.push(event)
-        sizes.append(len(spawned))
+        monitor.push(event)
+        sizes.append(len(monitor))
     assert sizes == [2, 4, 6, 9]
-    assert spawned.tuples() == [(("number", 2), ("number", 1))]
+    assert monitor.tuples() == [(("number", 2), ("number", 1))]
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,10 @@ def test_what_is_refused() -> None:
 def test_an_event_moves_only_the_machines_that_it_touches() -> None:
     """Machines in the same states go on as one: the work for an event does not grow with the values that were seen."""
     S = Stream([Event("order", {"n": n}) for n in range(2000)] + [Event("perform", {"n": 7}), Event("other")])
-    spawned = machines("prior(order(I), perform(I))", S)
-    found = [spawned.push(event) for event in S]
-    assert (sum(found), found[-2], len(spawned)) == (1, True, 2001)
-    assert len(spawned.states) <= 4
+    monitor = machines("prior(order(I), perform(I))", S)
+    found = [monitor.push(event) for event in S]
+    assert (sum(found), found[-2], len(monitor)) == (1, True, 2001)
+    assert len(monitor.states) <= 4
 
 
 def test_one_and_true_are_two_values_of_a_variable() -> None:

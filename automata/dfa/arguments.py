@@ -1,0 +1,34 @@
+"""The attribute that each argument of a primitive event stands for (vldb92, section 6: attributes are positional)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from cerify.semantics.event_expressions.relation import KindedValue
+from cerify.semantics.events import TIME, Schema, Stream, Value
+from cerify.semantics.predicates import kind
+
+ArgumentOrder: TypeAlias = Mapping[str, tuple[str, ...]]
+"""The attributes of each event type but for the time, in the order of the arguments."""
+
+
+def order_under(schema: Schema | None) -> ArgumentOrder:
+    """The order in which the schema lists attributes; empty without a schema."""
+    return {} if schema is None else {T: tuple(filter(TIME.__ne__, names)) for T, names in schema.types.items()}
+
+
+def order_in(S: Stream) -> ArgumentOrder:
+    """The order under the stream's schema; without one, that in which the events of a type first show attributes."""
+    if S.schema is not None:
+        return order_under(S.schema)
+    order: dict[str, tuple[str, ...]] = {}
+    for event in S:
+        seen = order.get(event.type, ())
+        order[event.type] = (*seen, *(name for name in event.attributes if name != TIME and name not in seen))
+    return order
+
+
+def kinded(v: Value) -> KindedValue:
+    """A value with its kind: 1 and true are equal in Python, and different values here."""
+    return kind(v), v

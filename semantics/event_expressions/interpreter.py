@@ -1,0 +1,135 @@
+"""The definition run over a stream: what it computed before is remembered, and a budget limits it.
+
+With plain=True nothing is remembered and every expression has its clause in denote.py. The default saves time in three
+ways, each of which leaves the result the same: the meaning of an expression over a history is computed once; bindings
+of names that do not occur in an expression are dropped; and prefix(E) runs a state machine (residual.py) in place of
+the search through histories to come. `python -m proofs_tests.campaigns.expressions` compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.bindings import NOTHING_BOUND, Bindings
+from cerify.semantics.event_expressions.continuations import words
+from cerify.semantics.event_expressions.denote import NOWHERE, Events, History, clause, in_scope
+from cerify.semantics.event_expressions.history import places_of, require_start_first
+from cerify.semantics.event_expressions.residual import Letter, Machine
+from cerify.semantics.event_expressions.scope import names_in
+from cerify.semantics.event_expressions.show import brief
+from cerify.semantics.events import Event, Match, Stream
+
+
+def takes_place(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> frozenset[int]:
+    """The positions of S at which E takes place: E[h] for the history h of all of S.
+
+    plain follows the definition without anything that saves time. Raises BudgetExceeded, Unsupported.
+    """
+    return Interpreter(E, S, budget, plain=plain).events()
+
+
+def matches_of(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[Match]:
+    """One match for each position at which E takes place, in order. Raises BudgetExceeded, Unsupported."""
+    return [Match(e, (e,)) for e in sorted(takes_place(E, S, budget))]
+
+
+class Interpreter:
+    """The meaning of an expression's parts over one stream; the context that the clauses ask for.
+
+    budget.valuations limits the events of the histories that expressions are applied to, counted anew for each
+    application. The error names the innermost expression that took more than half of them in one go.
+    """
+
+    def __init__(self, E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> None:
+        require_start_first(S)
+        self.order = places_of(S)
+        self.budget = budget
+        self.plain = plain
+        self.history: History = tuple(range(len(S)))
+        self.whole = E.body if isinstance(E, expr.Let) else E
+        definitions = E.definitions if isinstance(E, expr.Let) else ()
+        self.definitions: Mapping[str, expr.Definition] = {d.name: d for d in definitions}
+        self._events = list(S)  # those of the stream, and then those of histories to come
+        self._counted = 0
+        self._spent: BudgetExceeded | None = None
+        self._meanings: dict[tuple[int, History, Bindings], Events] = {}
+        self._names: dict[int, frozenset[str]] = {}
+        self._machines: dict[tuple[int, Bindings], Machine] = {}
+        self._alive: dict[int, expr.Expression] = {}  # keys are identities, which are reused once an object is gone
+
+    def events(self) -> Events:
+        """The positions at which the whole expression takes place."""
+        return in_scope(self.whole, (), self.history, NOTHING_BOUND, self)
+
+    def event(self, e: int) -> Event:
+        """The event at a position."""
+        return self._events[e]
+
+    def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
+        """E[h] under the bindings b. Raises BudgetExceeded, Unsupported."""
+        if not h:
+            return NOWHERE
+        if not self.plain:
+            b = self._about(E, b)
+            if (known := self._meanings.get((id(E), h, b))) is not None:
+                return known
+        before = self._counted
+        try:
+            self._count(len(h))
+            if self.plain:
+                return clause(E, h, b, self)
+            events = self._prefix(E, h, b) if isinstance(E, expr.Prefix) else clause(E, h, b, self)
+        except BudgetExceeded as error:
+            if error is not self._spent or 2 * (self._counted - before) <= self.budget.valuations:
+                raise
+            raise BudgetExceeded(f"{brief(E)}: {error.message}", E.span) from None
+        except RecursionError:
+            raise BudgetExceeded("the expression is nested too deeply", E.span) from None
+        self._alive[id(E)] = E
+        self._meanings[id(E), h, b] = events
+        return events
+
+    def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterator[History]:
+        """Histories that begin with h, shortest first: if E can take place after h, then at the end of one of them."""
+        for word in words(E, b, self.definitions, self.order, self.budget):
+            begin = len(self._events)
+            self._events.extend(word)
+            yield (*h, *range(begin, len(self._events)))
+
+    def _prefix(self, E: expr.Prefix, h: History, b: Bindings) -> Events:
+        """The events of h after which the operand can still take place, by a machine."""
+        F = E.operand
+        values = frozenset(pair for pair in b if pair[1][0] != "position")
+        if (machine := self._machines.get((id(F), values))) is None:
+            machine = Machine(F, values, self.definitions, self.order, self.budget)
+            self._machines[id(F), values] = machine
+        found = set()
+        state = machine.initial
+        for e in h:
+            at_e = frozenset(x for x, to in b if to == ("position", e))
+            state = machine.step(state, Letter(self.event(e), at_e))
+            if machine.may_accept(state):
+                found.add(e)
+        return frozenset(found)
+
+    def _about(self, E: expr.Expression, b: Bindings) -> Bindings:
+        """The bindings of the names that occur in E; its meaning does not depend on others."""
+        if not b:
+            return b
+        if (names := self._names.get(id(E))) is None:
+            self._alive[id(E)] = E
+            names = self._names[id(E)] = names_in(E)
+        return frozenset(pair for pair in b if pair[0] in names)
+
+    def _count(self, more: int) -> None:
+        self._counted += more
+        if self._counted > self.budget.valuations:
+            self._spent = BudgetExceeded(
+                f"expressions were applied to more than {self.budget.valuations} events in all; the interpreter "
+                "follows the definition and makes each history anew, so give it a shorter stream or a larger budget",
+                self.whole.span,
+            )
+            raise self._spent
