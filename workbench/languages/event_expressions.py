@@ -47,7 +47,7 @@ class EventExpressions(Language[Expression]):
 
 
 def _denotational(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
-    from cerify.semantics.event_expressions.denote import matches_of
+    from cerify.semantics.event_expressions.interpreter import matches_of
 
     return matches_of(E, S, options.budget)
 
@@ -60,11 +60,11 @@ def _automaton(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
 
 
 def _kernel(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
+    from cerify.automata.dfa.arguments import order_in
     from cerify.automata.dfa.compiled import CompiledEvaluator
     from cerify.automata.dfa.valued import Valued
-    from cerify.semantics.event_expressions.history import places_of
 
-    found = Valued(E, places_of(S), options.budget).events(S, CompiledEvaluator)
+    found = Valued(E, order_in(S), options.budget).events(S, CompiledEvaluator)
     return [Match(e, (e,)) for e in sorted(found)]
 
 
