@@ -10,9 +10,10 @@ from random import Random
 
 import click
 
-from cerify.automata.nfab import answers, compiled, run, to_cea
+from cerify.automata.nfab import answers, compiled, run
 from cerify.commands.progress import progress_bar
 from cerify.equivalence.generate.sase import PROFILES, case
+from cerify.equivalence.rewrite.translate import sase_by_cel
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
@@ -26,7 +27,7 @@ EVALUATORS = {
     "runs": run.bindings,
     "automaton": answers.bindings,
     "kernel": compiled.compiled_bindings,
-    "cel": to_cea.bindings,
+    "cel": sase_by_cel.bindings,
 }
 BUDGET = Budget(matches=5_000, valuations=50_000)
 

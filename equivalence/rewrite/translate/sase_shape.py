@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+from cerify.automata.nfab.edges import EdgeTest, Layout, Tested, match_layout
 from cerify.semantics.errors import Span, Unsupported
 from cerify.semantics.predicates import Predicate, mentions
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.clauses import conjuncts, is_cut, strategy_of
-from cerify.semantics.sase.conditions import Edge, placed
 from cerify.semantics.sase.reading import Reading
 
 NEXT: sase.Strategy = "skip_till_next_match"
 
+Edge = Literal["first", "each", "later", "end"]
+"""The events of a component that a condition is about: the first, all, all but the first, or the last."""
+
+EDGE: Mapping[frozenset[Tested], Edge] = {
+    frozenset({"begin"}): "first",
+    frozenset({"begin", "take"}): "each",
+    frozenset({"take"}): "later",
+    frozenset({"proceed"}): "end",
+}
+
 
 @dataclass(frozen=True)
 class Condition:
-    """A conjunct, and where it is looked at."""
+    """A conjunct, its component, and the events of it that it is about."""
 
     condition: Predicate
     component: int
@@ -45,19 +56,19 @@ class Shape:
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
-        """The conditions on single events that are looked at there."""
+        """The conditions on single events that are about these events of a component."""
         return [p.condition for p in self.single if (p.component, p.edge) == (n, edge)]
 
 
 def shape_of(q: sase.Query, reading: Reading) -> Shape:
     """The shape of a query. Raises Unsupported for what is not translated."""
-    _require_plain(q)
-    strategies = tuple(strategy_of(q, k.variable) for k in q.pattern)
-    said = [c for c in conjuncts(q) if not isinstance(c.condition, sase.Equivalence)]
-    found = [_condition(c, q) for c in said]
+    layout = match_layout(q)
+    _require_plain(q, layout)
+    strategies = tuple(layout.strategies[k.variable] for k in q.pattern)
+    found = [_condition(test, q) for test in layout.tests]
     single = tuple(p for p in found if _is_single(p.condition))
     correlated = tuple(p for p in found if not _is_single(p.condition))
-    tests = [(c.condition.attribute, c.span) for c in conjuncts(q) if isinstance(c.condition, sase.Equivalence)]
+    tests = [(c.condition.attribute, c.span) for c in _conjuncts(q) if isinstance(c.condition, sase.Equivalence)]
     # where one event is selected alone, what its strategy skips is nothing
     skipping = [s for n, (k, s) in enumerate(zip(q.pattern, strategies, strict=True)) if n or k.kleene]
     for p in correlated:
@@ -85,12 +96,16 @@ def shape_of(q: sase.Query, reading: Reading) -> Shape:
     )
 
 
-def _require_plain(q: sase.Query) -> None:
+def _conjuncts(q: sase.Query) -> list[sase.Conjunct]:
+    return [conjunct for block in q.where for conjunct in block.conjuncts]
+
+
+def _require_plain(q: sase.Query, layout: Layout) -> None:
     """Raises Unsupported for the clauses that the other languages lack."""
     for k in q.pattern:
         if k.negated:
             raise Unsupported("a negated component is not translated: write it with UNLESS by hand", k.span)
-        if is_cut(q, k.variable):
+        if k.variable in layout.cuts:
             raise Unsupported("`!` stops an array by what comes next; leave it out", k.span)
     if q.having is not None:
         raise Unsupported("HAVING filters results, and the other language has none", q.span)
@@ -98,24 +113,23 @@ def _require_plain(q: sase.Query) -> None:
         raise Unsupported("NON-OVERLAP compares matches with each other", q.returned.span)
     if q.source is not None:
         raise Unsupported("FROM reads the results of another query; the other language reads the stream alone", q.span)
-    for c in conjuncts(q):
+    for c in _conjuncts(q):
         if c.underlined:
             raise Unsupported("an underlined predicate says what a partition is; the other language has none", c.span)
 
 
-def _condition(c: sase.Conjunct, q: sase.Query) -> Condition:
-    assert not isinstance(c.condition, sase.Equivalence)
-    for a in mentions(c.condition):
+def _condition(test: EdgeTest, q: sase.Query) -> Condition:
+    for a in mentions(test.predicate):
         if isinstance(a, sase.Aggregate):
-            raise Unsupported("an aggregate is about all events of an array; the other language has none", c.span)
+            raise Unsupported("an aggregate is about all events of an array; the other language has none", test.span)
         if isinstance(a, sase.Reference) and a.place == "previous":
             raise Unsupported(
                 "a[i-1] compares neighbours in an array; a filter of CEL compares each event of one set with each of "
                 "another: on a rise 1 3 2 4 it would ask for all pairs",
-                c.span,
+                test.span,
             )
-    place = placed(c.condition, q.pattern)
-    return Condition(c.condition, place.component, place.edge, c.span)
+    component = next(n for n, k in enumerate(q.pattern) if k.variable == test.variable)
+    return Condition(test.predicate, component, EDGE[test.edges], test.span)
 
 
 def _is_single(p: Predicate) -> bool:

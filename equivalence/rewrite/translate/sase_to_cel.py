@@ -8,10 +8,13 @@ looking at the match: conditions on single events. RETURN is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
+from typing import assert_never
 
+from cerify.automata.nfab.edges import AT_START, identifier
 from cerify.equivalence.rewrite.translate.names import Names
 from cerify.equivalence.rewrite.translate.sase_shape import Shape, shape_of
 from cerify.semantics.cel import syntax as cel
@@ -27,22 +30,33 @@ from cerify.semantics.predicates import (
     mentions,
 )
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import rank
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 
-def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED) -> cel.Formula:
-    """A CEL formula with the matches of q as its complex events, at every position. Times are ordered; those of an
-    open window are numbers. Raises Unsupported where CEL has no such formula or this translation finds none."""
+def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED, times: type[int] | type[float] | None = None) -> cel.Formula:
+    """A CEL formula with the matches of q as its complex events, at every position of a stream whose times ascend.
+
+    An open window becomes a comparison of times, which have to be numbers; if all of them are of the type `times`, it
+    becomes a window that is closed and shorter, and no filter compares events. Raises Unsupported where CEL has no such
+    formula or this translation finds none.
+    """
     match q:
         case sase.Query():
-            return _Translation(shape_of(q, reading)).whole()
+            return _Translation(shape_of(q, reading), times).whole()
         case sase.Union(parts):
-            return reduce(cel.Or, (_Translation(shape_of(part, reading)).whole() for part in parts))
+            return reduce(cel.Or, (_Translation(shape_of(part, reading), times).whole() for part in parts))
         case sase.Program(queries):
             if len(queries) == 1:
-                return sase_to_cel(queries[0], reading)
+                return sase_to_cel(queries[0], reading, times)
             raise Unsupported("queries that read each other's results: CEL reads the stream alone", queries[0].span)
+        case _:
+            assert_never(q)
+
+
+def variables_in_cel(q: sase.Query) -> dict[str, str]:
+    """The variable of the formula for each variable of the query: its own, unless an event type has that name."""
+    names = Names(frozenset(k.type for k in q.pattern))
+    return {k.variable: names.unused(k.variable) for k in q.pattern}
 
 
 @dataclass(frozen=True)
@@ -58,8 +72,9 @@ class _Parts:
 class _Translation:
     """Builds the formula of one query."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, times: type[int] | type[float] | None) -> None:
         self.shape = shape
+        self.window = _closed_window(shape, times)
         names = Names(frozenset(k.type for k in shape.pattern))
         taken = [names.unused(k.variable) for k in shape.pattern]
         self.names = {
@@ -67,7 +82,7 @@ class _Translation:
             for k, v in zip(shape.pattern, taken, strict=True)
         }
         self.asked = {self.name(a) for p in shape.correlated for a in mentions(p.condition)}
-        if shape.window is not None:
+        if shape.window is not None and self.window is None:
             self.asked.add(self.names[shape.pattern[0].variable].first)
         later = [p.condition for p in shape.correlated if p.edge == "later"]
         self.asked |= {self.names[a.variable or ""].rest for c in later for a in mentions(c)}
@@ -85,11 +100,11 @@ class _Translation:
         single = self.component(0, alone=True) if len(shape.pattern) == 1 else None
         for attribute in shape.tests:
             phi = cel.PartitionBy(phi, attribute)
-        if (window := shape.window) is not None and shape.closed:
-            phi = cel.Within(phi, cel.TimeWindow(window.seconds, "second"))
-        elif window is not None:
-            phi = reduce(cel.Filter, map(cel.Correlated, self.soon_after(window)), phi)
-        compared = bool(shape.tests) or window is not None
+        if self.window is not None:
+            phi = cel.Within(phi, self.window)
+        elif shape.window is not None:
+            phi = reduce(cel.Filter, map(cel.Correlated, self.soon_after(shape.window)), phi)
+        compared = bool(shape.tests) or shape.window is not None
         return cel.Or(single, phi) if single is not None and compared else phi
 
     def component(self, n: int, alone: bool = False) -> cel.Formula:
@@ -166,13 +181,15 @@ class _Translation:
     def name(self, a: Attribute) -> str:
         """The variable of CEL for a reference."""
         names = self.names[a.variable or ""]
-        return {0: names.first, 2: names.all, 3: names.last}[rank(a)]
+        if (form := identifier(a)) in AT_START:
+            return names.first
+        return names.all if form == "a[i]" else names.last
 
     def on_variables(self, p: Predicate, later: bool) -> Predicate:
         """The condition about variables of CEL; a[i] beside a[1] is one of the rest."""
 
         def moved(a: Attribute) -> Attribute:
-            name = self.names[a.variable or ""].rest if later and rank(a) == 2 else self.name(a)
+            name = self.names[a.variable or ""].rest if later and identifier(a) == "a[i]" else self.name(a)
             return Attribute(a.name, name)
 
         return mapped_predicate(p, moved)
@@ -185,3 +202,15 @@ class _Translation:
             if name != first:
                 elapsed = Arithmetic("-", Attribute(TIME, name), Attribute(TIME, first))
                 yield Comparison("<", elapsed, Constant(window.seconds))
+
+
+def _closed_window(shape: Shape, times: type[int] | type[float] | None) -> cel.Window | None:
+    """The window of CEL, which is closed; None where there is none that is as long as the open window of the query."""
+    if shape.window is None:
+        return None
+    seconds = shape.window.seconds
+    if shape.closed:
+        return cel.TimeWindow(seconds, "second")
+    if times is None:
+        return None
+    return cel.AttributeWindow(math.ceil(seconds) - 1 if times is int else math.nextafter(seconds, -math.inf), TIME)
