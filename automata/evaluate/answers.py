@@ -15,10 +15,10 @@ from typing import Literal, TypeAlias, assert_never
 
 from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.cea.model import CEA, UNMARKED, Marks
-from cerify.automata.evaluate.crossing import Carried, Check, carried, crossing, is_mark
+from cerify.automata.evaluate.decorrelation import Decorrelated, ResidualFilter, correlated, decorrelated, is_mark
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import partitioned
-from cerify.automata.evaluate.scope import SECONDS, key_of, near, split
-from cerify.automata.evaluate.sieve import Sieve
+from cerify.automata.evaluate.scope import SECONDS, key_of, strip_windows, within_width
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
@@ -26,23 +26,23 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, ComplexEvent, Match, Stream, Valuation, bindings_of
 
 Output = Literal["matches", "valuations"]
-Passing: TypeAlias = Callable[[Carried, Stream, Output, Budget], Iterator[tuple[int, Valuation]]]
+Passing: TypeAlias = Callable[[Decorrelated, Stream, Output, Budget], Iterator[tuple[int, Valuation]]]
 """The valuations that pass the checks, marks left out, in the order of positions; the same one may come again."""
 
 
 def needs_checks(phi: Formula) -> bool:
     """Whether an automaton alone does not carry the formula, with windows and partitions around the whole."""
     try:
-        split(phi)
+        strip_windows(phi)
     except Unsupported:
         return True
-    return any(isinstance(psi, cel.Filter) and crossing(psi.condition) for psi in cel.subformulas(phi))
+    return any(isinstance(psi, cel.Filter) and correlated(psi.condition) for psi in cel.subformulas(phi))
 
 
 def found(phi: Formula, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
     """The matches of a formula in the order of positions, each once. Raises Unsupported, BudgetExceeded."""
     try:
-        answers = passing(_carried(phi, budget), S, output, budget)
+        answers = passing(_decorrelated(phi, budget), S, output, budget)
     except Unsupported:
         answers = ((n, mu) for n, mus in enumerate(_by_position(phi, S, budget, passing)) for mu in mus)
     for n, group in groupby(answers, itemgetter(0)):
@@ -80,18 +80,18 @@ def without_marks(mu: Iterable[tuple[str, int]]) -> Valuation:
     return frozenset(pair for pair in mu if not is_mark(pair[0]))
 
 
-def _carried(phi: Formula, budget: Budget) -> Carried:
+def _decorrelated(phi: Formula, budget: Budget) -> Decorrelated:
     """The formula with its checks taken out, if nothing is in the way. Raises Unsupported."""
     with depth_limited(phi.span):
-        taken = carried(partitioned(phi), budget)
-        split(taken.phi)
+        taken = decorrelated(partitioned(phi), budget)
+        strip_windows(taken.phi)
         return taken
 
 
 def _by_position(phi: Formula, S: Stream, budget: Budget, passing: Passing) -> Iterator[set[Valuation]]:
     """The valuations at each position. Raises Unsupported, BudgetExceeded."""
     try:
-        taken = _carried(phi, budget)
+        taken = _decorrelated(phi, budget)
     except Unsupported as error:
         yield from _applied(phi, S, budget, passing, error)
         return
@@ -154,9 +154,9 @@ def _admits(phi: cel.Start | cel.Strict | cel.Within | cel.PartitionBy, C: Compl
                 case cel.EventWindow(count):
                     return bool(C) and max(C) - min(C) < count
                 case cel.TimeWindow(amount, unit):
-                    return near(amount * SECONDS[unit], [S[p].get(TIME) for p in C])
+                    return within_width(amount * SECONDS[unit], [S[p].get(TIME) for p in C])
                 case cel.AttributeWindow(width, a):
-                    return near(width, [S[p].get(a) for p in C])
+                    return within_width(width, [S[p].get(a) for p in C])
         case cel.PartitionBy(_, a):
             keys = {key_of((a,), S[p]) for p in C}
             return len(keys) < 2 and None not in keys
@@ -165,8 +165,8 @@ def _admits(phi: cel.Start | cel.Strict | cel.Within | cel.PartitionBy, C: Compl
 
 
 def _satisfying(mus: set[Valuation], condition: cel.Condition, S: Stream, budget: Budget) -> set[Valuation]:
-    sieve = Sieve((Check.of(condition),), S, budget)
-    return {mu for mu in mus if sieve.passes(mu)}
+    checker = CorrelatedFilterChecker((ResidualFilter.of(condition),), S, budget)
+    return {mu for mu in mus if checker.passes(mu)}
 
 
 def _greatest(mus: set[Valuation], above: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[Valuation]:

@@ -11,17 +11,17 @@ import numpy as np
 from cerify.automata.cea.culprit import lazily
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import answers, streaming
+from cerify.automata.evaluate.batches import EventBatch
 from cerify.automata.evaluate.ces import CompactComplexEventSet
 from cerify.automata.evaluate.classify import classified
-from cerify.automata.evaluate.crossing import Carried
+from cerify.automata.evaluate.decorrelation import Decorrelated
 from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
 from cerify.automata.evaluate.partitions import partitioned
-from cerify.automata.evaluate.scene import Scene
-from cerify.automata.evaluate.scope import near, split, without_widths
+from cerify.automata.evaluate.scope import strip_windows, within_width, without_widths
 from cerify.automata.evaluate.scope_columns import Unordered
-from cerify.automata.evaluate.sieve import Sieve, in_list
 from cerify.automata.evaluate.streaming import Output
-from cerify.automata.evaluate.tables import moves, tabulate
+from cerify.automata.evaluate.tables import tabulate, transition_tables
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import Unsupported
@@ -43,38 +43,40 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
     try:
         return Evaluator(phi, output=output, budget=budget).read(S)
     except Unordered:
-        scope = split(phi)
+        scope = strip_windows(phi)
         found = matches(without_widths(scope), S, output, budget)
-        return [m for m in found if all(near(width, [S[i].get(a) for i in m.events]) for a, width in scope.widths)]
+        return [
+            m for m in found if all(within_width(width, [S[i].get(a) for i in m.events]) for a, width in scope.widths)
+        ]
 
 
-def passing(carried: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+def passing(query: Decorrelated, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that pass its checks; each is given up at the first event with which one fails.
 
     The loops read the stream, and what they have made is walked through in Python. Under windows and partitions that
     is no gain, so that the readable evaluator does it all.
     """
-    if not split(carried.phi).everything:
-        return streaming.passing(carried, S, output, budget)
+    if not strip_windows(query.phi).everything:
+        return streaming.passing(query, S, output, budget)
     try:
         from cerify.automata.evaluate.lists import Lists
     except ImportError as error:
         raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
-    automaton = lazily(carried.phi, budget, partial(answers.kept_marks, output=output))
-    return _passing(Lists(), automaton, S, Sieve(carried.checks, S, budget), budget)
+    automaton = lazily(query.phi, budget, partial(answers.kept_marks, output=output))
+    return _passing(Lists(), automaton, S, CorrelatedFilterChecker(query.checks, S, budget), budget)
 
 
 def _passing(
-    lists: Lists, automaton: Determinized, S: Stream, sieve: Sieve, budget: Budget
+    lists: Lists, automaton: Determinized, S: Stream, checker: CorrelatedFilterChecker, budget: Budget
 ) -> Iterator[tuple[int, Valuation]]:
     classes, types = classified(automaton.A.predicates, S)
     tables, none = tabulate(automaton, types, budget), np.zeros(0, np.int32)
     lists.widen(tables.final.size, 1)
-    scene = Scene(0, classes, none, none.astype(np.bool_), none.astype(np.int64))
-    for roots in lists.advance(scene, moves(tables)):
+    batch = EventBatch(0, classes, none, none.astype(np.bool_), none.astype(np.int64))
+    for roots in lists.advance(batch, transition_tables(tables)):
         D, tree = CompactComplexEventSet(), lists.tree[: lists.nodes]
         D.event, D.marks = tree["event"].tolist(), [tables.labels[label] for label in tree["label"].tolist()]
         D.first, D.last, D.next = tree["first"].tolist(), tree["last"].tolist(), tree["next"].tolist()
         for position, first, last, _ in roots.tolist():
-            for path in in_list(D, (first, last), sieve):
+            for path in in_list(D, (first, last), checker):
                 yield position, answers.without_marks(D.valuation(path))

@@ -15,10 +15,10 @@ from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_st
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers
+from cerify.automata.evaluate.batches import EventBatch
 from cerify.automata.evaluate.classify import classified, classify
-from cerify.automata.evaluate.scene import Scene
 from cerify.automata.evaluate.streaming import Evaluation
-from cerify.automata.evaluate.tables import moves, tabulate
+from cerify.automata.evaluate.tables import tabulate, transition_tables
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import Unsupported
@@ -68,9 +68,11 @@ def _looped(lists: Lists, D: Determinized, S: Stream, waits: bool, budget: Budge
     classes, types = classified(D.A.predicates, S)
     tables, none = tabulate(D, types, budget), np.zeros(0, np.int32)
     lists.widen(tables.final.size, 1)
-    for roots in lists.advance(Scene(0, classes, none, none.astype(np.bool_), none.astype(np.int64)), moves(tables)):
-        for chunk in lists.chunks(roots[roots[:, 0] == len(S) - 1] if waits else roots, False):
-            events, ends = chunk.events.tolist(), chunk.offsets.tolist()
+    for roots in lists.advance(
+        EventBatch(0, classes, none, none.astype(np.bool_), none.astype(np.int64)), transition_tables(tables)
+    ):
+        for matches in lists.match_batches(roots[roots[:, 0] == len(S) - 1] if waits else roots, False):
+            events, ends = matches.events.tolist(), matches.offsets.tolist()
             yield from (_match(tuple(events[start:end])) for start, end in pairwise(ends))
 
 

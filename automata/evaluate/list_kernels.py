@@ -26,9 +26,9 @@ def update_lists(  # type: ignore[no-untyped-def]
 ):
     """Read events from index start on; stop where the nodes or the roots might not hold what an event adds.
 
-    classes: int32 [n], base the position of the first; skip to busy are those of Moves. roots: int64 [R, 4], a row
-    (position, first, last, number) for each list completed. Returns the index reached, the number of nodes and of
-    roots.
+    classes: int32 [n], base the position of the first; skip to busy are those of TransitionTables. roots: int64 [R, 4],
+    a row (position, first, last, number) for each list completed. Returns the index reached, the number of nodes and
+    of roots.
     """
     states = ends.shape[0]
     ends_, runs_ = np.empty((states, 2), np.int32), np.empty(states, np.int64)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate import list_kernels
+from cerify.automata.evaluate.batches import Enumeration, EventBatch, MatchBatch, Numbers, enlarged, require
 from cerify.automata.evaluate.enumeration_kernels import enumerate_lists
 from cerify.automata.evaluate.list_kernels import CAP
-from cerify.automata.evaluate.scene import Chunk, Numbers, Scene, Walk, enlarged, require
-from cerify.automata.evaluate.tables import Moves
+from cerify.automata.evaluate.tables import TransitionTables
 from cerify.semantics.errors import BudgetExceeded
 
 AT_FIRST = 8_192  # nodes
@@ -72,16 +72,16 @@ class Lists:
         self.nodes = list_kernels.compact_lists(self.tree, self.nodes, self.ends)
         return np.ones(1, np.bool_)
 
-    def advance(self, scene: Scene, moves: Moves) -> Iterator[NDArray[np.int64]]:
+    def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
         """Read all events; hand out the lists completed on the way, which have to be used at once."""
-        roots = np.empty((ROOTS + moves.finals.size, 4), np.int64)
+        roots = np.empty((ROOTS + transitions.finals.size, 4), np.int64)
         index = 0
-        while index < scene.classes.size:
-            if self.nodes + len(moves.marks) > self.tree.size:
-                self._make_room(len(moves.marks))
+        while index < batch.classes.size:
+            if self.nodes + len(transitions.marks) > self.tree.size:
+                self._make_room(len(transitions.marks))
             index, self.nodes, found = list_kernels.update_lists(
-                scene.classes, scene.base, index, moves.skip, moves.begin, moves.marks, moves.finals, moves.ended,
-                moves.moving, moves.busy, self.tree, self.nodes, self.ends, self.runs, roots,
+                batch.classes, batch.base, index, *transitions.arrays, self.tree, self.nodes, self.ends, self.runs,
+                roots,
             )  # fmt: skip
             if found:
                 yield roots[:found]
@@ -99,12 +99,12 @@ class Lists:
         if size > self.tree.size:
             self.tree = enlarged(self.tree, self.nodes, size)
 
-    def chunks(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[Chunk]:
+    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
         """The complex events of lists that advance has handed out."""
-        found: Iterator[Chunk] = Walk(3, labelled).chunks(enumerate_lists, roots, self.tree)
+        found: Iterator[MatchBatch] = Enumeration(3, labelled).match_batches(enumerate_lists, roots, self.tree)
         return found
 
-    def numbers(self, scene: Scene, moves: Moves) -> Iterator[Numbers]:
+    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         """Read all events; for the lists completed, in their order, the positions and how many matches each has.
 
         What passes the machine's words is counted again in Python's integers, from where all were last known.
@@ -112,29 +112,29 @@ class Lists:
         """
         before = self.runs.tolist()
         base, known = self._exact
-        found = [roots[:, [0, 3]].copy() for roots in self.advance(scene, moves)]
+        found = [roots[:, [0, 3]].copy() for roots in self.advance(batch, transitions)]
         if all((rows[:, 1] < CAP).all() for rows in found) and (self.runs < CAP).all():
             yield from ((rows[:, 0], rows[:, 1]) for rows in found)
             return
         if max(before) < CAP:
-            base, known = scene.base, before
-        if base != scene.base:
+            base, known = batch.base, before
+        if base != batch.base:
             raise BudgetExceeded(
                 "more than 2^61 partial matches before this batch, and their exact number is known only if all batches "
                 "were counted by this evaluator: it is not part of a saved state, so count from the first batch on"
             )
         runs = dict(enumerate(known))
         positions, numbers = [], []
-        for position, c in enumerate(scene.classes.tolist(), scene.base):
+        for position, c in enumerate(batch.classes.tolist(), batch.base):
             runs_: dict[int, int] = {}
-            marks = moves.marks[moves.begin[c] : moves.begin[c + 1]].tolist()
-            for p, q in [*enumerate(moves.skip[c].tolist()), *((p, q) for p, _, q in marks)]:
+            marks = transitions.marks[transitions.begin[c] : transitions.begin[c + 1]].tolist()
+            for p, q in [*enumerate(transitions.skip[c].tolist()), *((p, q) for p, _, q in marks)]:
                 if q >= 0 and runs.get(p):
                     runs_[q] = runs_.get(q, 0) + runs[p]
             runs = runs_
-            number = sum(runs.get(q, 0) for q in moves.finals.tolist())
+            number = sum(runs.get(q, 0) for q in transitions.finals.tolist())
             if number:
                 positions.append(position)
                 numbers.append(number)
-        self._exact = scene.base + scene.classes.size, [runs.get(q, 0) for q in range(self.runs.size)]
+        self._exact = batch.base + batch.classes.size, [runs.get(q, 0) for q in range(self.runs.size)]
         yield np.array(positions, np.int64), np.array(numbers, object)

@@ -1,15 +1,15 @@
-"""A filter that asks of all events of a match to agree on an attribute is PARTITION BY, and is evaluated as such.
+"""Filters that are equivalent to PARTITION BY, rewritten as such: all events of a match agree on an attribute.
 
 phi FILTER A1.x = B1.x AND ... AND An.x = Bn.x has the same valuations as phi PARTITION BY [x], over every interval, if
 there is a set K of variables such that
 
-    (1) K is connected by the equations, and each variable of K holds an event in every valuation of phi; or K is one
+    (1) K is connected by the equations, and each variable of K binds an event in every valuation of phi; or K is one
         variable A with the equation A.x = A.x;
-    (2) each event of a valuation of phi is held by a variable of K, or by one that an equation sets equal to one of K
-        (which then holds an event in every valuation).
+    (2) each event of a valuation of phi is bound by a variable of K, or by one that an equation sets equal to one of K
+        (which then binds an event in every valuation).
 
-If the filter holds, (1) makes the events of K agree, along the equations; and by (2) each other event agrees with some
-event of K. If all events agree, each equation holds. `must` and `kinds` of held.py say when (1) and (2) are so.
+If the filter is satisfied, (1) makes the events of K agree, along the equations; and by (2) each other event agrees
+with some event of K. If all events agree, each equation is true. BindingAnalysis has what decides (1) and (2).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from cerify.automata.evaluate.held import Held, Variables, held
+from cerify.automata.evaluate.binding_analysis import BindingAnalysis, Variables, analyze_bindings
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
 from cerify.semantics.predicates import Attribute, Comparison
@@ -26,7 +26,7 @@ Equation = tuple[str, str]
 
 
 def partitioned(phi: Formula) -> Formula:
-    """phi with PARTITION BY for such filters, where scope.py takes it off the formula."""
+    """phi with PARTITION BY in place of such filters, as far as `strip_windows` removes it from the formula."""
     match phi:
         case cel.Filter():
             psi, conditions = _filters(phi)
@@ -39,21 +39,21 @@ def partitioned(phi: Formula) -> Formula:
             return phi
 
 
-def agreeing(equations: Iterable[Equation], h: Held) -> bool:
+def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:
     """Whether the equations of an attribute make all events agree on it, by (1) and (2)."""
     equations = set(equations)
     alone = {A for A, B in equations if A == B}
     for A in sorted({A for equation in equations for A in equation}):
-        K = _connected(A, equations, h.must) if A in h.must else frozenset({A})
-        beside = {C for B, C in _both_ways(equations) if B in K} if A in h.must else set[str]()
-        if (len(K) > 1 or A in alone) and all(kind & (K | beside) for kind in h.kinds):
+        K = _connected(A, equations, h.definite) if A in h.definite else frozenset({A})
+        beside = {C for B, C in _both_ways(equations) if B in K} if A in h.definite else set[str]()
+        if (len(K) > 1 or A in alone) and all(kind & (K | beside) for kind in h.possible):
             return True
     return False
 
 
 def _partitioned(psi: Formula, conditions: list[Condition]) -> Formula | None:
-    """psi with the conditions, some of them as PARTITION BY; None if no attribute is agreed on."""
-    h = held(psi)
+    """psi with the conditions, some of them as PARTITION BY; None if all of them stay filters."""
+    h = analyze_bindings(psi)
     equations: dict[str, set[Equation]] = {}
     for condition in conditions:
         for a, equation in _equation(condition):

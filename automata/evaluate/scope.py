@@ -52,7 +52,7 @@ class Scope:
         return not self.windowed and not self.attributes
 
 
-def split(phi: Formula) -> Scope:
+def strip_windows(phi: Formula) -> Scope:
     """The formula's core and what stands around it. Raises Unsupported where a window or partition stands inside."""
     events: list[int] = []
     widths: dict[str, Width] = {}
@@ -99,7 +99,7 @@ def without_widths(scope: Scope) -> Formula:
     return phi if scope.events is None else cel.Within(phi, cel.EventWindow(scope.events))
 
 
-def punctual(A: CEA) -> bool:
+def reports_at_last_event(A: CEA) -> bool:
     """Whether each complex event ends at the position at which it is reported: no step into a final state skips."""
     return all(t.marks or t.target not in A.final for t in A.transitions)
 
@@ -116,7 +116,7 @@ def key_of(attributes: Sequence[str], event: Event) -> Key | None:
 
 
 @dataclass(frozen=True)
-class Reach:
+class LookbackBounds:
     """How far back a match may begin: one whose last event is at i has its first at low[i] or after.
 
     low never decreases. marks[i] is false if the event at i is in no match. unordered: the windows on attributes whose
@@ -128,14 +128,14 @@ class Reach:
     unordered: tuple[tuple[str, Width], ...]
 
 
-def reach(scope: Scope, S: Sequence[Event]) -> Reach:
+def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
     """The reach of a formula's windows and the events that its partitions admit, on a whole stream."""
     low = [0 if scope.events is None else max(0, i - scope.events + 1) for i in range(len(S))]
     marks = [key_of(scope.attributes, event) is not None for event in S]
     unordered = []
     for a, width in scope.widths:
         values = [event.get(a) for event in S]
-        present = [i for i, value in enumerate(values) if near(width, [value])]
+        present = [i for i, value in enumerate(values) if within_width(width, [value])]
         for i in set(range(len(S))).difference(present):
             marks[i] = False
         if not _ascending([values[i] for i in present]):
@@ -143,12 +143,12 @@ def reach(scope: Scope, S: Sequence[Event]) -> Reach:
             continue
         begin = 0
         for i in present:
-            while not near(width, [values[present[begin]], values[i]]):
+            while not within_width(width, [values[present[begin]], values[i]]):
                 begin += 1
             low[i] = max(low[i], present[begin])
     for i in range(1, len(S)):
         low[i] = max(low[i], low[i - 1])
-    return Reach(low, marks, tuple(unordered))
+    return LookbackBounds(low, marks, tuple(unordered))
 
 
 def measurable(value: Value | None) -> bool:
@@ -164,7 +164,7 @@ def measurable(value: Value | None) -> bool:
             assert_never(value)
 
 
-def near(width: Width, values: Sequence[Value | None]) -> bool:
+def within_width(width: Width, values: Sequence[Value | None]) -> bool:
     """Whether the values are all numbers or all times, and the greatest is at most the width above the least."""
     if not values or not all(map(measurable, values)) or len({kind(v) for v in values if v is not None}) > 1:
         return False

@@ -1,4 +1,4 @@
-"""Windows and partitions on Arrow columns, batch after batch: what scope.reach and scope.key_of say of single events.
+"""Windows and partitions on Arrow columns, batch after batch; `lookback_bounds` and `key_of` do the same by events.
 
 A window on values becomes one on positions: as the values ascend, each event reaches back to a position that the values
 of the events still in the window tell.
@@ -29,7 +29,7 @@ class Unordered(InputError):
 
 
 @dataclass
-class Clock:
+class RangeWindowState:
     """A window on an attribute, and the positions and values of the events that later ones may still reach."""
 
     attribute: str
@@ -38,8 +38,8 @@ class Clock:
     values: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
     kind: str = ""
 
-    def read(self, table: pa.Table, base: int) -> tuple[Clock, Longs, NDArray[np.bool_]]:
-        """The clock after the batch; how far back each of its events reaches; whether it has a measurable value.
+    def read(self, table: pa.Table, base: int) -> tuple[RangeWindowState, Longs, NDArray[np.bool_]]:
+        """The range_window after the batch; how far back each of its events reaches; whether it has a measurable value.
 
         The rows of the batch have the positions from base on. Raises Unordered.
         """
@@ -64,7 +64,7 @@ class Clock:
         low[rows] = positions[begin[new:]]
         kept = begin[-1]
         return (
-            Clock(self.attribute, self.width, positions[kept:], known[kept:], kind),
+            RangeWindowState(self.attribute, self.width, positions[kept:], known[kept:], kind),
             np.maximum.accumulate(low),
             marks,
         )
@@ -126,7 +126,7 @@ def _ticks(seconds: Width) -> int:
 
 
 @dataclass(frozen=True)
-class Coded:
+class EncodedKeys:
     """The keys of a batch, each once, and which of them each row has.
 
     kinds: of the values they are of; keys: with None where one agrees not even with itself. numbers: of each the number
@@ -151,7 +151,7 @@ class Coded:
 
 
 @dataclass
-class Keys:
+class KeyTable:
     """The keys of a partition of which something is kept, by number.
 
     numbers: for each kinds of values that keys are of the keys themselves, a value or a tuple of them; free: the
@@ -163,7 +163,7 @@ class Keys:
     free: list[int] = field(default_factory=list)
     size: int = 0
 
-    def read(self, table: pa.Table) -> Coded:
+    def read(self, table: pa.Table) -> EncodedKeys:
         """The keys of a batch. Raises InputError if a column's values cannot be keys."""
         columns = [_encoded(table, name) for name in self.attributes]
         codes, keys, _ = columns[0]
@@ -179,7 +179,7 @@ class Keys:
         kinds = tuple(kind for _, _, kind in columns)
         known = self.numbers.get(kinds, {})
         numbers = (NO_KEY if key is None else known.get(key, UNKNOWN) for key in keys)
-        return Coded(codes, kinds, keys, np.fromiter(numbers, np.int32, len(keys)))
+        return EncodedKeys(codes, kinds, keys, np.fromiter(numbers, np.int32, len(keys)))
 
     def grow(self, size: int) -> None:
         """Have so many numbers."""
@@ -192,14 +192,14 @@ class Keys:
         taken = {k for numbers in self.numbers.values() for k in numbers.values()}
         self.free = [k for k in range(self.size - 1, -1, -1) if k not in taken]
 
-    def number(self, coded: Coded, new: NDArray[np.intp]) -> None:
+    def number(self, encoded: EncodedKeys, new: NDArray[np.intp]) -> None:
         """Give numbers to some keys of a batch; there are to be enough of them."""
-        numbers = self.numbers.setdefault(coded.kinds, {})
+        numbers = self.numbers.setdefault(encoded.kinds, {})
         for x in new.tolist():
-            key = coded.keys[x]
+            key = encoded.keys[x]
             if key not in numbers:  # else it is equal to one before it, as 0.0 and -0.0 are
                 numbers[key] = self.free.pop()
-            coded.numbers[x] = numbers[key]
+            encoded.numbers[x] = numbers[key]
 
 
 def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], str]:

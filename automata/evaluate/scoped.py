@@ -26,8 +26,8 @@ from cerify.automata.evaluate.ces_window import (
     valuation,
 )
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.scope import Key, Scope, key_of, near, punctual, reach
-from cerify.automata.evaluate.sieve import Sieve, in_node
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_node
+from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, reports_at_last_event, within_width
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
@@ -48,14 +48,14 @@ class ScopedEvaluation:
         self.T: dict[int, dict[Key, Series]] = {}
         self.unmarked: int | None = 0
         self._windowed = windowed
-        self._punctual = punctual(automaton.A)
+        self._reports_at_last_event = reports_at_last_event(automaton.A)
         self._made = self._left = 0
 
     def push(self, type_: int, key: Key | None, low: int) -> None:
         """Read the next event: its type as a bit mask, its key (None if no match has it), how far back it reaches."""
         self.position += 1
         step, marked = self.automaton.step, []
-        if self._punctual and self._made > 2 * self._left + SWEEP:
+        if self._reports_at_last_event and self._made > 2 * self._left + SWEEP:
             self._sweep(low)
         for p, table in self.T.items() if key is not None else ():
             if key in table and table[key][0].latest >= low:
@@ -107,22 +107,24 @@ def _joined(one: dict[Key, Series], other: dict[Key, Series]) -> dict[Key, Serie
 
 def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
-    unordered = reach(scope, S).unordered
+    unordered = lookback_bounds(scope, S).unordered
     for n, nodes, low in _read(scope, S, output == "valuations", budget):
         for node in nodes:
             for path in enumerate_(node, low):
                 events = complex_event(path)
-                if all(near(width, [S[i].get(a) for i in events]) for a, width in unordered):
+                if all(within_width(width, [S[i].get(a) for i in events]) for a, width in unordered):
                     yield Match(n, events, bindings_of(valuation(path)) if output == "valuations" else None)
 
 
-def passing(automaton: Determinized, scope: Scope, S: Stream, sieve: Sieve) -> Iterator[tuple[int, Valuation]]:
-    """The valuations of an automaton that are in scope and pass a sieve, in the order of positions."""
-    unordered = reach(scope, S).unordered
+def passing(
+    automaton: Determinized, scope: Scope, S: Stream, checker: CorrelatedFilterChecker
+) -> Iterator[tuple[int, Valuation]]:
+    """The valuations of an automaton that are in scope and satisfy the filters, in the order of positions."""
+    unordered = lookback_bounds(scope, S).unordered
     for n, nodes, low in read(automaton, scope, S):
         for node in nodes:
-            for path in in_node(node, low, sieve):
-                if all(near(width, [S[i].get(a) for i in complex_event(path)]) for a, width in unordered):
+            for path in in_node(node, low, checker):
+                if all(within_width(width, [S[i].get(a) for i in complex_event(path)]) for a, width in unordered):
                     yield n, valuation(path)
 
 
@@ -132,7 +134,7 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     They are counted without being enumerated, in time linear in the nodes of the window; but where an attribute with a
     window goes back along the stream each match is looked at.
     """
-    if reach(scope, S).unordered:
+    if lookback_bounds(scope, S).unordered:
         numbers = [0] * len(S)
         for match in evaluate(scope, S, budget=budget):
             numbers[match.at] += 1
@@ -152,7 +154,7 @@ def _read(scope: Scope, S: Stream, variables: bool, budget: Budget) -> Iterator[
 def read(automaton: Determinized, scope: Scope, S: Stream) -> Iterator[tuple[int, Iterator[Node], list[int]]]:
     """For each position the position, the sets of complex events there, and how far back each position reaches."""
     evaluation = ScopedEvaluation(automaton, scope.windowed)
-    reached = reach(scope, S)
+    reached = lookback_bounds(scope, S)
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
         key = key_of(scope.attributes, S[n]) if reached.marks[n] else None
         evaluation.push(type_, key, reached.low[n])

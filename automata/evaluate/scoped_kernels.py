@@ -147,15 +147,15 @@ def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-d
 @bare
 def update_scoped(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
-    punctual, windowed, consume, counters, scratch, tree, rows, slot, first, keys, roots,
+    reports_at_last_event, windowed, consume, counters, scratch, tree, rows, slot, first, keys, roots,
 ):  # fmt: skip
     """Read events from index start on; stop where the nodes or the roots might not hold what an event adds.
 
     classes, numbers int32, admitted bool, low int64 [n]: of each event its class, the number of its key or -1, whether
     a match can have it, and how far back it reaches; base is the position of the first. skip to busy are those of
-    Moves. roots: int64 [R, 2], a row (position, node) for each set of complex events completed. With consume a position
-    with one forgets all partial matches. counters: the number of nodes; the state of the run that has marked nothing,
-    or -1; in how many slots a key is, over all keys; and how many nodes or roots were missing where it stopped.
+    TransitionTables. roots: int64 [R, 2], a row (position, node) for each set of complex events completed. With consume
+    a position with one forgets all partial matches. counters: the number of nodes; the state of the run that has marked
+    nothing, or -1; in how many slots a key is, over all keys; how many nodes or roots were missing where it stopped.
     scratch: five int32 [max(S, rows of marks)]. Returns the index reached and the number of roots.
     """
     states, width = slot.size, rows.shape[2] - NODES
@@ -189,7 +189,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
             for a in range(alive):
                 if skip[c, live[a]] != live[a]:
                     need += keys[slot[live[a]]] * (width + 4)
-        if not punctual:
+        if not reports_at_last_event:
             ends += members * width
         if nodes + need > tree.size or found + ends > roots.shape[0]:
             counters[NODES_SHORT], counters[ROOTS_SHORT] = need, ends
@@ -206,7 +206,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
                         if flat[row + NEXT] != OUT and flat[row + SIZE] > 0:
                             if tree[flat[row + NODES]].latest >= bound:
                                 child, nodes = _whole(flat, row, nodes, tree)
-                            elif punctual:
+                            elif reports_at_last_event:
                                 flat[row + SIZE] = 0
                 for way in range(2):
                     node = child if way == 0 else 0

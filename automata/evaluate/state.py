@@ -16,9 +16,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.evaluator import Evaluator
-from cerify.automata.evaluate.scene import require
-from cerify.automata.evaluate.tables import Shared
+from cerify.automata.evaluate.tables import TransitionCache
 from cerify.semantics.errors import InputError
 
 FORMAT, VERSION = "cerify evaluator", 3
@@ -35,13 +35,13 @@ def save(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
         "query": _fingerprint(evaluator),
         "position": evaluator.position,
         "types": [str(type_) for type_ in evaluator.types],
-        "growth": evaluator.known.growth,
+        "growth": evaluator.snapshot.growth,
         "keys": [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in evaluator.keys.numbers.items()],
-        "clocks": [clock.kind for clock in evaluator.clocks],
+        "clocks": [range_window.kind for range_window in evaluator.range_windows],
     }
     arrays: dict[str, Any] = dict(evaluator.kept.arrays)
-    for i, clock in enumerate(evaluator.clocks):
-        arrays |= {f"positions{i}": clock.positions, f"values{i}": clock.values}
+    for i, range_window in enumerate(evaluator.range_windows):
+        arrays |= {f"positions{i}": range_window.positions, f"values{i}": range_window.values}
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     # opened here, as numpy would add a suffix to a name
     with open(file, "wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
@@ -74,7 +74,7 @@ def restore(evaluator: Evaluator, file: str | Path | IO[bytes]) -> None:
 
 def _take(evaluator: Evaluator, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     fresh = evaluator.fresh()
-    fresh.shared = Shared(evaluator.automaton.anew())  # its states are to have the numbers that they have in the state
+    fresh.cache = TransitionCache(evaluator.automaton.anew())  # so that its states are numbered as in the saved state
     types, growth = list(map(int, header["types"])), list(map(int, header["growth"]))
     require(growth == sorted(set(growth)) and max(growth, default=0) == len(set(types)), "the types are not in steps")
     fresh.grow(types, growth)
@@ -93,10 +93,13 @@ def _take(evaluator: Evaluator, header: dict[str, Any], arrays: dict[str, NDArra
         require(len(taken) == len(set(taken)), "two keys have the same number")
         fresh.keys.free = sorted(set(range(fresh.keys.size)).difference(taken), reverse=True)
         require(len(taken) + len(fresh.keys.free) == fresh.keys.size, "the number of a key is out of range")
-    for i, (clock, kind) in enumerate(zip(fresh.clocks, header["clocks"], strict=True)):
+    for i, (range_window, kind) in enumerate(zip(fresh.range_windows, header["clocks"], strict=True)):
         positions, values = arrays[f"positions{i}"].astype(np.int64), arrays[f"values{i}"]
-        require(positions.shape == values.shape and values.ndim == 1 and values.dtype.kind in "if", "a clock is broken")
-        fresh.clocks[i] = replace(clock, positions=positions, values=values, kind=str(kind))
+        require(
+            positions.shape == values.shape and values.ndim == 1 and values.dtype.kind in "if",
+            "a window on values is broken",
+        )
+        fresh.range_windows[i] = replace(range_window, positions=positions, values=values, kind=str(kind))
     evaluator.__dict__.update(fresh.__dict__)
 
 

@@ -17,9 +17,9 @@ from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers, scoped
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.crossing import Carried
-from cerify.automata.evaluate.scope import split
-from cerify.automata.evaluate.sieve import Sieve, in_list
+from cerify.automata.evaluate.decorrelation import Decorrelated
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
+from cerify.automata.evaluate.scope import strip_windows
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
@@ -90,26 +90,26 @@ def found(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = 
     """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
     if answers.needs_checks(phi):
         return answers.found(phi, S, output, budget, passing)
-    scope = split(phi)
+    scope = strip_windows(phi)
     if scope.everything:
         return _read(lazily(phi, budget, None if output == "valuations" else single_variable), S, output)
     return scoped.evaluate(scope, S, output, budget)
 
 
-def passing(carried: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+def passing(query: Decorrelated, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that pass its checks; each is given up at the first event with which one fails."""
-    scope, sieve = split(carried.phi), Sieve(carried.checks, S, budget)
+    scope, checker = strip_windows(query.phi), CorrelatedFilterChecker(query.checks, S, budget)
     D = lazily(scope.core, budget, partial(answers.kept_marks, output=output))
-    pass_ = _passing(D, S, sieve) if scope.everything else scoped.passing(D, scope, S, sieve)
+    pass_ = _passing(D, S, checker) if scope.everything else scoped.passing(D, scope, S, checker)
     return ((n, answers.without_marks(mu)) for n, mu in pass_)
 
 
-def _passing(automaton: Determinized, S: Stream, sieve: Sieve) -> Iterator[tuple[int, Valuation]]:
+def _passing(automaton: Determinized, S: Stream, checker: CorrelatedFilterChecker) -> Iterator[tuple[int, Valuation]]:
     evaluation = Evaluation(automaton)
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
         evaluation.push(type_)
         for nodes in evaluation.ends():
-            for path in in_list(evaluation.D, nodes, sieve):
+            for path in in_list(evaluation.D, nodes, checker):
                 yield n, evaluation.D.valuation(path)
 
 
@@ -123,7 +123,7 @@ def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
         numbers = Counter(match.at for match in found(phi, S, budget=budget))
         yield from (numbers[n] for n in range(len(S)))
         return
-    scope = split(phi)
+    scope = strip_windows(phi)
     if not scope.everything:
         yield from scoped.count(scope, S, budget)
         return

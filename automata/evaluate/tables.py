@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import RLock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Moves:
+class TransitionTables:
     """The same tables by classes, as the loops that read events need them.
 
     skip: int32 [classes, states], where a state goes without a mark. marks: int32 [., 3], the steps with one, as rows
@@ -54,6 +55,11 @@ class Moves:
     ended: NDArray[np.bool_]
     moving: NDArray[np.uint64]
     busy: NDArray[np.uint64]
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All of them, in the order in which the loops take them."""
+        return self.skip, self.begin, self.marks, self.finals, self.ended, self.moving, self.busy
 
 
 def tabulate(
@@ -86,7 +92,7 @@ def tabulate(
     return Tables(step, final, ended, tuple(labels))
 
 
-def moves(tables: Tables) -> Moves:
+def transition_tables(tables: Tables) -> TransitionTables:
     """The tables by classes."""
     states, classes, _ = tables.step.shape
     bit = np.uint64(1) << np.minimum(np.arange(states), BITS - 1).astype(np.uint64)
@@ -99,11 +105,11 @@ def moves(tables: Tables) -> Moves:
     marking = (tables.step[:, :, 1:] != NOWHERE).any(axis=2).T | tables.final
     busy = moving | np.bitwise_or.reduce(np.where(marking, bit, np.uint64(0)), axis=1)
     finals = np.flatnonzero(tables.final).astype(np.int32)
-    return Moves(skip, begin, marks, finals, tables.ended, moving, busy)
+    return TransitionTables(skip, begin, marks, finals, tables.ended, moving, busy)
 
 
 @dataclass(frozen=True)
-class Known:
+class Snapshot:
     """What is known of an automaton over the types of events met so far. It is never changed, only followed by more.
 
     types: the class of each type. growth: how many there were after each step, as states are numbered step by step.
@@ -112,35 +118,35 @@ class Known:
     types: Mapping[int, int]
     growth: tuple[int, ...]
     tables: Tables
-    moves: Moves
+    transitions: TransitionTables
 
 
-class Shared:
+class TransitionCache:
     """An automaton and what is known of it, for all its evaluators, whatever threads they are in."""
 
     def __init__(self, automaton: Determinized) -> None:
         self.automaton = automaton
         nothing = np.zeros(1, np.bool_)
         tables = Tables(np.zeros((1, 0, 1), np.int32), nothing, nothing, (UNMARKED,))
-        self.known = Known({}, (), tables, moves(tables))
+        self.snapshot = Snapshot({}, (), tables, transition_tables(tables))
         self._growing = RLock()
 
-    def meet(self, types: list[int], budget: Budget) -> Known:
+    def ensure(self, types: list[int], budget: Budget) -> Snapshot:
         """What is known once these types of events have been met, too. Raises BudgetExceeded."""
-        if any(type_ not in self.known.types for type_ in types):
+        if any(type_ not in self.snapshot.types for type_ in types):
             with self._growing:
-                new = [type_ for type_ in types if type_ not in self.known.types]
-                self.grow(new, [len(self.known.types) + len(new)] if new else [], budget)
-        return self.known
+                new = [type_ for type_ in types if type_ not in self.snapshot.types]
+                self.grow(new, [len(self.snapshot.types) + len(new)] if new else [], budget)
+        return self.snapshot
 
     def grow(self, types: list[int], growth: list[int], budget: Budget) -> None:
         """Extend what is known by types of events, in steps that end with so many. Raises BudgetExceeded."""
         with self._growing:
-            known = self.known
-            classes, tables = dict(known.types), known.tables
+            snapshot = self.snapshot
+            classes, tables = dict(snapshot.types), snapshot.tables
             for end in growth:
                 new = types[: end - len(classes)]
                 types = types[len(new) :]
                 tables = tabulate(self.automaton, [*classes, *new], budget, tables.labels)
                 classes |= {type_: len(classes) + i for i, type_ in enumerate(new)}
-            self.known = Known(classes, (*known.growth, *growth), tables, moves(tables))
+            self.snapshot = Snapshot(classes, (*snapshot.growth, *growth), tables, transition_tables(tables))

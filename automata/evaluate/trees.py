@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate import scoped_kernels, scoped_walks
+from cerify.automata.evaluate.batches import Enumeration, EventBatch, MatchBatch, Numbers, enlarged, require
 from cerify.automata.evaluate.counting import numbers
 from cerify.automata.evaluate.enumeration_kernels import enumerate_scoped
-from cerify.automata.evaluate.scene import Chunk, Numbers, Scene, Walk, enlarged, require
 from cerify.automata.evaluate.scoped_kernels import (
     COUNTERS,
     END,
@@ -23,7 +23,7 @@ from cerify.automata.evaluate.scoped_kernels import (
     ROOTS_SHORT,
     UNMARKED,
 )
-from cerify.automata.evaluate.tables import Moves
+from cerify.automata.evaluate.tables import TransitionTables
 from cerify.semantics.errors import BudgetExceeded
 
 AT_FIRST = 8_192  # nodes
@@ -35,13 +35,13 @@ NODE = np.dtype([("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left",
 class Trees:
     """A series of nodes for each state and key; see scoped_kernels.
 
-    punctual: whether what begins too early for an event is of no use to later ones. windowed: whether a match that
-    binds nothing is none. consume: whether a match ends everything before it.
+    reports_at_last_event: whether what begins too early for an event is of no use to later ones. windowed: whether a
+    match that binds nothing is none. consume: whether a match ends everything before it.
     """
 
-    def __init__(self, punctual: bool, windowed: bool, consume: bool) -> None:
-        self._how = punctual, windowed, consume
-        self._punctual = punctual
+    def __init__(self, reports_at_last_event: bool, windowed: bool, consume: bool) -> None:
+        self._how = reports_at_last_event, windowed, consume
+        self._reports_at_last_event = reports_at_last_event
         self.tree = np.zeros(AT_FIRST, NODE)
         self.tree["latest"][0] = np.iinfo(np.int64).max
         self.counters = np.zeros(COUNTERS, np.int64)
@@ -115,28 +115,34 @@ class Trees:
         """Forget what begins before the bound and cannot matter any more; says of which keys something is left."""
         used = np.zeros(len(self.rows), np.bool_)
         scoped_walks.compact_scoped(
-            self.tree, self.rows, self.slot, self.first, self.keys, used, self.counters, bound if self._punctual else 0
+            self.tree,
+            self.rows,
+            self.slot,
+            self.first,
+            self.keys,
+            used,
+            self.counters,
+            bound if self._reports_at_last_event else 0,
         )
         return used
 
-    def advance(self, scene: Scene, moves: Moves) -> Iterator[NDArray[np.int64]]:
+    def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
         """Read all events; hand out the sets of complex events completed on the way, which have to be used at once."""
         roots = np.empty((ROOTS, 2), np.int64)
-        scratch = tuple(np.empty(max(self.slot.size, len(moves.marks)), np.int32) for _ in range(5))
+        scratch = tuple(np.empty(max(self.slot.size, len(transitions.marks)), np.int32) for _ in range(5))
         index = 0
         while True:
             index, found = scoped_kernels.update_scoped(
-                scene.classes, scene.keys, scene.admitted, scene.low, scene.base, index, moves.skip, moves.begin,
-                moves.marks, moves.finals, moves.ended, moves.moving, moves.busy, *self._how, self.counters,
-                scratch, self.tree, self.rows, self.slot, self.first, self.keys, roots,
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, *transitions.arrays,
+                *self._how, self.counters, scratch, self.tree, self.rows, self.slot, self.first, self.keys, roots,
             )  # fmt: skip
             if found:
                 yield roots[:found]
-            if index == scene.classes.size:
+            if index == batch.classes.size:
                 return
             room, ends = self.counters[[NODES_SHORT, ROOTS_SHORT]].tolist()
             if self.nodes + room > self.tree.size:
-                self._make_room(room, int(scene.low[index]))
+                self._make_room(room, int(batch.low[index]))
             if ends > len(roots):
                 roots = np.empty((2 * ends, 2), np.int64)
 
@@ -152,11 +158,11 @@ class Trees:
         if size > self.tree.size:
             self.tree = enlarged(self.tree, self.nodes, size)
 
-    def chunks(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[Chunk]:
+    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
         """The complex events of sets that advance has handed out."""
-        found: Iterator[Chunk] = Walk(2, labelled).chunks(enumerate_scoped, roots, self.tree)
+        found: Iterator[MatchBatch] = Enumeration(2, labelled).match_batches(enumerate_scoped, roots, self.tree)
         return found
 
-    def numbers(self, scene: Scene, moves: Moves) -> Iterator[Numbers]:
+    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         """Read all events; for the sets completed, in their order, the positions and how many matches each has."""
-        return ((roots[:, 0].copy(), numbers(roots, self.tree)) for roots in self.advance(scene, moves))
+        return ((roots[:, 0].copy(), numbers(roots, self.tree)) for roots in self.advance(batch, transitions))

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numba import njit
 
+from cerify.automata.evaluate.batches import EventBatch, enlarged
 from cerify.automata.evaluate.evaluator import Evaluator
-from cerify.automata.evaluate.scene import Scene, enlarged
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Stream
 from proofs_tests.benchmarks.figure import RUNS, Figure, rate
@@ -44,12 +44,12 @@ class Reading:
     def __init__(self, query: str, S: Stream, room: bool = False) -> None:
         """With room there are arrays for all nodes from the beginning."""
         self.evaluator = Evaluator(parse(query))
-        self.scenes: list[Scene] = []
-        for scene in self.evaluator.scenes(S):
-            self.scenes.append(scene)
-            for _ in self.evaluator.kept.advance(scene, self.evaluator.moves):
+        self.event_batches: list[EventBatch] = []
+        for batch in self.evaluator.event_batches(S):
+            self.event_batches.append(batch)
+            for _ in self.evaluator.kept.advance(batch, self.evaluator.transitions):
                 pass
-        self.classes = np.concatenate([scene.classes for scene in self.scenes])
+        self.classes = np.concatenate([batch.classes for batch in self.event_batches])
         fresh = deepcopy(Evaluator(parse(query)).kept)
         fresh.widen(self.evaluator.tables.final.size, max(1, self.evaluator.keys.size))
         if room:
@@ -59,7 +59,9 @@ class Reading:
     def read(self) -> int:
         """The update phase; sets of matches are not enumerated. To be called RUNS times, and twice more."""
         kept = self._fresh.pop()
-        return sum(len(roots) for scene in self.scenes for roots in kept.advance(scene, self.evaluator.moves))
+        return sum(
+            len(roots) for batch in self.event_batches for roots in kept.advance(batch, self.evaluator.transitions)
+        )
 
     def limit(self) -> object:
         """A look-up per event."""
@@ -153,16 +155,16 @@ def listing(quick: bool) -> Iterator[Figure]:
     for name, query in (("enumerate", QUERIES["Q1"]), ("enumerate.window", f"{QUERIES['Q1']} WITHIN 10000 EVENTS")):
         evaluator = Evaluator(parse(query))
         roots = np.concatenate([some.copy() for some in evaluator.advance(S)])
-        chunks = list(evaluator.chunks(roots))
-        number = sum(chunk.at.size for chunk in chunks)
+        chunks = list(evaluator.match_batches(roots))
+        number = sum(matches.at.size for matches in chunks)
 
         def ours(evaluator: Evaluator = evaluator, roots: object = roots) -> None:
-            for _ in evaluator.chunks(roots):  # type: ignore[arg-type]
+            for _ in evaluator.match_batches(roots):  # type: ignore[arg-type]
                 pass
 
         def copied(chunks: object = chunks) -> None:
-            for chunk in chunks:  # type: ignore[attr-defined]
-                _ = chunk.at.copy(), chunk.offsets.copy(), chunk.events.copy()
+            for matches in chunks:  # type: ignore[attr-defined]
+                _ = matches.at.copy(), matches.offsets.copy(), matches.events.copy()
 
         yield rate(
             name, number, "matches/s", ours, "copying the arrays", copied, "≥ 1e8 and ≤ 2 × copying",
@@ -206,7 +208,7 @@ def parquet(quick: bool) -> Iterator[Figure]:
 
         def listed(evaluator: Evaluator, column: bool) -> int:
             roots = evaluator.advance(Stream.from_table(read(column)))
-            return sum(chunk.at.size for some in roots for chunk in evaluator.chunks(some))
+            return sum(matches.at.size for some in roots for matches in evaluator.match_batches(some))
 
         def counted(evaluator: Evaluator, column: bool) -> int:
             return evaluator.count(read(column))

@@ -39,13 +39,13 @@ def measured(query: str, lengths: tuple[int, ...]) -> list[dict[str, Any]]:
         while evaluator.position < length:
             here = evaluator.position
             last = length - here <= size
-            for scene in evaluator.scenes(S.part(here % BATCH, min(size, length - here))):
+            for batch in evaluator.event_batches(S.part(here % BATCH, min(size, length - here))):
                 before, begin = made(), time.process_time()
-                for some in evaluator.kept.advance(scene, evaluator.moves):
+                for some in evaluator.kept.advance(batch, evaluator.transitions):
                     waited = delay(evaluator, some) if last else waited
                 if here >= length // 2 and not last:
                     seconds += time.process_time() - begin
-                    events += scene.classes.size
+                    events += batch.classes.size
                     nodes += made() - before
         kept = evaluator.kept.tree.nbytes + sum(a.nbytes for name, a in evaluator.kept.arrays.items() if name != "tree")
         per_event = {"nanoseconds": 1e9 * seconds / events, "nodes": nodes / events}
@@ -73,8 +73,8 @@ def delay(evaluator: Evaluator, roots: NDArray[np.int64]) -> float:
     times = []
     for _ in range(6):
         begin, number = time.process_time(), 0
-        for chunk in evaluator.chunks(roots):
-            number += chunk.at.size
+        for matches in evaluator.match_batches(roots):
+            number += matches.at.size
             if number >= LISTED:
                 break
         times.append(1e9 * (time.process_time() - begin) / number)

@@ -36,21 +36,24 @@ def loop_in_c(classes: NDArray[np.int32], evaluator: Evaluator) -> Callable[[], 
     found = library()
     if found is None:
         return None
-    moves, states = evaluator.moves, evaluator.tables.final.size
+    tables, states = evaluator.transitions, evaluator.tables.final.size
 
     def run() -> int:
         ends, runs = np.full((states, 2), -1, np.int32), np.zeros(states, np.int64)
         ends[0], runs[0] = 0, 1
-        tree = np.empty(classes.size * max(1, len(moves.marks)) + 1, NODE)
-        roots = np.empty((ROOTS + moves.finals.size, 4), np.int64)
-        scratch, numbers = np.empty(4 * states + len(moves.marks), np.int32), np.empty(states + len(moves.marks))
-        arrays = [_pointer(a) for a in (moves.skip, moves.begin, moves.marks, moves.finals)]
-        more = [_pointer(a) for a in (moves.ended, moves.moving, moves.busy, tree, ends, runs, roots)]
+        tree = np.empty(classes.size * max(1, len(tables.marks)) + 1, NODE)
+        roots = np.empty((ROOTS + tables.finals.size, 4), np.int64)
+        scratch, numbers = (
+            np.empty(4 * states + len(tables.marks), np.int32),
+            np.empty(states + len(tables.marks)),
+        )
+        arrays = [_pointer(a) for a in (tables.skip, tables.begin, tables.marks, tables.finals)]
+        more = [_pointer(a) for a in (tables.ended, tables.moving, tables.busy, tree, ends, runs, roots)]
         update = found.update
         update.restype = ctypes.c_int64
         nodes: int = update(
             _pointer(classes), ctypes.c_int64(classes.size), ctypes.c_int32(states), *arrays,
-            ctypes.c_int32(moves.finals.size), *more, ctypes.c_int64(len(roots)), _pointer(scratch), _pointer(numbers),
+            ctypes.c_int32(tables.finals.size), *more, ctypes.c_int64(len(roots)), _pointer(scratch), _pointer(numbers),
         )  # fmt: skip
         return nodes
 

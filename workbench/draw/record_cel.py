@@ -13,10 +13,10 @@ from cerify.automata.cea.culprit import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate import answers
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.crossing import Check, carried
+from cerify.automata.evaluate.decorrelation import ResidualFilter, decorrelated
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import partitioned
-from cerify.automata.evaluate.scope import split
-from cerify.automata.evaluate.sieve import Sieve
+from cerify.automata.evaluate.scope import strip_windows
 from cerify.draw.automaton import diagram_of_cea
 from cerify.draw.diagram import Diagram
 from cerify.draw.record_lists import Lists
@@ -64,16 +64,16 @@ def record(
 ) -> Recording:
     """The run of a formula over a stream. Raises Unsupported where it takes more than one automaton, BudgetExceeded."""
     require_short(S)
-    checks: tuple[Check, ...] = ()
+    checks: tuple[ResidualFilter, ...] = ()
     form = None if output == "valuations" else single_variable
     if answers.needs_checks(phi):
         with depth_limited(phi.span):
-            taken = carried(partitioned(phi), budget)
+            taken = decorrelated(partitioned(phi), budget)
         phi, checks, form = taken.phi, taken.checks, partial(answers.kept_marks, output=output)
-    scope = split(phi)
+    scope = strip_windows(phi)
     automaton = lazily(scope.core, budget, form)
-    sieve = Sieve(checks, S, budget) if checks else None
-    run: Run = Lists(automaton, sieve) if scope.everything else Series(automaton, scope, S, sieve)
+    checker = CorrelatedFilterChecker(checks, S, budget) if checks else None
+    run: Run = Lists(automaton, checker) if scope.everything else Series(automaton, scope, S, checker)
     diagram = diagram_of_cea(automaton.A, f"Automaton of {query}")
     steps = [_step(run, automaton, frozenset())]
     for n, type_ in enumerate(classify(automaton.A.predicates, S)):

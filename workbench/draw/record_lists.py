@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate.ces import BOTTOM, NodeList
-from cerify.automata.evaluate.sieve import Sieve, in_list
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
 from cerify.automata.evaluate.streaming import Evaluation
 from cerify.draw.record_run import Path, label
 from cerify.draw.recording import BEFORE, Graph
@@ -16,10 +16,10 @@ from cerify.semantics.events import Valuation
 class Lists:
     """Algorithm 2: nodes with lists of children."""
 
-    def __init__(self, automaton: Determinized, sieve: Sieve | None) -> None:
+    def __init__(self, automaton: Determinized, checker: CorrelatedFilterChecker | None) -> None:
         self.graph = Graph()
         self._evaluation = Evaluation(automaton)
-        self._sieve = sieve
+        self._checker = checker
         self._next: list[int] = []
         self._written(BEFORE)
 
@@ -67,5 +67,5 @@ class Lists:
     def paths(self) -> Iterator[tuple[Path, Valuation]]:
         D = self._evaluation.D
         for nodes in self._evaluation.ends():
-            for path in D.enumerate(nodes) if self._sieve is None else in_list(D, nodes, self._sieve):
+            for path in D.enumerate(nodes) if self._checker is None else in_list(D, nodes, self._checker):
                 yield (*path, BOTTOM), D.valuation(path)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.cea.model import Marks
-from cerify.automata.evaluate.crossing import is_mark
+from cerify.automata.evaluate.decorrelation import is_mark
 from cerify.draw.recording import Graph
 from cerify.semantics.events import Valuation
 

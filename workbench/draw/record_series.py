@@ -8,9 +8,9 @@ from typing import assert_never
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate.ces_window import Bottom, Output, Union, enumerate_
 from cerify.automata.evaluate.ces_window import Node as SetNode
-from cerify.automata.evaluate.scope import Key, Scope, key_of, near, reach
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_node
+from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.scoped import ScopedEvaluation
-from cerify.automata.evaluate.sieve import Sieve, in_node
 from cerify.draw.record_run import Path, label
 from cerify.draw.recording import BEFORE, Graph, LinkKind
 from cerify.semantics.events import Stream, Valuation
@@ -20,10 +20,12 @@ from cerify.semantics.predicate_text import show_value
 class Series:
     """Algorithm 2 under windows and partitions: nodes for one event more, and for the union of two sets."""
 
-    def __init__(self, automaton: Determinized, scope: Scope, S: Stream, sieve: Sieve | None) -> None:
+    def __init__(
+        self, automaton: Determinized, scope: Scope, S: Stream, checker: CorrelatedFilterChecker | None
+    ) -> None:
         self.graph = Graph()
         self._evaluation = ScopedEvaluation(automaton, scope.windowed)
-        self._scope, self._S, self._sieve, self._reach = scope, S, sieve, reach(scope, S)
+        self._scope, self._S, self._checker, self._reach = scope, S, checker, lookback_bounds(scope, S)
         self._number: dict[int, int] = {}  # of a node, by its identity
         self._kept: list[SetNode] = []  # all of them, so that no identity is used again
         self._bottom = self.graph.add("bottom", "⊥", None, BEFORE)
@@ -84,9 +86,9 @@ class Series:
     def paths(self) -> Iterator[tuple[Path, Valuation]]:
         low = self._reach.low
         for node in self._evaluation.ends():
-            for path in enumerate_(node, low) if self._sieve is None else in_node(node, low, self._sieve):
+            for path in enumerate_(node, low) if self._checker is None else in_node(node, low, self._checker):
                 mu = frozenset((A, output.position) for output in path for A in output.marks)
-                if all(near(width, [self._S[p].get(a) for _, p in mu]) for a, width in self._reach.unordered):
+                if all(within_width(width, [self._S[p].get(a) for _, p in mu]) for a, width in self._reach.unordered):
                     yield (*map(self._of, path), self._bottom), mu
 
 

@@ -7,8 +7,8 @@ import pytest
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import compiled, streaming
+from cerify.automata.evaluate.batches import CHUNK
 from cerify.automata.evaluate.evaluator import Evaluator
-from cerify.automata.evaluate.scene import CHUNK
 from cerify.automata.evaluate.tables import NOWHERE, tabulate
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.budget import Budget

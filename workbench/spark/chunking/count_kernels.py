@@ -16,7 +16,7 @@ ROOM = 1 << 62
 def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, after, totals):  # type: ignore[no-untyped-def]
     """Read events from index begun on; returns the index of the first one whose numbers a word might not hold.
 
-    skip, begin, marks, finals, ended: those of tables.Moves. idle: bool [classes], whether such an event changes
+    skip, begin, marks, finals, ended: those of TransitionTables. idle: bool [classes], whether such an event changes
     nothing. runs, after: int64 [states, K], the runs in each state that come of one run in each of K states; after is
     scratch. totals: int64 [K], the matches they have reported. States in which nothing is left to do are emptied.
     """

@@ -120,14 +120,14 @@ class Counted(Transfer):
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator, moves = evaluator, evaluator.moves
-        states = moves.ended.size
+        self._evaluator, transitions = evaluator, evaluator.transitions
+        states = transitions.ended.size
         self._rows = 0
         self._runs: NDArray[Any] = np.eye(states, dtype=np.int64)
         self._reports: NDArray[Any] = np.zeros(states, np.int64)
-        stays = (moves.skip == np.arange(states)) | moves.ended
-        marked = np.diff(moves.begin) > 0
-        self._idle = stays.all(axis=1) & ~marked & bool(moves.ended[moves.finals].all())
+        stays = (transitions.skip == np.arange(states)) | transitions.ended
+        marked = np.diff(transitions.begin) > 0
+        self._idle = stays.all(axis=1) & ~marked & bool(transitions.ended[transitions.finals].all())
 
     def read(self, table: pa.Table) -> bool:
         """As Transfer says."""
@@ -135,7 +135,7 @@ class Counted(Transfer):
         numbers, kinds = classified(E.automaton.A.predicates, Stream.from_table(table))
         classes = np.array([E.types[kind] for kind in kinds], np.int32)[numbers]
         self._rows += classes.size
-        begun, m = 0, E.moves
+        begun, m = 0, E.transitions
         if self._runs.dtype != object:
             begun = transfer(
                 classes, 0, m.skip, m.begin, m.marks, m.finals, m.ended, self._idle,
@@ -155,7 +155,7 @@ class Counted(Transfer):
 
     def _step(self, c: int) -> None:
         """One event, in Python's numbers."""
-        m = self._evaluator.moves
+        m = self._evaluator.transitions
         steps = [(p, q) for p, q in enumerate(m.skip[c].tolist()) if q >= 0]
         steps += [(p, q) for p, _, q in m.marks[m.begin[c] : m.begin[c + 1]].tolist()]
         after = np.zeros_like(self._runs)

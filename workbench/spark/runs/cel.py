@@ -35,7 +35,7 @@ class CelRun(Run):
     def reaches(self) -> int:
         """Where the windows begin now, if a match ends where it is reported."""
         E = self._evaluator
-        if not E.punctual:
+        if not E.reports_at_last_event:
             return 0
-        windows = [int(clock.positions[0]) for clock in E.clocks if clock.positions.size]
+        windows = [int(range_window.positions[0]) for range_window in E.range_windows if range_window.positions.size]
         return max([0, *windows, *([] if E.scope.events is None else [E.position + 1 - E.scope.events])])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import state
 from cerify.automata.evaluate.evaluator import Evaluator
-from cerify.automata.evaluate.scope import Width, punctual
+from cerify.automata.evaluate.scope import Width, reports_at_last_event
 from cerify.semantics.budget import Budget
 from cerify.semantics.predicates import Anything
 from cerify.spark.runs.cel import CelRun
@@ -76,4 +76,4 @@ def forgets(A: CEA) -> bool:
     """
     stays = {t.source for t in A.transitions if not t.marks and t.predicate == Anything() and t.source == t.target}
     moves = {t.source for t in A.transitions if not t.marks and t.source != t.target}
-    return A.initial <= stays - moves and punctual(A)
+    return A.initial <= stays - moves and reports_at_last_event(A)

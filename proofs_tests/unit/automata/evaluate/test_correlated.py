@@ -10,10 +10,10 @@ import pytest
 
 from cerify.automata.evaluate import compiled, streaming
 from cerify.automata.evaluate.answers import needs_checks, without_marks
-from cerify.automata.evaluate.crossing import carried
-from cerify.automata.evaluate.held import held
+from cerify.automata.evaluate.binding_analysis import analyze_bindings
+from cerify.automata.evaluate.decorrelation import decorrelated
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import agreeing, partitioned
-from cerify.automata.evaluate.sieve import Sieve
 from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
@@ -80,13 +80,13 @@ def test_small_formulas_have_the_valuations_that_pass_the_checks() -> None:
     phis = (phi for phi in space.every() if needs_checks(phi))
     for i, phi in enumerate(chain(around, phis)):
         try:
-            taken = carried(phi)
+            taken = decorrelated(phi)
         except Unsupported:
             continue
         for S in streams[i % 3 :: 3]:
             expected, candidates = Interpreter(S).meaning(phi, 0, 2), Interpreter(S).meaning(taken.phi, 0, 2)
-            sieve = Sieve(taken.checks, S, Budget())
-            passing = {mu for mu in candidates if sieve.passes(mu)}
+            checker = CorrelatedFilterChecker(taken.checks, S, Budget())
+            passing = {mu for mu in candidates if checker.passes(mu)}
             assert set(map(without_marks, passing)) == expected, (show(phi), S.events)
             failed += len(candidates) - len(passing)
             looked_at += 1
@@ -141,8 +141,8 @@ def test_which_filters_are_partitions(query: str, whole: bool) -> None:
 
 
 def test_what_makes_all_events_agree() -> None:
-    h = held(parse("A ; (B OR C)"))
-    assert h.must == {"A"}
+    h = analyze_bindings(parse("A ; (B OR C)"))
+    assert h.definite == {"A"}
     assert agreeing([("A", "B"), ("C", "A")], h) is False  # A alone does not agree with itself where x is absent
     assert agreeing([("A", "B"), ("C", "A"), ("A", "A")], h) is True
 

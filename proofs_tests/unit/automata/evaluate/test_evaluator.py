@@ -11,8 +11,8 @@ import pytest
 
 from cerify.automata.evaluate import evaluator as evaluator_module
 from cerify.automata.evaluate import streaming
+from cerify.automata.evaluate.batches import total
 from cerify.automata.evaluate.evaluator import Consumption, Evaluator
-from cerify.automata.evaluate.scene import total
 from cerify.automata.evaluate.state import restore, save
 from cerify.equivalence.generate.cel import PROFILES
 from cerify.semantics.budget import Budget
@@ -399,7 +399,7 @@ def test_a_state_that_ends_what_is_known_may_lead_on_with_what_is_not() -> None:
 
 def test_room_for_more_nodes_has_nothing_of_what_stood_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A union has no floor of its own: whatever stands there is saved, and has to be right when it is restored."""
-    from cerify.automata.evaluate.scene import enlarged
+    from cerify.automata.evaluate.batches import enlarged
 
     monkeypatch.setattr(np, "empty", lambda size, kind: np.frombuffer(b"\xff" * size * kind.itemsize, kind).copy())
     tree = np.zeros(2, np.dtype([("event", "<i8"), ("floor", "<i8")]))

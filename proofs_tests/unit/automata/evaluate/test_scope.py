@@ -15,8 +15,8 @@ from cerify.automata.evaluate import compiled, streaming
 from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union, enumerate_
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.evaluator import Evaluator
-from cerify.automata.evaluate.scope import key_of, near, punctual, reach, split
-from cerify.automata.evaluate.scope_columns import Clock, Keys, Unordered
+from cerify.automata.evaluate.scope import key_of, lookback_bounds, reports_at_last_event, strip_windows, within_width
+from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState, Unordered
 from cerify.automata.evaluate.scoped import ScopedEvaluation
 from cerify.equivalence.generate.cel import PROFILES
 from cerify.evaluators import denotational
@@ -64,7 +64,7 @@ def test_the_evaluators_agree_with_the_definition(profile: str, cases: int) -> N
 
 
 def test_the_tightest_window_of_each_kind_is_kept() -> None:
-    scope = split(
+    scope = strip_windows(
         parse(
             "((A ; B) WITHIN 5 EVENTS PARTITION BY [k] WITHIN 1 minute WITHIN 3 EVENTS WITHIN 30 [time]) WITHIN 7 [u]"
         )
@@ -74,7 +74,7 @@ def test_the_tightest_window_of_each_kind_is_kept() -> None:
 
 
 def test_what_a_window_passes_on_its_way_out() -> None:
-    scope = split(parse("STRICT(START(((A ; B) WITHIN 3 EVENTS) IN X FILTER X.x > 1)) UNLESS C"))
+    scope = strip_windows(parse("STRICT(START(((A ; B) WITHIN 3 EVENTS) IN X FILTER X.x > 1)) UNLESS C"))
     assert scope.events == 3
     assert show(scope.core) == show(parse("STRICT(START((A ; B) IN X FILTER X.x > 1)) UNLESS C"))
 
@@ -137,7 +137,7 @@ def test_values_that_go_back_are_looked_at_match_by_match(evaluate: Evaluate) ->
     S, phi = stream("A A A B", u=[5, 0, 9, 6]), parse("A+ ; B WITHIN 3 [u]")
     assert evaluate(phi, S) == denotational(phi, S) == [Match(3, (0, 3)), Match(3, (2, 3))]
     assert list(streaming.count(phi, S)) == [0, 0, 0, 2]
-    assert reach(split(phi), S).unordered
+    assert lookback_bounds(strip_windows(phi), S).unordered
 
 
 @pytest.mark.parametrize("kind", ["int", "float", "timestamp"])
@@ -154,13 +154,13 @@ def test_a_window_on_values_reaches_as_far_on_columns_as_on_events(kind: str) ->
         S = Stream(Event("A", {"time": v} if rng.random() < 0.9 else {}) for v in values)
         assert S.table.num_rows == len(S)  # made here, so that the parts have columns of one type
         width = rng.choice((0, 0.1, 0.2, 0.3, 1, 2.1, 7))
-        scope = split(parse(f"A WITHIN {width} [time]"))
-        expected = reach(scope, S)
-        clock, at, cut = Clock("time", width), 0, rng.randint(0, len(S))
+        scope = strip_windows(parse(f"A WITHIN {width} [time]"))
+        expected = lookback_bounds(scope, S)
+        range_window, at, cut = RangeWindowState("time", width), 0, rng.randint(0, len(S))
         low, marks = [], []
         for part in (S.part(0, cut), S.part(cut, len(S) - cut)):
             if len(part) and "time" in part.table.column_names:
-                clock, low_, marks_ = clock.read(part.table, at)
+                range_window, low_, marks_ = range_window.read(part.table, at)
                 low += low_.tolist()
                 marks += marks_.tolist()
             else:
@@ -281,8 +281,8 @@ def test_what_is_kept_is_bounded_by_the_window() -> None:
 
 
 def test_a_formula_that_projects_its_end_away_is_not_punctual() -> None:
-    assert punctual(compile_cel(parse("(STRICT((A ; B+) : C) UNLESS D) ALL A:+")))
-    assert not punctual(compile_cel(parse("PROJECT[A](A ; B)")))
+    assert reports_at_last_event(compile_cel(parse("(STRICT((A ; B+) : C) UNLESS D) ALL A:+")))
+    assert not reports_at_last_event(compile_cel(parse("PROJECT[A](A ; B)")))
     S = stream("A B C B", k=list("xxxx"))
     for phi in map(parse, ("PROJECT[A](A ; B) WITHIN 1 EVENTS", "PROJECT[A](A ; B) PARTITION BY [k]")):
         assert streaming.matches(phi, S) == denotational(phi, S) == [Match(1, (0,)), Match(3, (0,))]
@@ -314,18 +314,18 @@ def test_the_evaluators_give_as_much_on_a_long_stream() -> None:
         assert compiled.matches(parse(query), S) == streaming.matches(parse(query), S)
 
 
-def numbered(keys: Keys, table: pa.Table) -> list[int]:
-    coded = keys.read(table)
-    new = coded.unknown(slice(None))
+def numbered(keys: KeyTable, table: pa.Table) -> list[int]:
+    encoded = keys.read(table)
+    new = encoded.unknown(slice(None))
     keys.grow(keys.size + new.size)
-    keys.number(coded, new)
-    assert not coded.unknown(slice(None)).size
-    numbers: list[int] = coded.numbers[coded.codes].tolist()
+    keys.number(encoded, new)
+    assert not encoded.unknown(slice(None)).size
+    numbers: list[int] = encoded.numbers[encoded.codes].tolist()
     return numbers
 
 
 def test_keys_keep_their_numbers_from_batch_to_batch() -> None:
-    keys = Keys(("k", "m"))
+    keys = KeyTable(("k", "m"))
     chunks = pa.chunked_array([["x", "y"], ["x", None, "x"]])
     first = numbered(keys, pa.table({"k": chunks, "m": [1.0, 1.0, 1.0, 1.0, float("nan")]}))
     second = numbered(keys, pa.table({"k": ["z", "y", "x"], "m": [1, 1, 1]}))
@@ -342,15 +342,15 @@ def test_keys_keep_their_numbers_from_batch_to_batch() -> None:
 
 def test_near_knows_numbers_and_times_only() -> None:
     day = datetime(2021, 1, 1, tzinfo=UTC)
-    assert near(1, [1, 2.0])
-    assert near(0, [day])
+    assert within_width(1, [1, 2.0])
+    assert within_width(0, [day])
     for values in ([], [1, None], [1, day], ["a"], [True], [float("nan")], [1, 2.5]):
-        assert not near(1, values)
+        assert not within_width(1, values)
 
 
 def test_a_clock_refuses_what_goes_back() -> None:
-    clock, _, _ = Clock("u", 5).read(pa.table({"u": [1, 2]}), 0)
+    range_window, _, _ = RangeWindowState("u", 5).read(pa.table({"u": [1, 2]}), 0)
     with pytest.raises(Unordered, match="position 3"):
-        clock.read(pa.table({"u": [2, 1]}), 2)
+        range_window.read(pa.table({"u": [2, 1]}), 2)
     with pytest.raises(Unordered, match="number"):
-        clock.read(pa.table({"u": ["1", "2"]}).set_column(0, "u", pa.array([1.0, 2.0])), 2)
+        range_window.read(pa.table({"u": ["1", "2"]}).set_column(0, "u", pa.array([1.0, 2.0])), 2)

@@ -15,7 +15,7 @@ Numbers: TypeAlias = tuple[NDArray[np.int64], NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Scene:
+class EventBatch:
     """Events in a row as the loops see them.
 
     base: the position of the first. classes, keys: the number of each event's class, and of its key or -1. admitted:
@@ -30,7 +30,7 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class MatchBatch:
     """Complex events: the position at which each is found, and as in an Arrow list array offsets and positions.
 
     labels: how each of these is marked, an index into Tables.labels; empty if nobody asked.
@@ -41,13 +41,13 @@ class Chunk:
     events: NDArray[np.int64]
     labels: NDArray[np.int32]
 
-    def first(self, number: int) -> Chunk:
+    def first(self, number: int) -> MatchBatch:
         """The first so many complex events."""
         end = self.offsets[number]
-        return Chunk(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
+        return MatchBatch(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
 
 
-class Walk:
+class Enumeration:
     """An enumeration on its way: the buffers of a compiled loop, made larger where a complex event needs it."""
 
     def __init__(self, columns: int, labelled: bool) -> None:
@@ -56,7 +56,7 @@ class Walk:
         self.state = np.zeros(2, np.int64)
         self._labelled, self._room = labelled, 4 * CHUNK
 
-    def chunks(self, kernel: Any, roots: NDArray[np.int64], tree: NDArray[np.void]) -> Any:
+    def match_batches(self, kernel: Any, roots: NDArray[np.int64], tree: NDArray[np.void]) -> Any:
         """The complex events of the roots, by a loop such as enumerate_lists or enumerate_scoped."""
         r = -1
         while r < roots.shape[0]:
@@ -68,7 +68,7 @@ class Walk:
                 roots, r, tree, self.path, self.marks, self.pending, self.state, at, offsets, events, labels
             )
             if found:
-                yield Chunk(at, offsets, events, labels).first(found)
+                yield MatchBatch(at, offsets, events, labels).first(found)
             elif r < roots.shape[0]:  # something does not fit: the path, the stack, or one complex event
                 self.path, self.marks, self.pending = (
                     np.concatenate([x, np.empty_like(x)]) for x in (self.path, self.marks, self.pending)

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias, assert_never
 from cerify.automata.cea.model import Marks
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union
-from cerify.automata.evaluate.crossing import Check
+from cerify.automata.evaluate.decorrelation import ResidualFilter
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded
@@ -57,10 +57,10 @@ class _Atom:
     single: bool
 
 
-class Sieve:
+class CorrelatedFilterChecker:
     """The checks of a formula over a stream, and how many events of paths they have been asked about."""
 
-    def __init__(self, checks: Sequence[Check], S: Sequence[Event], budget: Budget) -> None:
+    def __init__(self, checks: Sequence[ResidualFilter], S: Sequence[Event], budget: Budget) -> None:
         events = tuple(S)
         self.checks = [_Compiled(check, events, self.spend) for check in checks]
         self.start: Rounds = tuple(check.start for check in self.checks)
@@ -103,7 +103,7 @@ class Sieve:
 class _Compiled:
     """A check made ready: its variables and atoms as numbers."""
 
-    def __init__(self, check: Check, S: Sequence[Event], spend: Callable[[], None]) -> None:
+    def __init__(self, check: ResidualFilter, S: Sequence[Event], spend: Callable[[], None]) -> None:
         self._S = S
         self._spend = spend
         self._rounds = check.rounds
@@ -181,10 +181,10 @@ def _atom(atom: cel.Atom, variables: list[str]) -> _Atom:
             assert_never(atom)
 
 
-def in_list(D: CompactComplexEventSet, nodes: NodeList, sieve: Sieve) -> Iterator[list[int]]:
+def in_list(D: CompactComplexEventSet, nodes: NodeList, checker: CorrelatedFilterChecker) -> Iterator[list[int]]:
     """The complex events of a list that pass, each as its nodes; otherwise as D.enumerate."""
     path: list[int] = []
-    known = [sieve.start]
+    known = [checker.start]
     pending = [(*nodes, 0)]
     while pending:
         node, last, depth = pending.pop()
@@ -193,16 +193,16 @@ def in_list(D: CompactComplexEventSet, nodes: NodeList, sieve: Sieve) -> Iterato
             pending.append((D.next[node], last, depth))
         if node == BOTTOM:
             yield path
-        elif (rounds := sieve.extended(known[-1], D.event[node], D.marks[node])) is not None:
+        elif (rounds := checker.extended(known[-1], D.event[node], D.marks[node])) is not None:
             path.append(node)
             known.append(rounds)
             pending.append((D.first[node], D.last[node], depth + 1))
 
 
-def in_node(node: Node, low: list[int], sieve: Sieve) -> Iterator[list[Output]]:
+def in_node(node: Node, low: list[int], checker: CorrelatedFilterChecker) -> Iterator[list[Output]]:
     """The complex events of a node that are in its window and pass; otherwise as ces_window.enumerate_."""
     path: list[Output] = []
-    known = [sieve.start]
+    known = [checker.start]
     pending: list[tuple[Node, int]] = [(node, 0)]
     bound = 0
     while pending:
@@ -214,7 +214,7 @@ def in_node(node: Node, low: list[int], sieve: Sieve) -> Iterator[list[Output]]:
             case Output():
                 if not path:
                     bound = low[node.position]
-                rounds = sieve.extended(known[-1], node.position, node.marks)
+                rounds = checker.extended(known[-1], node.position, node.marks)
                 if rounds is not None:
                     path.append(node)
                     known.append(rounds)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias, assert_never
 
-from cerify.automata.evaluate.held import Variables, held
+from cerify.automata.evaluate.binding_analysis import Variables, analyze_bindings
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
@@ -32,7 +32,7 @@ Colours: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Check:
+class ResidualFilter:
     """A filter to be checked: marks says which mark stands for a variable, rounds are the colours of the iterations.
 
     The iterations are those that the filter stands in, the outermost first.
@@ -45,39 +45,39 @@ class Check:
     @classmethod
     def of(
         cls, condition: Condition, mark: Callable[[str], str] = lambda A: A, rounds: tuple[Colours, ...] = ()
-    ) -> Check:
+    ) -> ResidualFilter:
         """The check of a condition, given the mark of each variable: itself, if it is checked on whole valuations."""
         variables = dict.fromkeys(A for atom in cel.atoms(condition) for A in _variables(atom))
         return cls(condition, {A: mark(A) for A in variables}, rounds)
 
 
 @dataclass(frozen=True)
-class Carried:
+class Decorrelated:
     """A formula without filters across events, and the checks that are to be made of its valuations."""
 
     phi: Formula
-    checks: tuple[Check, ...]
+    checks: tuple[ResidualFilter, ...]
 
 
-def crossing(condition: Condition) -> bool:
+def correlated(condition: Condition) -> bool:
     """Whether a filter asks for more than single events."""
     return not all(isinstance(atom, cel.Every) for atom in cel.atoms(condition))
 
 
-def crosses(phi: Formula) -> bool:
+def compares_events(phi: Formula) -> bool:
     """Whether a formula compares events with each other, but by their positions."""
     return any(
-        isinstance(psi, cel.PartitionBy) or (isinstance(psi, cel.Filter) and crossing(psi.condition))
+        isinstance(psi, cel.PartitionBy) or (isinstance(psi, cel.Filter) and correlated(psi.condition))
         for psi in cel.subformulas(phi)
     )
 
 
-def carried(phi: Formula, budget: Budget = Budget()) -> Carried:
+def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated:
     """The formula with its checks taken out. Raises Unsupported, saying which sub-formula is in the way."""
     with depth_limited(phi.span):
-        taker = _Taker(budget)
-        psi = taker.outer(phi)
-        return Carried(psi, tuple(taker.checks))
+        decorrelator = _Decorrelator(budget)
+        psi = decorrelator.outer(phi)
+        return Decorrelated(psi, tuple(decorrelator.checks))
 
 
 def is_mark(variable: str) -> bool:
@@ -85,11 +85,11 @@ def is_mark(variable: str) -> bool:
     return variable.startswith(MARK)
 
 
-class _Taker:
+class _Decorrelator:
     """Takes the filters out, bottom up; numbers the checks and the iterations as it meets them."""
 
     def __init__(self, budget: Budget) -> None:
-        self.checks: list[Check] = []
+        self.checks: list[ResidualFilter] = []
         self._budget = budget
         self._iterations = 0
 
@@ -109,7 +109,7 @@ class _Taker:
                 return self._taken(phi, ())
 
     def _taken(self, phi: Formula, rounds: tuple[Colours, ...]) -> Formula:
-        if not crosses(phi):
+        if not compares_events(phi):
             return phi
         match phi:
             case cel.Event():
@@ -118,7 +118,7 @@ class _Taker:
                 return self._filtered(self._taken(psi, rounds), condition, rounds)
             case cel.PartitionBy(psi, a):
                 W = self._mark("")
-                self.checks.append(Check(_equal(a), {"": W}, rounds))
+                self.checks.append(ResidualFilter(_equal(a), {"": W}, rounds))
                 return cel.In(self._whole(self._taken(psi, rounds), phi), W)
             case cel.Project(L, psi):
                 below = self._taken(psi, rounds)
@@ -152,10 +152,10 @@ class _Taker:
         match condition:
             case cel.Conjunction(left, right):
                 return self._filtered(self._filtered(psi, left, rounds), right, rounds)
-            case _ if not crossing(condition):
+            case _ if not correlated(condition):
                 return cel.Filter(psi, condition)
             case _:
-                check = Check.of(condition, self._mark, rounds)
+                check = ResidualFilter.of(condition, self._mark, rounds)
                 self.checks.append(check)
                 return _marked(psi, check.marks)
 
@@ -169,7 +169,7 @@ class _Taker:
         psi = self._taken(phi.phi, (*rounds, colours))
         if isinstance(phi, cel.ContiguousPlus):
             self._whole(psi, phi)
-        elif not held(psi).binds:
+        elif not analyze_bindings(psi).binds:
             raise Unsupported(
                 "a round of this iteration may bind nothing, so that rounds cannot be told apart", phi.span
             )
@@ -185,11 +185,13 @@ class _Taker:
 
     def _freed(self, psi: Formula, other: Formula, phi: Formula) -> Formula:
         marks = _marks(other)
-        choices = sorted({tuple(sorted(kind & marks)) for kind in held(other).kinds})
+        choices = sorted({tuple(sorted(kind & marks)) for kind in analyze_bindings(other).possible})
         if choices in ([], [()]):
             return psi
         for node in _kept(psi):
-            if isinstance(node, cel.Project) and not all(kind & node.variables for kind in held(node.phi).kinds):
+            if isinstance(node, cel.Project) and not all(
+                kind & node.variables for kind in analyze_bindings(node.phi).possible
+            ):
                 raise Unsupported("PROJECT drops events on a side of AND whose other side compares events", phi.span)
         freed = _at_events(psi, lambda R: _any_of([reduce(cel.In, choice, R) for choice in choices]), marks)
         if cel.size(freed) > self._budget.states:
@@ -198,7 +200,7 @@ class _Taker:
 
     def _whole(self, psi: Formula, around: Formula) -> Formula:
         """psi, if each event that it marks is one that it binds: for what stands around it asks for the support."""
-        if any(all(map(is_mark, kind)) for kind in held(psi).kinds):
+        if any(all(map(is_mark, kind)) for kind in analyze_bindings(psi).possible):
             raise Unsupported(
                 "a PROJECT in this formula drops events that a filter inside compares; what stands around it asks for "
                 "the events that are left",
@@ -207,7 +209,7 @@ class _Taker:
         return psi
 
     def _require_unary(self, psi: Formula, why: str) -> None:
-        if crosses(psi):
+        if compares_events(psi):
             raise Unsupported(f"{why}, so this formula would have to be filtered across events before", psi.span)
 
 
