@@ -18,7 +18,21 @@ class Span:
     end: int
 
 
-class CerifyError(Exception):
+class _Located:
+    """A message about a query, with its place there where it has one."""
+
+    message: str
+    span: Span | None
+    text: str | None  # the query's text, once somebody who knows it has added it
+
+    def described(self) -> str:
+        """The message; below it the place in the query's text, underlined, where both are known."""
+        if self.text is None or self.span is None:
+            return self.message
+        return f"{self.message}\n{underline(self.text, self.span)}"
+
+
+class CerifyError(_Located, Exception):
     """An error that says what is wrong, where, and what to do about it."""
 
     code: ClassVar[Code] = "internal"
@@ -27,13 +41,7 @@ class CerifyError(Exception):
         super().__init__(message)
         self.message = message
         self.span = span
-        self.text: str | None = None  # the query's text, once somebody who knows it has added it
-
-    def described(self) -> str:
-        """The message; below it the place in the query's text, underlined, where both are known."""
-        if self.text is None or self.span is None:
-            return self.message
-        return f"{self.message}\n{underline(self.text, self.span)}"
+        self.text = None
 
 
 class ParseError(CerifyError):
@@ -76,6 +84,19 @@ class InternalError(CerifyError):
     """Something that cannot happen did; please report it."""
 
     code = "internal"
+
+
+class QueryWarning(_Located, UserWarning):
+    """A query does not fit the events: it names what they do not have, or a comparison in it is never true."""
+
+    def __init__(self, message: str, span: Span | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.text = None
+
+    def __str__(self) -> str:
+        return self.described()
 
 
 @contextmanager

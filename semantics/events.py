@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, cast, overload
+from typing import Any, ClassVar, Literal, TypeAlias, cast, overload
 
 import pyarrow as pa
 
@@ -63,6 +63,8 @@ class Schema:
     """
 
     types: Mapping[str, Mapping[str, ValueType]]
+    timed: ClassVar[bool] = True
+    """Whether every event may have a time, which the types need not name."""
 
     def __post_init__(self) -> None:
         seen: dict[str, tuple[str, ValueType]] = {}
@@ -83,6 +85,10 @@ class Schema:
     def attributes(self) -> Mapping[str, ValueType]:
         """Every attribute of every type, with its value type."""
         return {name: value_type for attributes in self.types.values() for name, value_type in attributes.items()}
+
+    def has(self, type_: str, attribute: str) -> bool:
+        """Whether the events of a type of the schema may have an attribute."""
+        return attribute in self.types[type_] or (attribute == TIME and self.timed)
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Schema:
@@ -182,6 +188,11 @@ class Stream(Sequence[Event]):
         if self._table is None:
             self._table = _table_of(self.events, self.schema)
         return self._table
+
+    @property
+    def is_columnar(self) -> bool:
+        """Whether the stream has its Arrow table already."""
+        return self._table is not None
 
     def part(self, start: int, length: int) -> Stream:
         """The stream of the length events from position start on; their positions start at 0 again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, assert_never
@@ -91,6 +91,12 @@ class Problem:
     message: str
     span: Span | None
     meant: str | None = None  # the name that was probably meant
+    partial: bool = False  # an event type that the variable can hold has the attribute that others lack
+
+    @property
+    def hinted(self) -> str:
+        """The message, with the name that was probably meant."""
+        return self.message if self.meant is None else f"{self.message}; did you mean {self.meant}?"
 
     @property
     def mend(self) -> str:
@@ -101,6 +107,37 @@ class Problem:
 def meant(name: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like this one, if any does."""
     return next(iter(get_close_matches(name, list(known), 1)), None)
+
+
+def listed(names: Collection[str]) -> str:
+    """The names for a message: the first ten, and how many there are."""
+    few = ", ".join(list(names)[:10]) or "none"
+    return few if len(names) <= 10 else f"{few}, ... ({len(names)} in all)"
+
+
+def unknown_type(name: str, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
+    """The problem of an event type that the schema does not have."""
+    if schema is not None and name not in schema.types:
+        whose = "the schema has" if schema.timed else "the events have"
+        message = f"unknown event type {name}; {whose} {listed(schema.types)}"
+        yield Problem("event_type", message, span, meant(name, schema.types))
+
+
+def lacking(
+    holder: str, attribute: str, held: frozenset[str], schema: Schema | None, span: Span | None
+) -> Iterator[Problem]:
+    """The problem of the event types, among those that the holder may hold, that lack the attribute."""
+    if schema is None:
+        return
+    known = sorted(held & schema.types.keys())
+    if not (found := [R for R in known if not schema.has(R, attribute)]):
+        return
+    R, *more = found
+    names = {name: None for S in found for name in schema.types[S]}
+    which = "" if holder == R and not more else f", which {holder} may hold,"
+    verb, it = ("have", "they have") if more else ("has", "it has")
+    message = f"{', '.join(found)}{which} {verb} no attribute {attribute!r}; {it} {listed(names)}"
+    yield Problem("attribute", message, span, meant(attribute, names), len(found) < len(known))
 
 
 def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ from cerify.semantics.csv_file import Source, line_of, read_csv
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream, ValueType, value_type_of
 from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
+from cerify.semantics.observed import observed
 
 Format = Literal["csv", "jsonl", "parquet", "arrow"]
 
@@ -73,10 +74,15 @@ def read(
     return Stream.from_table(table, schema)
 
 
-def read_schema(text: str) -> Schema:
-    """The schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed."""
+def read_schema(text: str, *, type_column: str = TYPE, time_column: str | None = None) -> Schema:
+    """The schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed.
+
+    Of a file of events, known by its suffix, it is the schema that the events show; the columns are those of `read`.
+    """
     if text.lstrip().startswith("{"):
         return schema_of_json(parse_json(text, "schema"))
+    if Path(text).suffix.lower() in SUFFIXES:
+        return observed(read(text, type_column=type_column, time_column=time_column))
     source = _source(text)
     with source.open() as file:
         return schema_of_json(parse_json(file.read(), source.name))

@@ -8,11 +8,12 @@ from __future__ import annotations
 import importlib
 import signal
 import sys
+import warnings
 from typing import NoReturn
 
 import click
 
-from cerify.semantics.errors import CerifyError
+from cerify.semantics.errors import CerifyError, QueryWarning
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
@@ -60,6 +61,7 @@ def cerify() -> None:
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no engine under test is left behind
+    warnings.simplefilter("ignore", QueryWarning)  # what reads events prints them itself
     try:
         status = cerify.main(standalone_mode=False)
     except click.exceptions.Abort:

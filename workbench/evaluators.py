@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from cerify import languages
+from cerify.fit import warn_of_misfits
 from cerify.languages import DEFAULT, language_named
 from cerify.languages.language import Options
 from cerify.plan import Want, plan
@@ -220,6 +221,7 @@ def match(
     predicates: Predicates = NO_PREDICATES,
     aggregates: Operations = NO_OPERATIONS,
     reading: Reading = DECIDED,
+    strict: bool = False,
 ) -> list[Match]:
     """All matches of a query over a stream, sorted by position; language is that of a query given as text.
 
@@ -229,8 +231,11 @@ def match(
     papers leave open.
 
     With output="valuations" a match of CEL also says what each variable holds, and two matches may differ in that
-    alone; a match of SASE+ always says so, and has the result that RETURN makes of it. If the stream has a schema the
-    query is checked against it first. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+    alone; a match of SASE+ always says so, and has the result that RETURN makes of it.
+
+    If the stream has a schema the query is checked against it first. If it has none, an event type or attribute that no
+    event has, and a comparison of an attribute with a value of another kind, is a QueryWarning, or with strict an
+    error. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
@@ -239,8 +244,8 @@ def match(
     with errors_in(query if isinstance(query, str) else ""):
         its = language_named(language) if isinstance(query, str) else languages.language_of(query)
         phi = its.parse(query) if isinstance(query, str) else query
-        if S.schema is not None:
-            its.require_typed(phi, S.schema)
+        text = query if isinstance(query, str) else None
+        warn_of_misfits(its, phi, S, text=text, strict=strict, stacklevel=2)
         found = list(islice(plan(its, phi, S.schema, Want(options, evaluator)).matches(S), budget.matches + 1))
     if len(found) > budget.matches:
         raise BudgetExceeded(f"more than {budget.matches} matches; allow more: Budget(matches=...)")

@@ -14,7 +14,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.unused import unused
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, Schema
-from cerify.semantics.predicate_types import Problem, kind_problems, meant, number_problems
+from cerify.semantics.predicate_types import Problem, kind_problems, lacking, meant, number_problems, unknown_type
 from cerify.semantics.predicates import Attribute, mentions
 
 Types: TypeAlias = Mapping[str, frozenset[str]]
@@ -49,7 +49,7 @@ def type_errors(phi: cel.Formula, schema: Schema) -> list[Problem]:
 def require_typed(phi: cel.Formula, schema: Schema) -> None:
     """Raises IllFormed for the first type error."""
     for problem in type_errors(phi, schema):
-        raise IllFormed(problem.message, problem.span)
+        raise IllFormed(problem.hinted, problem.span)
 
 
 def types_held(phi: cel.Formula) -> Types:
@@ -61,16 +61,7 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
     """The event types that the valuations of phi may bind, clause by clause as in Figure 3; adds the problems found."""
     match phi:
         case cel.Event(R):
-            if schema is not None and R not in schema.types:
-                known = ", ".join(schema.types) or "none"
-                found.append(
-                    Problem(
-                        "event_type",
-                        f"unknown event type {R}; the schema has {known}",
-                        phi.span,
-                        meant(R, schema.types),
-                    )
-                )
+            found.extend(unknown_type(R, schema, phi.span))
             return {R: frozenset({R})}
         case cel.In(psi, A):
             types = _types(psi, schema, found)
@@ -97,12 +88,14 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
             types = _types(psi, schema, found)
             if isinstance(window, cel.AttributeWindow):
                 held = Attribute(window.attribute)
-                found.extend(_lacking("the window", held, _all(types), schema, phi.span))
+                found.extend(lacking("the window", held.name, _all(types), schema, phi.span))
                 found.extend(number_problems(held, schema, phi.span))
+            elif isinstance(window, cel.TimeWindow):
+                found.extend(lacking("the window", TIME, _all(types), schema, phi.span))
             return types
         case cel.PartitionBy(psi, attribute):
             types = _types(psi, schema, found)
-            found.extend(_lacking("the partition", Attribute(attribute), _all(types), schema, phi.span))
+            found.extend(lacking("the partition", attribute, _all(types), schema, phi.span))
             return types
         case (
             cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.Start(psi)
@@ -127,29 +120,15 @@ def _in_atom(atom: cel.Atom, types: Types, schema: Schema | None) -> Iterator[Pr
     match atom:
         case cel.Every(A, predicate):
             yield from _unbound(frozenset({A}), types, atom.span)
-            mentioned = [(A, attribute) for attribute in mentions(predicate)]
+            mentioned = [(A, a.name) for a in mentions(predicate)]
         case cel.Correlated(predicate):
-            mentioned = [(a.variable or "", a) for a in mentions(predicate)]
+            mentioned = [(a.variable or "", a.name) for a in mentions(predicate)]
             yield from _unbound(frozenset(A for A, _ in mentioned), types, atom.span)
         case cel.Named(_, variables):
             yield from _unbound(frozenset(variables), types, atom.span)
             return
         case _:
             assert_never(atom)
-    for A, attribute in dict.fromkeys(mentioned):
-        yield from _lacking(A, attribute, types.get(A, frozenset()), schema, atom.span)
+    for A, name in dict.fromkeys(mentioned):
+        yield from lacking(A, name, types.get(A, frozenset()), schema, atom.span)
     yield from kind_problems(predicate, schema, atom.span)
-
-
-def _lacking(
-    holder: str, attribute: Attribute, held: frozenset[str], schema: Schema | None, span: Span | None
-) -> Iterator[Problem]:
-    """The event types among those held that lack the attribute; every event may have a time."""
-    if schema is None or attribute.name == TIME:
-        return
-    for R in sorted(held & schema.types.keys()):
-        if attribute.name not in schema.types[R]:
-            known = ", ".join(schema.types[R]) or "none"
-            held_by = "" if holder == R else f", which {holder} may hold,"
-            message = f"{R}{held_by} has no attribute {attribute.name!r}; it has {known}"
-            yield Problem("attribute", message, span, meant(attribute.name, schema.types[R]))

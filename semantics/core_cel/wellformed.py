@@ -11,9 +11,9 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.variables import Variables, bound, defined_outside_iteration, mentioned
-from cerify.semantics.errors import IllFormed, Span
-from cerify.semantics.events import TIME, Schema
-from cerify.semantics.predicate_types import Problem, kind_problems
+from cerify.semantics.errors import IllFormed
+from cerify.semantics.events import Schema
+from cerify.semantics.predicate_types import Problem, kind_problems, lacking, unknown_type
 from cerify.semantics.predicates import mentions
 from cerify.semantics.trees import children
 
@@ -72,7 +72,7 @@ def type_errors(phi: core.Formula, schema: Schema) -> list[Problem]:
 def require_typed(phi: core.Formula, schema: Schema) -> None:
     """Raises IllFormed for the first type error."""
     for problem in type_errors(phi, schema):
-        raise IllFormed(problem.message, problem.span)
+        raise IllFormed(problem.hinted, problem.span)
 
 
 def _twice_defined(phi: core.Formula) -> Variables:
@@ -130,9 +130,7 @@ def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[
     around = {**around, **{x: types[x] for x in bound(phi)}}
     match phi:
         case core.Event(R, _):
-            if schema is not None and R not in schema.types:
-                known = ", ".join(schema.types) or "none"
-                found.append(Problem("event_type", f"unknown event type {R}; the schema has {known}", phi.span))
+            found.extend(unknown_type(R, schema, phi.span))
         case core.Filter(_, condition):
             for atom in core.atoms(condition):
                 found.extend(_in_atom(atom, around, schema))
@@ -184,15 +182,5 @@ def _in_atom(atom: core.Atom, around: Types, schema: Schema | None) -> Iterator[
         )
         yield Problem("unbound", message, atom.span)
     for x, name in used:
-        yield from _lacking(x, name, around.get(x, frozenset()), schema, atom.span)
+        yield from lacking(x, name, around.get(x, frozenset()), schema, atom.span)
     yield from kind_problems(predicate, schema, atom.span)
-
-
-def _lacking(x: str, name: str, held: frozenset[str], schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """The event types among those held that lack the attribute; every event may have a time."""
-    if schema is None or name == TIME:
-        return
-    for R in sorted(held & schema.types.keys()):
-        if name not in schema.types[R]:
-            known = ", ".join(schema.types[R]) or "none"
-            yield Problem("attribute", f"{R}, which {x} may hold, has no attribute {name!r}; it has {known}", span)

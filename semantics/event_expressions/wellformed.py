@@ -12,8 +12,8 @@ from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.history import in_order
 from cerify.semantics.event_expressions.scope import chosen, constrained, free_variables, places
-from cerify.semantics.events import TIME, Schema
-from cerify.semantics.predicate_types import KINDS, Problem, kind_problems
+from cerify.semantics.events import Schema
+from cerify.semantics.predicate_types import KINDS, Problem, kind_problems, lacking, listed, unknown_type
 from cerify.semantics.predicates import Attribute, Constant, kind, mentions
 
 
@@ -36,7 +36,7 @@ def type_errors(E: expr.Expression, schema: Schema) -> list[Problem]:
 def require_typed(E: expr.Expression, schema: Schema) -> None:
     """Raises IllFormed for the first type error."""
     for problem in type_errors(E, schema):
-        raise IllFormed(problem.message, problem.span)
+        raise IllFormed(problem.hinted, problem.span)
 
 
 def _in_scope(
@@ -75,14 +75,12 @@ def _variables(E: expr.Expression) -> Iterator[Problem]:
 def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
     if not isinstance(E, expr.Primitive) or E.type == expr.START:
         return
+    yield from unknown_type(E.type, schema, E.span)
     if E.type not in schema.types:
-        known = ", ".join(schema.types) or "none"
-        yield Problem("event_type", f"unknown event type {E.type}; the schema has {known}", E.span)
         return
     attributes = in_order(schema)[E.type]
-    has = ", ".join(attributes) or "none"
     if len(E.arguments) > len(attributes):
-        message = f"{E.type} is given {len(E.arguments)} arguments; its attributes are {has}"
+        message = f"{E.type} is given {len(E.arguments)} arguments; its attributes are {listed(attributes)}"
         yield Problem("attribute", message, E.span)
     for name, argument in zip(attributes, E.arguments, strict=False):
         if isinstance(argument, Constant) and kind(argument.value) != KINDS[schema.attributes[name]]:
@@ -90,8 +88,7 @@ def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
             yield Problem("kind", message, E.span)
     if E.mask is not None:
         for name in dict.fromkeys(attribute.name for attribute in mentions(E.mask)):
-            if name not in schema.types[E.type] and name != TIME:
-                yield Problem("attribute", f"{E.type} has no attribute {name!r}; it has {has}", E.span)
+            yield from lacking(E.type, name, frozenset({E.type}), schema, E.span)
         yield from kind_problems(E.mask, schema, E.span)
 
 

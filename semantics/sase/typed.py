@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Schema, ValueType, value_type_of
-from cerify.semantics.predicate_types import Problem, kind_problems, meant
+from cerify.semantics.predicate_types import Problem, kind_problems, listed, meant
 from cerify.semantics.predicates import (
     Arithmetic,
     Attribute,
@@ -49,9 +50,15 @@ def _with_types(q: sase.Tree, schema: Schema | None) -> Iterator[tuple[sase.Quer
     for query in in_order(q):
         source = source_of(blocks_of(query)[0])
         types: Types | None = streams[source] if source is not None else None if schema is None else schema.types
-        yield query, types
+        shown = source is None and schema is not None and not schema.timed
+        yield query, types if types is None or shown else _timed(types)
         if (name := stream_of(query)) is not None:
             streams[name] = _returned(query, types)
+
+
+def _timed(types: Types) -> Types:
+    """The types of a stream in which every event may have a time, of a value type that need not be known."""
+    return {R: {TIME: None, **attributes} for R, attributes in types.items()}
 
 
 def _returned(query: sase.Query | sase.Union, types: Types | None) -> Types:
@@ -93,11 +100,14 @@ def _attribute_type(attribute: Attribute, q: sase.Query, types: Types | None) ->
 
 
 def _in_block(q: sase.Query, types: Types) -> Iterator[Problem]:
-    known = ", ".join(types) or "none"
     for k in q.pattern:
         if k.type not in types:
-            message = f"unknown event type {k.type}; the stream has {known}"
+            message = f"unknown event type {k.type}; the stream has {listed(types)}"
             yield Problem("event_type", message, k.span, meant(k.type, types))
+    if q.within is not None:
+        span = q.within.span
+        untimed = (p for k in q.pattern for p in _lacking(q, sase.Reference(TIME, k.variable), types, span))
+        yield from islice(untimed, 1)
     for conjunct in conjuncts(q):
         match conjunct.condition:
             case sase.Equivalence(name):
@@ -131,13 +141,13 @@ def _condition(q: sase.Query, p: Predicate, types: Types, span: Span | None) -> 
 
 
 def _lacking(q: sase.Query, a: Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
-    """An attribute that the events of the variable do not have; every event may have a time."""
+    """An attribute that the events of the variable do not have."""
     type_ = next(k.type for k in q.pattern if k.variable == a.variable)
-    if type_ not in types or a.name in ("", TIME) or a.name in types[type_]:
+    if type_ not in types or a.name == "" or a.name in types[type_]:
         return
-    has = ", ".join(types[type_]) or "none"
-    message = f"{type_}, which {a.variable} may hold, has no attribute {a.name!r}; it has {has}"
-    yield Problem("attribute", message, span, meant(a.name, types[type_]))
+    names = [name for name, known in types[type_].items() if name != TIME or known is not None]
+    message = f"{type_}, which {a.variable} may hold, has no attribute {a.name!r}; it has {listed(names)}"
+    yield Problem("attribute", message, span, meant(a.name, names))
 
 
 def _aggregated(q: sase.Query, a: Attribute, types: Types, span: Span | None) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from cerify.semantics.cel.registered import named
 from cerify.semantics.cel.syntax import Named
 from cerify.semantics.cel.wellformed import is_unary, problems
 from cerify.semantics.errors import BudgetExceeded, Unsupported, underline
-from cerify.semantics.events import Schema
+from cerify.semantics.events import TYPE, Schema
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.readers import read_schema
 
@@ -26,15 +26,24 @@ from cerify.semantics.readers import read_schema
     "--language", type=click.Choice(["cel", "core-cel", "event-expression", "sase"]), default="cel", show_default=True
 )
 @click.option(
-    "--schema", "schema_text", metavar="JSON|FILE", help="Attributes of each event type: look for type errors."
+    "--schema",
+    "schema_text",
+    metavar="JSON|FILE",
+    help="Attributes of each event type, or a file of events that shows them: look for type errors.",
 )
+@click.option("--time", "time_column", metavar="COLUMN", help="The field with the time, in a file of events.")
+@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(query: str, language: str, schema_text: str | None, as_json: bool) -> int:
+def command(
+    query: str, language: str, schema_text: str | None, time_column: str | None, type_column: str, as_json: bool
+) -> int:
     """Tell whether QUERY parses, what fragment it is in, and whether it fits a schema.
 
     Exit status: 0 if there is no problem, 1 if there is one, 2 if QUERY is no formula.
     """
-    schema = None if schema_text is None else read_schema(schema_text)
+    schema = None
+    if schema_text is not None:
+        schema = read_schema(schema_text, type_column=type_column, time_column=time_column)
     fragment, summary, found, predicates, matches = CHECKS[language](query, schema)
     if as_json:
         listed = [

@@ -74,7 +74,7 @@ def command(
             inline, says = _automaton(query, language, schema)
         else:
             title = "Stream and matches"
-            S = source.read(file)
+            S = source.read_for(query, language, file)
             inline, says = _stream(query, language, S)
     if output_file is None:
         click.echo(document(inline), nl=False)

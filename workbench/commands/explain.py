@@ -73,7 +73,7 @@ def command(language: str, output: Output, **given: Any) -> int:
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    asked = _Asked(**given)
+    asked = _Asked(language=language, **given)
     schema = asked.source.schema
     match language:
         case "event-expression":
@@ -91,6 +91,7 @@ class _Asked:
     """What is to be explained, and how it is to be shown: the options that all languages have."""
 
     query: str
+    language: str
     file: str
     source: Source
     match_text: str | None
@@ -103,7 +104,7 @@ class _Asked:
 
     def stream(self) -> Stream:
         """The events."""
-        return self.source.read(self.file)
+        return self.source.read_for(self.query, self.language, self.file)
 
 
 def _cel(asked: _Asked, schema: Schema | None, output: Output) -> int:

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
+from cerify.fit import require_fit
+from cerify.languages import language_named
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.readers import Format, read, read_schema
 
 OPTIONS = (
-    click.option("--schema", "schema_text", metavar="JSON|FILE", help='As {"T": {"id": "int", "tmp": "float"}}.'),
+    click.option(
+        "--schema",
+        "schema_text",
+        metavar="JSON|FILE",
+        help='As {"T": {"id": "int", "tmp": "float"}}; or a file of events, of which it is the schema.',
+    ),
     click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time."),
     click.option(
         "--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type."
     ),
     click.option(
         "--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says."
+    ),
+    click.option(
+        "--strict", is_flag=True, help="A name that no event has, or values of two kinds compared, is an error."
     ),
 )
 
@@ -34,11 +44,25 @@ class Source:
     time_column: str | None
     type_column: str
     format_: Format | None
+    strict: bool
 
     @cached_property
     def schema(self) -> Schema | None:
         """The schema that is given. Raises InputError."""
-        return None if self.schema_text is None else read_schema(self.schema_text)
+        if self.schema_text is None:
+            return None
+        return read_schema(self.schema_text, type_column=self.type_column, time_column=self.time_column)
+
+    def read_for(self, query: str, language: str, file: str) -> Stream:
+        """The events of a file that a query is to be run over; warnings about the two are written to standard error.
+
+        With --strict the first of these is an error. Raises InputError, IllFormed.
+        """
+        S, its = self.read(file), language_named(language)
+        for warning in require_fit(its, its.parse(query), S, self.strict):
+            warning.text = query
+            click.echo(f"cerify: warning: {warning}", err=True)
+        return S
 
     def read(self, file: str) -> Stream:
         """The events of a file; of standard input if it is called -. Raises InputError."""
@@ -55,10 +79,9 @@ def reads_events(command: Callable[..., int]) -> Callable[..., int]:
     """The options of a command that reads events, which gets them as its argument source."""
 
     @wraps(command)
-    def wrapped(
-        *, schema_text: str | None, time_column: str | None, type_column: str, format_: Format | None, **others: Any
-    ) -> int:
-        return command(source=Source(schema_text, time_column, type_column, format_), **others)
+    def wrapped(**options: Any) -> int:
+        source = Source(**{one.name: options.pop(one.name) for one in fields(Source)})
+        return command(source=source, **options)
 
     for option in reversed(OPTIONS):
         wrapped = option(wrapped)

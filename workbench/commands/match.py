@@ -89,7 +89,7 @@ def command(
     with errors_in(query):
         if schema is not None:
             prepared.require_typed(schema)
-        S = source.read(file)
+        S = source.read_for(query, language, file)
         found = prepared.matches(S)
         if as_json:
             return _print_json(islice(found, limit))

@@ -45,7 +45,7 @@ def command(
     if output_file.suffix != ".html":
         raise click.UsageError(f"-o takes a file that ends in .html, not {output_file.name}")
     with errors_in(query):
-        S = source.read(file)
+        S = source.read_for(query, language, file)
         run = record(query, S, language, "valuations" if valuations else "matches")
         text = stepper(run)
     write(output_file, text)

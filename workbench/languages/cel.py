@@ -10,9 +10,10 @@ from cerify.languages.language import BuiltIn, Language, Options
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.cel.wellformed import problems, require_typed
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream, bindings_of
+from cerify.semantics.predicate_types import Problem
 from cerify.semantics.trees import children
 
 
@@ -28,6 +29,9 @@ class Cel(Language[Formula]):
 
     def show(self, query: Formula) -> str:
         return show(query)
+
+    def problems(self, query: Formula, schema: Schema | None) -> list[Problem]:
+        return problems(query, schema)
 
     def require_typed(self, query: Formula, schema: Schema) -> None:
         require_typed(query, schema)

@@ -11,8 +11,9 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.event_expressions.syntax import Expression, children, rebuilt
-from cerify.semantics.event_expressions.wellformed import require_typed
+from cerify.semantics.event_expressions.wellformed import problems, require_typed
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.predicate_types import Problem
 
 
 class EventExpressions(Language[Expression]):
@@ -27,6 +28,9 @@ class EventExpressions(Language[Expression]):
 
     def show(self, query: Expression) -> str:
         return show(query)
+
+    def problems(self, query: Expression, schema: Schema | None) -> list[Problem]:
+        return problems(query, schema)
 
     def require_typed(self, query: Expression, schema: Schema) -> None:
         require_typed(query, schema)

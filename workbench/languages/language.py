@@ -26,6 +26,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import Predicates
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
 
@@ -98,6 +99,10 @@ class Language(ABC, Generic[F]):
     @abstractmethod
     def show(self, query: F) -> str:
         """The text of a query; parse reads it back as the same tree."""
+
+    def problems(self, query: F, schema: Schema | None) -> list[Problem]:
+        """What is wrong with the query; what does not fit the schema only if there is one."""
+        return []
 
     @abstractmethod
     def require_typed(self, query: F, schema: Schema) -> None:

@@ -9,11 +9,12 @@ from typing import get_args
 
 from cerify.languages.language import BuiltIn, Language, Options
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase import program
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
 from cerify.semantics.sase.syntax import Tree
-from cerify.semantics.sase.wellformed import require_typed, require_wellformed
+from cerify.semantics.sase.wellformed import problems, require_typed, require_wellformed
 
 FINDERS: Mapping[str, str] = {
     "denotational": "semantics.sase.denote",
@@ -35,6 +36,9 @@ class Sase(Language[Tree]):
 
     def show(self, query: Tree) -> str:
         return show(query)
+
+    def problems(self, query: Tree, schema: Schema | None) -> list[Problem]:
+        return problems(query, schema)
 
     def require_typed(self, query: Tree, schema: Schema) -> None:
         require_typed(query, schema)

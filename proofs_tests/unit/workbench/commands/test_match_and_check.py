@@ -63,8 +63,8 @@ def test_valuations_have_bindings(figure_1: str, run: Run) -> None:
 
 
 def test_nothing_found_is_no(figure_1: str, run: Run) -> None:
-    assert run("match", "X", figure_1, "--json") == (1, "", "")
-    assert run("match", "X", figure_1) == (1, "no match in 9 events\n", "")
+    assert run("match", "T FILTER T.tmp > 1000", figure_1, "--json") == (1, "", "")
+    assert run("match", "T FILTER T.tmp > 1000", figure_1) == (1, "no match in 9 events\n", "")
 
 
 def test_a_limit_does_not_wait_for_all_matches(tmp_path: Path, run: Run) -> None:

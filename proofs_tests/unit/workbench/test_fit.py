@@ -1,0 +1,144 @@
+"""A query that does not fit its events: names that they do not have, values of other kinds, in every language."""
+
+from __future__ import annotations
+
+import warnings
+
+import pyarrow as pa
+import pytest
+
+from cerify import Event, Stream, match
+from cerify.semantics.errors import IllFormed, QueryWarning
+from cerify.semantics.events import Schema
+
+COLUMNS = {"type": ["T", "H", "T"], "id": [1, 1, 2], "tmp": [40.0, None, 45.0], "s": ["a", "b", None]}
+S = Stream.from_table(pa.table(COLUMNS))
+
+LANGUAGES = {
+    "cel": ("T ; {type} FILTER T.{attribute} > {value}", "{attribute}"),
+    "core-cel": ("(T AS x ; {type} AS y) FILTER x.{attribute} > {value}", "{attribute}"),
+    "event-expression": ("prior(T[{attribute} > {value}], {type})", "{attribute}"),
+    "sase": (
+        "PATTERN SEQ(T a, {type} b) WHERE skip_till_any_match(a, b) {{ a.{attribute} > {value} }} RETURN a.id",
+        "a.{attribute}",
+    ),
+}
+
+
+def warned(text: str, language: str, S: Stream = S) -> list[QueryWarning]:
+    """The warnings about a query."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        match(text, S, language=language)
+    assert all(isinstance(one.message, QueryWarning) for one in seen)
+    assert all(one.filename == __file__ for one in seen)
+    return [one.message for one in seen if isinstance(one.message, QueryWarning)]
+
+
+def query(language: str, type: str = "H", attribute: str = "tmp", value: str = "3") -> str:
+    """A query of the language about T, and events of the type after it."""
+    return LANGUAGES[language][0].format(type=type, attribute=attribute, value=value)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_query_that_fits_is_run_without_a_warning(language: str) -> None:
+    assert warned(query(language), language) == []
+    assert match(query(language), S, language=language, strict=True)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_attribute_that_no_event_has(language: str) -> None:
+    text = query(language, attribute="temp")
+    (warning,) = warned(text, language)
+    assert "has no attribute 'temp'; it has id, tmp, s; did you mean tmp?" in warning.message
+    assert warning.span is not None
+    assert "temp" in text[warning.span.start : warning.span.end]
+    assert "^^^" in str(warning)
+    with pytest.raises(IllFormed, match="did you mean tmp") as error:
+        match(text, S, language=language, strict=True)
+    assert "^^^" in error.value.described()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_event_type_that_no_event_has(language: str) -> None:
+    text = query(language, type="HH")
+    (warning,) = warned(text, language)
+    shown = "the stream has" if language == "sase" else "the events have"
+    assert warning.message == f"unknown event type HH; {shown} T, H; did you mean H?"
+    assert warning.span is not None
+    assert "HH" in text[warning.span.start : warning.span.end]
+    with pytest.raises(IllFormed, match="unknown event type HH"):
+        match(text, S, language=language, strict=True)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_comparison_of_two_kinds(language: str) -> None:
+    text = query(language, value="'hot'")
+    (warning,) = warned(text, language)
+    assert "tmp is a number and 'hot' a string, so they cannot be compared" in warning.message
+    with pytest.raises(IllFormed, match="cannot be compared"):
+        match(text, S, language=language, strict=True)
+
+
+def test_an_argument_of_another_kind() -> None:
+    (warning,) = warned("T('a', X)", "event-expression")
+    assert warning.message == "id of T is a number, not a string"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("(T ; H) WITHIN 5 seconds", "cel"),
+        ("(T ; H) WITHIN 5 [time]", "cel"),
+        ("T AS x FILTER x.time > 3", "core-cel"),
+        ("T[time > 3]", "event-expression"),
+        ("PATTERN SEQ(T a, H b) WHERE skip_till_any_match(a, b) { [id] } WITHIN 5 seconds RETURN a.id", "sase"),
+    ],
+)
+def test_a_time_that_no_event_has(text: str, language: str) -> None:
+    """The file has one in another column, and nobody said which."""
+    (warning,) = warned(text, language)
+    assert "no attribute 'time'" in warning.message
+    timed = Stream([Event(event.type, {"time": 1, **event.attributes}) for event in S])
+    assert warned(text, language, timed) == []
+
+
+def test_an_attribute_that_some_of_the_types_lack_is_none_of_it() -> None:
+    """Events of other types fail the filter, as the query may want."""
+    assert warned("(T OR H) IN x FILTER x.tmp > 3", "cel") == []
+    assert warned("(T AS x OR H AS x) FILTER x.tmp > 3", "core-cel") == []
+    (warning,) = warned("(T OR H) IN x FILTER x.temp > 3", "cel")
+    assert warning.message.startswith("H, T, which x may hold, have no attribute 'temp'")
+
+
+def test_attributes_with_values_of_several_types_may_be_compared_with_any() -> None:
+    mixed = Stream([Event("A", {"x": 1}), Event("A", {"x": "a"})])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(match("A FILTER A.x = 'a'", mixed, evaluator="denotational")) == 1
+    with pytest.warns(QueryWarning, match="no attribute 'y'"):
+        match("A FILTER A.y = 'a'", mixed, evaluator="denotational")
+
+
+def test_with_a_schema_the_query_is_checked_against_that() -> None:
+    declared = Stream([Event("A", {"x": 1})], Schema({"A": {"x": "int"}, "B": {}}))
+    assert warned("A OR B", "cel", declared) == []
+    with pytest.raises(IllFormed, match="unknown event type C"):
+        match("C", declared)
+
+
+def test_a_stream_without_events_shows_nothing() -> None:
+    assert warned("A", "cel", Stream()) == []
+
+
+def test_a_parsed_query_has_no_text_to_show() -> None:
+    from cerify import parse
+
+    with pytest.warns(QueryWarning, match="unknown event type K; the events have T, H$"):
+        match(parse("K"), S)
+
+
+def test_of_many_names_the_first_are_listed() -> None:
+    many = Stream([Event(f"A{n}") for n in range(200)])
+    (warning,) = warned("B", "cel", many)
+    assert warning.message.endswith("A8, A9, ... (200 in all)")

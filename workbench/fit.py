@@ -1,0 +1,57 @@
+"""Whether a query fits the events that it is run over: names that they do not have, comparisons that are never true."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from cerify.languages.language import Language
+from cerify.semantics.errors import IllFormed, QueryWarning
+from cerify.semantics.events import Schema, Stream
+from cerify.semantics.observed import ObservedSchema, observed
+from cerify.semantics.predicate_types import Problem, Rule
+
+NAMES: frozenset[Rule] = frozenset({"event_type", "attribute"})
+KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
+
+
+def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Problem]:
+    """What a query names that the schema does not have, and what it compares with values of another kind.
+
+    Of a schema made from events (`observed`) an attribute counts as missing if no event type that the variable can hold
+    has it, and comparisons of attributes with values of several types are not looked at.
+    """
+    seen = isinstance(schema, ObservedSchema)
+    rules = NAMES if isinstance(schema, ObservedSchema) and schema.mixed else NAMES | KINDS
+    for problem in language.problems(query, schema):
+        if problem.rule in rules and not (seen and problem.partial):
+            yield problem
+
+
+def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = False) -> list[QueryWarning]:
+    """The warnings about a query over a stream: those of the stream's own schema are errors, as all are with strict.
+
+    A stream without schema and events has none. Raises IllFormed.
+    """
+    if S.schema is not None:
+        language.require_typed(query, S.schema)
+        return []
+    if not len(S):
+        return []
+    found = list(misfits(language, query, observed(S)))
+    for problem in found[:1] if strict else ():
+        raise IllFormed(problem.hinted, problem.span)
+    return [QueryWarning(problem.hinted, problem.span) for problem in found]
+
+
+def warn_of_misfits(
+    language: Language[Any], query: Any, S: Stream, *, text: str | None, strict: bool, stacklevel: int
+) -> None:
+    """Issue the warnings about a query over a stream by `warnings.warn`. Raises IllFormed, see require_fit.
+
+    text is the query's text, if it is known; stacklevel is counted from the caller.
+    """
+    for warning in require_fit(language, query, S, strict):
+        warning.text = text
+        warnings.warn(warning, stacklevel=stacklevel + 1)
