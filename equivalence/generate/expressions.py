@@ -56,7 +56,7 @@ class Profile:
     operators: how often each is chosen, as weights; those left out never are.
     attributes: every event has each of them; its values and the constants in masks come from one pool.
     masked: the share of primitive events that have a mask. special: that of NULL, any and first among the leaves.
-    start: the share of histories that begin with the start event.
+    start: the share of histories that begin with the start event. absent: the share of attributes without a value.
     variables: attribute variables, which stand in the arguments of a share of the primitive events, argued, and in
     constraints, a share of the leaves. named: the share of expressions with a named expression p(I).
     """
@@ -67,6 +67,7 @@ class Profile:
     masked: float = 0.0
     special: float = 0.2
     start: float = 0.0
+    absent: float = 0.0
     variables: tuple[str, ...] = ()
     argued: float = 0.0
     constrained: float = 0.0
@@ -141,9 +142,15 @@ def history(rng: Random, profile: Profile, length: int) -> Stream:
         Event(rng.choice(profile.types), {name: rng.choice(pool) for name, pool in profile.attributes})
         for _ in range(length)
     ]
+    if profile.absent:
+        events = [_with_gaps(rng, profile.absent, event) for event in events]
     if events and rng.random() < profile.start:
         events[0] = Event(expr.START)
     return Stream(events, profile.schema)
+
+
+def _with_gaps(rng: Random, absent: float, event: Event) -> Event:
+    return Event(event.type, {name: v for name, v in event.attributes.items() if rng.random() >= absent})
 
 
 def _expression(rng: Random, profile: Profile, nodes: int, variables: tuple[str, ...]) -> Expression:

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
@@ -38,7 +38,8 @@ from cerify.semantics.event_expressions.scope import chosen
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Stream
 
-EVERY = PROFILES | VALUED_PROFILES
+GAPS = {"gaps": replace(VALUED_PROFILES["everything"], absent=0.2)}
+EVERY = PROFILES | VALUED_PROFILES | GAPS
 HISTORIES = 10  # for each expression
 NODES, EVENTS = 12, 12
 BUDGET = Budget(valuations=300_000, states=20_000)

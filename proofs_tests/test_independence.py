@@ -1,0 +1,73 @@
+"""What each definition shares with what it judges is what docs/theory/independence.md lists, and nothing else."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "theory" / "independence.md"
+FOLDERS = {"semantics": "cerify.semantics", "automata": "cerify.automata", "equivalence": "cerify.equivalence"}
+MODULES = {
+    ".".join(
+        [package, *(part for part in path.relative_to(ROOT / folder).with_suffix("").parts if part != "__init__")]
+    ): path
+    for folder, package in FOLDERS.items()
+    for path in (ROOT / folder).rglob("*.py")
+}
+
+DEFINITION_AND_JUDGED = {
+    "Event expressions": (
+        ("cerify.semantics.event_expressions.interpreter", "cerify.semantics.event_expressions.compatible"),
+        (
+            "cerify.automata.dfa",
+            "cerify.equivalence.decide.valued_expressions",
+            "cerify.equivalence.decide.expression_checker",
+            "cerify.equivalence.rewrite.expressions",
+        ),
+    ),
+}
+"""By section of the page: the modules of the definition, and the modules and packages that it judges."""
+
+PARSING = {"cerify.semantics.event_expressions.parse", "cerify.semantics.event_expressions.resolve"}
+
+
+def imported(module: str) -> Iterator[str]:
+    """The modules of the project that a module imports, also for types only."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield from (found for found in (name if name in MODULES else node.module,) if found in MODULES)
+
+
+def closure(starts: tuple[str, ...]) -> set[str]:
+    """The modules, those of packages among them, and all that they import directly or indirectly."""
+    pending = [m for m in MODULES for start in starts if m == start or m.startswith(f"{start}.")]
+    found: set[str] = set()
+    while pending:
+        module = pending.pop()
+        if module not in found:
+            found.add(module)
+            pending.extend(imported(module))
+    return found
+
+
+@pytest.mark.parametrize("section", DEFINITION_AND_JUDGED)
+def test_what_is_shared_is_on_the_page(section: str) -> None:
+    definition, judged = DEFINITION_AND_JUDGED[section]
+    shared = {m.removeprefix("cerify.") for m in closure(definition) & closure(judged) - PARSING}
+    text = PAGE.read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
+    listed = set(re.findall(r"^\| `([a-z_.]+)` \|", text, re.MULTILINE))
+    assert listed == shared
+
+
+def test_a_reading_is_no_part_of_the_closure_of_the_other_side() -> None:
+    """The check sees a planted import: the definition's scopes are not among what the automata import."""
+    definition, judged = DEFINITION_AND_JUDGED["Event expressions"]
+    scopes = "cerify.semantics.event_expressions.scope"
+    assert scopes in closure(definition)
+    assert scopes not in closure(judged)
+    assert scopes in closure((*judged, "cerify.semantics.event_expressions.wellformed"))
