@@ -26,16 +26,21 @@ class Answer:
 
 @dataclass(frozen=True)
 class Equivalent(Answer):
-    """Both have the same at every position of every stream; the certificate can be checked apart from the search."""
+    """Both have the same at every position of every stream; the certificate can be checked apart from the search.
+
+    Of two event expressions, states are the numbers of states of their minimal automata, over one alphabet.
+    """
 
     certificate: Certificate
+    states: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Contained(Answer):
-    """Whatever the left has at a position of a stream, the right has too."""
+    """Whatever the left has at a position of a stream, the right has too; states as in Equivalent."""
 
     certificate: Certificate
+    states: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

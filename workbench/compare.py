@@ -73,7 +73,8 @@ def expressions(
 ) -> ExpressionVerdict:
     """Whether two event expressions take place at the same events of every history, or the right where the left does.
 
-    The answer is Proved, Different with a shortest history, or Undecided, as for expressions with attribute variables.
+    The answer is Equivalent or Contained, Different with a shortest history, or Undecided, as for some expressions with
+    attribute variables.
     Raises ParseError, IllFormed.
     """
     E, F = _expression(left, schema), _expression(right, schema)

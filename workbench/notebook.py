@@ -22,7 +22,6 @@ from cerify.draw.stepper import match_text, stepper, summary
 from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row
 from cerify.draw.svg import document, svg
 from cerify.draw.timeline import Row
-from cerify.equivalence.decide.expressions import Proved
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
 from cerify.explain.derivation import Node
 from cerify.explain.evidence import braces
@@ -141,17 +140,17 @@ def _different(verdict: Different) -> str:
 
 
 def _equivalent(verdict: Equivalent) -> str:
+    if verdict.states is not None:
+        return "<p><strong>Equivalent</strong> on every history.</p>"
     pairs = len(verdict.certificate.relation)
     return f"<p><strong>Equivalent</strong> on every stream; the certificate has {_count(pairs, 'pair')} of states.</p>"
 
 
 def _contained(verdict: Contained) -> str:
+    if verdict.states is not None:
+        return "<p><strong>Contained</strong> on every history.</p>"
     pairs = len(verdict.certificate.relation)
     return f"<p><strong>Contained</strong> on every stream; the certificate has {_count(pairs, 'pair')} of states.</p>"
-
-
-def _proved(verdict: Proved) -> str:
-    return f"<p><strong>{verdict.certificate.claim.capitalize()}</strong> on every history.</p>"
 
 
 def _bounded(verdict: Bounded) -> str:
@@ -230,7 +229,6 @@ HTML: Mapping[type, Callable[[Any], str | None]] = {
     Recording: _or_plain(lambda run: _of_recording(run)._repr_html_()),
     Equivalent: _equivalent,
     Contained: _contained,
-    Proved: _proved,
     Bounded: _bounded,
     Different: _different,
     Undecided: _undecided,

@@ -6,9 +6,9 @@ from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA
 from cerify.equivalence.claim import Level
-from cerify.equivalence.decide.cel import stream_of, untold
+from cerify.equivalence.decide.cel import stream_of, undecidable_reason
+from cerify.equivalence.decide.marked import marked_nfa
 from cerify.equivalence.decide.search import Separation, separate
-from cerify.equivalence.decide.words import words
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Schema, Stream
@@ -30,10 +30,10 @@ def difference(
         A, B = single_variable(A), single_variable(B)
     for solver in (False, True):
         algebra = Algebra((*A.predicates, *B.predicates), budget, schema, solver)
-        automata = words(A, B, algebra)
+        automata = marked_nfa(A, B, algebra)
         found = separate(automata, budget.states, one_way)
         if not isinstance(found, Separation):
             return None
         if (stream := stream_of(found, automata, schema)) is not None:
             return stream
-    raise Unsupported(untold(schema))
+    raise Unsupported(undecidable_reason(schema))

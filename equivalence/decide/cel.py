@@ -1,7 +1,7 @@
 """Are two unary CEL formulas equivalent, is one contained in the other, can one match at all? For all streams.
 
 The formulas are compiled over one algebra of predicates, whose types stand for all attribute values, and their automata
-are compared as automata that read words (words.py, search.py). What is found is shown: a difference as a stream that
+are compared as automata that read words (marked.py, search.py). What is found is shown: a difference as a stream that
 the denotational interpreters have been asked about, sameness as a certificate that checker.py accepts.
 """
 
@@ -16,9 +16,9 @@ from cerify.automata.cea.model import CEA
 from cerify.automata.subsets import members
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.marked import MarkedNFA, marked_nfa
 from cerify.equivalence.decide.replay import replayed
 from cerify.equivalence.decide.search import Separation, separate
-from cerify.equivalence.decide.words import Words, words
 from cerify.equivalence.verdict import Contained, Equivalent, Undecided, Verdict
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.show import show
@@ -53,7 +53,7 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
     Unsupported where the formula is not unary or the solver cannot tell at all, BudgetExceeded.
     """
     for algebra in algebras(phi, schema=schema, budget=budget):
-        automata = words(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
+        automata = marked_nfa(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
         found = separate(automata, budget.states)
         if not isinstance(found, Separation):
             return None
@@ -62,7 +62,7 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
     found = separate(automata, budget.states, known_events=True)
     if isinstance(found, Separation):
         return stream_of(found, automata, schema)
-    raise Unsupported(untold(schema))
+    raise Unsupported(undecidable_reason(schema))
 
 
 def algebras(*formulas: Formula, schema: Schema | None, budget: Budget) -> Iterator[Algebra]:
@@ -79,7 +79,7 @@ def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Sc
             left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
             if level == "events":
                 left, right = single_variable(left), single_variable(right)
-            automata = words(left, right, algebra)
+            automata = marked_nfa(left, right, algebra)
             found = separate(automata, budget.states, one_way)
             if not isinstance(found, Separation):
                 relation = tuple((tuple(members(x)), tuple(members(y))) for x, y in found)
@@ -90,22 +90,22 @@ def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Sc
         found = separate(automata, budget.states, one_way, known_events=True)
         if isinstance(found, Separation) and (stream := stream_of(found, automata, schema)) is not None:
             return replayed(phi, psi, stream, one_way, level, False, budget)
-        return Undecided(untold(schema))
+        return Undecided(undecidable_reason(schema))
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(error.message)
 
 
-def stream_of(found: Separation, automata: Words, schema: Schema | None) -> Stream | None:
+def stream_of(found: Separation, automata: MarkedNFA, schema: Schema | None) -> Stream | None:
     """The stream of a word, None if it has a type of which no event is known."""
     events = [automata.event(letter) for letter in found.word]
     known = [event for event in events if event is not None]
     return Stream(known, schema) if len(known) == len(events) else None
 
 
-def untold(schema: Schema | None) -> str:
-    """Why there is no answer where the solver gives up, and what to do."""
+def undecidable_reason(schema: Schema | None) -> str:
+    """Why there is no answer where z3 returns unknown for an event type, and what to do."""
     kinds = "give a schema, so that the kinds of its attributes are known, or " if schema is None else ""
     return (
-        f"it hangs on an event of which the solver cannot tell whether there is one; {kinds}write the filters without "
+        f"z3 returned unknown for an event type that matters; {kinds}write the filters without "
         "arithmetic, unusual patterns, or patterns of attributes that are compared with others"
     )

@@ -7,7 +7,6 @@ as a shortest history, of which the meaning has been asked; that there is none b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from cerify.automata.dfa.compile import compile_expression, compile_together
@@ -17,7 +16,7 @@ from cerify.automata.explore import explore
 from cerify.equivalence.claim import Claim
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.valued_expressions import attributes_of, over_values, pairings, sources, values_for
-from cerify.equivalence.verdict import Answer, Different, Undecided
+from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -25,17 +24,8 @@ from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Match, Schema, Stream, Value, ValueType
 
-
-@dataclass(frozen=True)
-class Proved(Answer):
-    """The claim holds for all histories; states are those of the minimal automata of the two, over one alphabet."""
-
-    certificate: Certificate
-    states: tuple[int, int]
-
-
 NEEDS_SCHEMA = "with attribute variables, a schema has to say what the arguments stand for; give one"
-ExpressionVerdict: TypeAlias = Proved | Different | Undecided
+ExpressionVerdict: TypeAlias = Equivalent | Contained | Different | Undecided
 
 
 def equivalent(
@@ -109,7 +99,7 @@ def _for_values(
     for left, right, wider in pairings(E, F, claim, schema, budget):
         A, B = compile_together([left, right], wider, budget)
         verdict = _searched(left, right, A, B, claim, wider, budget)
-        if isinstance(verdict, Proved):
+        if isinstance(verdict, Equivalent | Contained):
             return verdict
     return Undecided(
         "they do not differ over a few values, but no pairing of their variables proves that they never do"
@@ -135,14 +125,15 @@ def _searched(
     if word is None:
         relation = tuple(((p,), (q,)) for p, q in _together(A, B, set(events), budget))
         certificate = Certificate(claim, show(E), show(F), "events", schema, False, relation, "event-expression")
-        return Proved(certificate, (len(A.following), len(B.following)))
+        answer = Equivalent if claim == "equivalent" else Contained
+        return answer(certificate, (len(A.following), len(B.following)))
     known = {a for a, event in events.items() if event is not None}
     shortest = known.issuperset(word)
     if not shortest:  # an event of it may not exist; there may be a longer history of events that do
         word = separate(A, B, known, budget)
     if word is None:
         return Undecided(
-            "it hangs on an event of which the solver cannot tell whether there is one; write plainer masks"
+            "z3 returned unknown for an event type that matters; compare attributes with values in the masks"
         )
     return _replayed(E, F, stream_of(word, events, schema), claim, shortest, budget)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
-from cerify.equivalence.decide.cel import NOTHING, untold
-from cerify.equivalence.decide.words import Words, words
+from cerify.equivalence.decide.cel import NOTHING, undecidable_reason
+from cerify.equivalence.decide.marked import MarkedNFA, marked_nfa
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import Unsupported
@@ -31,13 +31,13 @@ def output_lengths(phi: Formula, up_to: int, schema: Schema | None = None, budge
     solver cannot tell, BudgetExceeded.
     """
     algebra = Algebra(generators(phi), budget, schema, solver=True)
-    automata = words(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
+    automata = marked_nfa(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
     if any(event is None for event in automata.events):
-        raise Unsupported(untold(schema))
+        raise Unsupported(undecidable_reason(schema))
     return Lengths(tuple(_by_length(automata, up_to)), tuple(_by_events(automata, up_to)))
 
 
-def _by_length(automata: Words, up_to: int) -> Iterable[int]:
+def _by_length(automata: MarkedNFA, up_to: int) -> Iterable[int]:
     """The lengths of the words that are accepted: one set of states for each length."""
     states = automata.left
     for length in range(1, up_to + 1):
@@ -46,7 +46,7 @@ def _by_length(automata: Words, up_to: int) -> Iterable[int]:
             yield length
 
 
-def _by_events(automata: Words, up_to: int) -> Iterable[int]:
+def _by_events(automata: MarkedNFA, up_to: int) -> Iterable[int]:
     """The numbers of marked letters in accepted words; letters that are not marked count for nothing."""
     states = _unmarked_closure(automata, automata.left)
     if _after(automata, states, marked=(False,)) & automata.final:  # the empty word is that of no stream
@@ -57,13 +57,13 @@ def _by_events(automata: Words, up_to: int) -> Iterable[int]:
             yield count
 
 
-def _unmarked_closure(automata: Words, states: int) -> int:
+def _unmarked_closure(automata: MarkedNFA, states: int) -> int:
     while (grown := states | _after(automata, states, marked=(False,))) != states:
         states = grown
     return states
 
 
-def _after(automata: Words, states: int, marked: tuple[bool, ...]) -> int:
+def _after(automata: MarkedNFA, states: int, marked: tuple[bool, ...]) -> int:
     """The states after one letter that is marked, or is not."""
     reached = 0
     for letter, targets in automata.after(states).items():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cerify.automata.subsets import Subset
-from cerify.equivalence.decide.words import Letter, Words
+from cerify.equivalence.decide.marked import Letter, MarkedNFA
 from cerify.semantics.errors import BudgetExceeded
 
 Pair: TypeAlias = tuple[Subset, Subset]
@@ -29,7 +29,9 @@ class Separation:
     word: tuple[Letter, ...]
 
 
-def separate(automata: Words, limit: int, contained: bool = False, known_events: bool = False) -> Separation | Relation:
+def separate(
+    automata: MarkedNFA, limit: int, contained: bool = False, known_events: bool = False
+) -> Separation | Relation:
     """A shortest word that separates the two, or the pairs that show that there is none.
 
     With contained only words that the left accepts and the right does not. With known_events only words of types of
@@ -70,7 +72,7 @@ def normal_form(states: Subset, relation: Sequence[Pair]) -> Subset:
 
 
 def _successors(
-    automata: Words,
+    automata: MarkedNFA,
     pair: Pair,
     parent: Pair | None,
     parents: dict[Pair, tuple[Pair | None, Letter]],

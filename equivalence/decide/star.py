@@ -20,9 +20,9 @@ from cerify.automata.cea.star import star
 from cerify.automata.explore import explore
 from cerify.automata.minimize import classes
 from cerify.automata.subsets import Subset, subset
-from cerify.equivalence.decide.cel import algebras, equivalent, stream_of, untold
+from cerify.equivalence.decide.cel import algebras, equivalent, stream_of, undecidable_reason
+from cerify.equivalence.decide.marked import MarkedNFA, marked_nfa
 from cerify.equivalence.decide.search import Separation, separate
-from cerify.equivalence.decide.words import Words, words
 from cerify.equivalence.verdict import Answer, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote
@@ -63,13 +63,13 @@ def star_form(
     try:
         for algebra in algebras(phi, schema=schema, budget=budget):
             A = single_variable(compile_cel(phi, budget, algebra))
-            automata = words(A, star(A), algebra)
+            automata = marked_nfa(A, star(A), algebra)
             found = separate(automata, budget.states)
             if not isinstance(found, Separation):
                 return _in_star(phi, _expression(automata, A, phi, algebra, budget), schema, budget)
             if (stream := stream_of(found, automata, schema)) is not None:
                 return _sensitive(phi, found, automata, stream, budget)
-        return Undecided(untold(schema))
+        return Undecided(undecidable_reason(schema))
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(error.message)
 
@@ -86,7 +86,7 @@ def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: 
             raise InternalError(f"{show(phi)} was rewritten to {show(psi)}, which differs")
 
 
-def _sensitive(phi: cel.Formula, found: Separation, automata: Words, stream: Stream, budget: Budget) -> NotInStar:
+def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream: Stream, budget: Budget) -> NotInStar:
     """The stream that was found beside that of its marked events alone, both asked of the definition."""
     C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
     alone = Stream([stream[p] for p in sorted(C)], stream.schema)
@@ -105,7 +105,7 @@ def _sensitive(phi: cel.Formula, found: Separation, automata: Words, stream: Str
             )
 
 
-def _expression(automata: Words, A: CEA, phi: cel.Formula, algebra: Algebra, budget: Budget) -> cel.Formula:
+def _expression(automata: MarkedNFA, A: CEA, phi: cel.Formula, algebra: Algebra, budget: Budget) -> cel.Formula:
     """A formula for the words of events that A accepts when it marks them all: a regular expression without ε."""
     steps, final = _deterministic(automata, A, budget)
     of = classes(steps, final)
@@ -123,7 +123,7 @@ def _expression(automata: Words, A: CEA, phi: cel.Formula, algebra: Algebra, bud
     return edges.get((start, end)) or _never(phi)
 
 
-def _deterministic(automata: Words, A: CEA, budget: Budget) -> tuple[list[dict[int, int]], list[bool]]:
+def _deterministic(automata: MarkedNFA, A: CEA, budget: Budget) -> tuple[list[dict[int, int]], list[bool]]:
     """The subsets that A reaches by marking, from 0 on; each letter is a type of events."""
     width = len(automata.marks)
 
@@ -151,7 +151,7 @@ def _eliminate(q: int, edges: Edges) -> None:
         edges[p, r] = cel.Or(edges[p, r], through) if (p, r) in edges else through
 
 
-def _single(automata: Words, letters: set[int], algebra: Algebra) -> cel.Formula:
+def _single(automata: MarkedNFA, letters: set[int], algebra: Algebra) -> cel.Formula:
     """One event of one of the types."""
     wanted = 0
     for letter in letters:

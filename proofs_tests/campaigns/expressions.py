@@ -101,6 +101,8 @@ def judge(index: int, seed: int) -> Outcome:
     profile, rng, outcome = EVERY[name], Random(f"expressions/{seed}/{index}"), Outcome()
     E = expression(rng, profile, max(rng.randint(1, NODES), rng.randint(1, NODES)))
     histories = [history(rng, profile, max(rng.randint(0, EVENTS), rng.randint(0, EVENTS))) for _ in range(HISTORIES)]
+    if index % 2:
+        E = unbound(E)
     prefix = any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E))
     outcome.operators.update({type(F).__name__ for F in expr.subexpressions(E)})
     try:
@@ -129,6 +131,17 @@ def judge(index: int, seed: int) -> Outcome:
             outcome.counts["differ"] += 1
             outcome.differ.append(f"{show(E)} over {list(S)}: {sorted(expected)}, but {wrong} {got}")
     return outcome
+
+
+def unbound(E: expr.Expression) -> expr.Expression:
+    """E without its first exists, whose variable is then bound around the whole scope; below relative+ none is free."""
+    if isinstance(E, expr.Exists):
+        return E.operand
+    below = expr.children(E)
+    for i, F in enumerate(() if isinstance(E, expr.RelativePlus) else below):
+        if (G := unbound(F)) is not F:
+            return expr.rebuilt(E, (*below[:i], G, *below[i + 1 :]))
+    return E
 
 
 def outcomes(expressions: int, seed: int, processes: int) -> Iterator[Outcome]:

@@ -10,8 +10,8 @@ from cerify.automata.cea import run
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import CEA
 from cerify.equivalence.decide.cel import stream_of
+from cerify.equivalence.decide.marked import marked_nfa
 from cerify.equivalence.decide.search import Separation, separate
-from cerify.equivalence.decide.words import words
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.json_events import json_of_event
@@ -30,7 +30,7 @@ def algebra(*formulas: cel.Formula, of: Iterable[Predicate] = (), schema: Schema
 
 def separated(A: CEA, B: CEA, over: Algebra, contained: bool = False) -> Stream | None:
     """A shortest stream at whose end the two have different valuations, or A has one that B has not; None if none."""
-    automata = words(A, B, over)
+    automata = marked_nfa(A, B, over)
     found = separate(automata, LIMIT, contained)
     if not isinstance(found, Separation):
         return None

@@ -13,7 +13,7 @@ from cerify.commands.files import write
 from cerify.compare import BOUND, Language, contained, equivalent, expressions
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.decide.expressions import ExpressionVerdict, Proved
+from cerify.equivalence.decide.expressions import ExpressionVerdict
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
 from cerify.explain.evidence import braces, row
 from cerify.semantics.events import Match
@@ -87,14 +87,14 @@ def command(
         verdict = (contained if one_way else equivalent)(
             left, right, level=level, schema=schema, bound=bound, languages=(spoken, language_right or spoken)
         )
-    if certificate_file is not None and isinstance(verdict, Equivalent | Contained | Proved):
+    if certificate_file is not None and isinstance(verdict, Equivalent | Contained):
         write(certificate_file, verdict.certificate.to_json() + "\n")
     answer = (
         json.dumps(_json(verdict, claim), ensure_ascii=False) if as_json else "\n".join(_text(verdict, claim, level))
     )
     click.echo(answer)
     match verdict:
-        case Equivalent() | Contained() | Proved():
+        case Equivalent() | Contained():
             return 0
         case Different():
             return 1
@@ -104,6 +104,12 @@ def command(
 
 def _text(verdict: Verdict | ExpressionVerdict, asked: Claim, level: Level) -> list[str]:
     match verdict:
+        case Equivalent(certificate, (left, right)) | Contained(certificate, (left, right)):
+            claim = certificate.claim
+            same = "both take place at the same events of every history"
+            said = same if claim == "equivalent" else "in every history the right takes place wherever the left does"
+            sizes = f"the minimal automata have {left} and {right} states"
+            return [f"{click.style(claim, fg='green', bold=True)}: {said}; {sizes}"]
         case Equivalent(certificate):
             what = "complex events" if level == "events" else "valuations"
             said = f"the same {what} on every stream; {_proof(certificate)}"
@@ -111,12 +117,6 @@ def _text(verdict: Verdict | ExpressionVerdict, asked: Claim, level: Level) -> l
         case Contained(certificate):
             said = f"the right has all that the left has; {_proof(certificate)}"
             return [f"{click.style('contained', fg='green', bold=True)}: {said}"]
-        case Proved(certificate, (left, right)):
-            claim = certificate.claim
-            same = "both take place at the same events of every history"
-            said = same if claim == "equivalent" else "in every history the right takes place wherever the left does"
-            sizes = f"the minimal automata have {left} and {right} states"
-            return [f"{click.style(claim, fg='green', bold=True)}: {said}; {sizes}"]
         case Different(stream, at, left_only, right_only, shortest):
             length = f"on a stream of {len(stream)} event{'s' * (len(stream) > 1)}"
             said = "and on none shorter" if shortest else "perhaps not the shortest"
@@ -162,8 +162,6 @@ def _json(verdict: Verdict | ExpressionVerdict, asked: Claim) -> dict[str, Any]:
             return answer | {"verdict": "equivalent"}
         case Contained():
             return answer | {"verdict": "contained"}
-        case Proved(certificate):
-            return answer | {"verdict": certificate.claim}
         case Different(stream, at, left_only, right_only, shortest):
             witness = {
                 "events": [json_of_event(event) for event in stream],

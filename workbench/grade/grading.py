@@ -14,7 +14,6 @@ from cerify.automata.cea.compile import compilable
 from cerify.automata.cea.compile_core import compile_core
 from cerify.compare import equivalent, expressions
 from cerify.equivalence.decide.automata import difference
-from cerify.equivalence.decide.expressions import Proved
 from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
 from cerify.equivalence.shrink.sase import constants
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
@@ -112,10 +111,10 @@ def _of_verdict(
     exercise: Exercise,
     model: Any,
     answer: Any,
-    verdict: Equivalent | Contained | Proved | Different | Bounded | Undecided,
+    verdict: Equivalent | Contained | Different | Bounded | Undecided,
 ) -> Grade:
     match verdict:
-        case Equivalent() | Contained() | Proved():
+        case Equivalent() | Contained():
             return Right("decided")
         case Bounded(length):
             return Right("bounded", length)

@@ -9,10 +9,10 @@ import pytest
 
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.expressions import Proved, contained, equivalent, shortest_history
+from cerify.equivalence.decide.expressions import contained, equivalent, shortest_history
 from cerify.equivalence.decide.valued_expressions import pairings
 from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, case, expression, history
-from cerify.equivalence.verdict import Different, Undecided
+from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -50,7 +50,7 @@ def test_against_the_meaning_on_all_short_histories(name: str) -> None:
                 assert len(verdict.stream) == len(first) if first else len(verdict.stream) > 4
             else:
                 said["same"] += 1
-                assert isinstance(verdict, Proved)
+                assert isinstance(verdict, Equivalent if decide is equivalent else Contained)
                 assert flaw(verdict.certificate) is None
                 assert first is None, f"{show(E)}, {show(F)}"
     assert min(said.values()) >= 1, said
@@ -60,7 +60,7 @@ def test_what_the_derived_operators_are_short_for() -> None:
     rng = Random(3)
     for _ in range(60):
         E, _ = case(rng, PROFILES["derived"], 6, 0)
-        assert isinstance(equivalent(E, expanded(E)), Proved), show(E)
+        assert isinstance(equivalent(E, expanded(E)), Equivalent), show(E)
 
 
 @pytest.mark.parametrize(("left", "right"), [
@@ -73,7 +73,7 @@ def test_what_the_derived_operators_are_short_for() -> None:
     ("a[n > 3] or a[n <= 3] or a[n = 5]", "a[n > 3] or a[n <= 3]"),
 ])  # fmt: skip
 def test_equivalent(left: str, right: str) -> None:
-    assert isinstance(equivalent(parse(left), parse(right)), Proved)
+    assert isinstance(equivalent(parse(left), parse(right)), Equivalent)
 
 
 def test_a_difference_is_shown_on_a_shortest_history() -> None:
@@ -82,7 +82,7 @@ def test_a_difference_is_shown_on_a_shortest_history() -> None:
     assert [event.type for event in verdict.stream] == ["b", "a", "b"]
     assert (verdict.at, verdict.left_only, verdict.right_only) == (2, (Match(2, (2,)),), ())
     assert verdict.shortest
-    assert isinstance(contained(parse("relative(a, <2> b)"), parse("prior(a, b)")), Proved)
+    assert isinstance(contained(parse("relative(a, <2> b)"), parse("prior(a, b)")), Contained)
     other = contained(parse("prior(a, b)"), parse("relative(a, <2> b)"))
     assert isinstance(other, Different)
     assert (other.left_only, other.right_only) == ((Match(1, (1,)),), ())
@@ -92,22 +92,22 @@ def test_a_schema_leaves_fewer_histories() -> None:
     schema = Schema({"a": {"n": "int"}})
     E, F = parse("a[n > 1]"), parse("a[n >= 2]")
     assert isinstance(equivalent(E, F), Different)  # 1.5
-    assert isinstance(equivalent(E, F, schema), Proved)
-    assert isinstance(equivalent(parse("any"), parse("a"), schema), Proved)
+    assert isinstance(equivalent(E, F, schema), Equivalent)
+    assert isinstance(equivalent(parse("any"), parse("a"), schema), Equivalent)
 
 
 @pytest.mark.parametrize("claim", [equivalent, contained])
 def test_a_history_of_a_schema_has_a_start_event_only_if_the_schema_has_one(claim: Callable[..., object]) -> None:
     without, begun = Schema({"a": {}}), Schema({"a": {}, "start": {}})
     verdict = claim(parse("!a"), parse("NULL"), without)
-    assert isinstance(verdict, Proved)
+    assert isinstance(verdict, Equivalent if claim is equivalent else Contained)
     assert flaw(verdict.certificate) is None
     assert flaw(replace(verdict.certificate, schema=begun)) is not None
     found = claim(parse("!a"), parse("NULL"), begun)
     assert isinstance(found, Different)
     assert [event.type for event in found.stream] == ["start"]
     verdict = claim(parse("!a"), parse("start"), begun)
-    assert isinstance(verdict, Proved)
+    assert isinstance(verdict, Equivalent if claim is equivalent else Contained)
     assert flaw(verdict.certificate) is None
 
 
@@ -157,11 +157,11 @@ ORDERS = Schema({"a": {"n": "int", "m": "int"}, "b": {"n": "int"}, "c": {"f": "b
 )
 def test_attribute_variables(left: str, right: str, same: bool | None, within: bool | None) -> None:
     E, F = parse(left), parse(right)
-    for decide, expected in ((equivalent, same), (contained, within)):
+    for decide, expected, proved in ((equivalent, same, Equivalent), (contained, within, Contained)):
         verdict = decide(E, F, ORDERS)
-        kinds = {True: Proved, False: Different, None: Undecided}
+        kinds = {True: proved, False: Different, None: Undecided}
         assert isinstance(verdict, kinds[expected]), verdict
-        if isinstance(verdict, Proved):
+        if isinstance(verdict, Equivalent | Contained):
             assert flaw(verdict.certificate) is None
         if isinstance(verdict, Different):
             found, other = (takes_place(G, verdict.stream) for G in (E, F))
@@ -170,25 +170,25 @@ def test_attribute_variables(left: str, right: str, same: bool | None, within: b
 
 def test_what_is_proved_for_attribute_variables_holds_on_random_histories() -> None:
     rng, profile = Random(29), VALUED_PROFILES["valued"]
-    said = {Proved: 0, Different: 0, Undecided: 0}
+    said = {Equivalent: 0, Different: 0, Undecided: 0}
     for i in range(60):
         E = expression(rng, profile, rng.randint(2, 6))
         F = expanded(E) if i % 3 == 0 and not isinstance(E, expr.Let) else expression(rng, profile, rng.randint(2, 6))
         verdict = equivalent(E, F, profile.schema, Budget(states=20_000))
         said[type(verdict)] += 1
-        if isinstance(verdict, Proved):
+        if isinstance(verdict, Equivalent):
             assert flaw(verdict.certificate) is None
             for _ in range(30):
                 S = history(rng, profile, rng.randint(1, 6))
                 assert takes_place(E, S) == takes_place(F, S), f"{show(E)} | {show(F)} over {S.events}"
-    assert min(said[Proved], said[Different]) > 10
+    assert min(said[Equivalent], said[Different]) > 10
 
 
 def test_every_tampered_certificate_is_rejected() -> None:
     """A pair less, or another state in a pair, and the relation is no longer closed."""
     for left, right in [("relative(a, b)", "prior(a, b)"), ("<2> a", "a and !first | <2> a"), ("any", "!NULL and any")]:
         verdict = equivalent(parse(left), parse(right))
-        if not isinstance(verdict, Proved):
+        if not isinstance(verdict, Equivalent):
             continue
         certificate = verdict.certificate
         assert Certificate.from_json(certificate.to_json()) == certificate
@@ -203,7 +203,7 @@ def test_every_tampered_certificate_is_rejected() -> None:
 
 def test_containment_has_a_certificate_one_way() -> None:
     verdict = contained(parse("a and b or <2> a"), parse("a"))
-    assert isinstance(verdict, Proved)
+    assert isinstance(verdict, Contained)
     assert flaw(verdict.certificate) is None
     assert flaw(replace(verdict.certificate, claim="equivalent")) is not None
 

@@ -6,7 +6,7 @@ import pytest
 
 from cerify.compare import contained, equivalent, expressions
 from cerify.equivalence.decide.star import star_form
-from cerify.equivalence.verdict import Bounded
+from cerify.equivalence.verdict import Bounded, Contained, Equivalent
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, NoTruthValue
 from cerify.semantics.events import Schema
@@ -17,7 +17,6 @@ VERDICTS = {
     "Different": lambda: equivalent("A ; B", "B ; A"),
     "Bounded": lambda: equivalent("A+ PARTITION BY [x]", "A+ PARTITION BY [x]", bound=1),
     "Undecided": lambda: equivalent("A+ PARTITION BY [x]", "A+ PARTITION BY [x]", bound=0),
-    "Proved": lambda: expressions("a", "a or a"),
     "InStar": lambda: star_form(parse("A")),
     "NotInStar": lambda: star_form(parse("A UNLESS B")),
 }
@@ -43,3 +42,10 @@ def test_verdicts_of_other_parts_differ() -> None:
     assert Bounded(1, schema) == Bounded(1, Schema({"A": {}}))
     assert Bounded(1, schema) != Bounded(2, schema)
     assert equivalent("A ; B", "B ; A") != equivalent("A ; C", "C ; A")
+
+
+def test_a_verdict_on_event_expressions_has_the_sizes_of_their_automata() -> None:
+    verdict = expressions("a", "a or a")
+    assert isinstance(verdict, Equivalent)
+    assert verdict.states == (2, 2)
+    assert isinstance(expressions("a and b", "a", "contained"), Contained)

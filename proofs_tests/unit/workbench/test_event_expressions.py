@@ -20,10 +20,10 @@ from cerify.commands import check, engine, equiv, explain, fuzz
 from cerify.commands import match as match_command
 from cerify.compare import expressions
 from cerify.conformance.fuzzed import FUZZED
-from cerify.equivalence.decide.expressions import Proved
 from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.equivalence.shrink.expression_shape import as_cel_tree, of_cel_tree
+from cerify.equivalence.verdict import Contained, Equivalent
 from cerify.evaluators import EVENT_EXPRESSION
 from cerify.explain.absence import absences
 from cerify.explain.occurring import DoesNot, TakesPlace, explain_event, explain_events
@@ -388,8 +388,8 @@ def test_equiv(run: Run) -> None:
 
 
 def test_expressions_are_compared_as_text_or_as_trees() -> None:
-    assert isinstance(expressions("a", parse("a or a")), Proved)
-    assert isinstance(expressions("a and b", "a", "contained"), Proved)
+    assert isinstance(expressions("a", parse("a or a")), Equivalent)
+    assert isinstance(expressions("a and b", "a", "contained"), Contained)
     with pytest.raises(ParseError, match="prior"):
         expressions("a", "prior(")
     with pytest.raises(IllFormed, match="unknown event type b"):

@@ -20,7 +20,7 @@ Letter: TypeAlias = int
 
 
 @dataclass(frozen=True)
-class Words:
+class MarkedNFA:
     """The disjoint union of two automata: the states of the right one come after those of the left.
 
     types has each type as a set of the algebra's types, which the automata do not tell apart; events an event of each,
@@ -48,7 +48,7 @@ class Words:
         return self.events[letter // len(self.marks)]
 
 
-def words(A: CEA, B: CEA, algebra: Algebra) -> Words:
+def marked_nfa(A: CEA, B: CEA, algebra: Algebra) -> MarkedNFA:
     """Both automata, over the types of events that they tell apart. Raises BudgetExceeded."""
     masks = {P: algebra.mask(P) for P in dict.fromkeys((*A.predicates, *B.predicates))}
     grouped: dict[tuple[bool, ...], Mask] = {}
@@ -66,7 +66,7 @@ def words(A: CEA, B: CEA, algebra: Algebra) -> Words:
             for type_ in types_of[t.predicate]:
                 letter = type_ * len(marks) + number[t.marks]
                 step[letter] = step.get(letter, 0) | 1 << (t.target + offset)
-    return Words(
+    return MarkedNFA(
         types,
         tuple(_simplest(algebra.atoms[i].witness for i in members(type_)) for type_ in types),
         marks,
