@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 
@@ -19,6 +19,13 @@ from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Event, Match, Stream
 
 Batch: TypeAlias = Stream | pa.Table | pa.RecordBatch | Iterable[Event]
+Output = Literal["matches", "valuations"]
+
+
+def require_output(output: str) -> None:
+    """Raises IllFormed for an output that there is not."""
+    if output not in get_args(Output):
+        raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
 
 
 class Consumption(Enum):
@@ -106,9 +113,10 @@ class Evaluator(ABC):
 
     @abstractmethod
     def restore(self, saved: bytes) -> None:
-        """Continue from a saved state, in place of what has been read so far.
+        """Continue from a saved state, in an evaluator that has read nothing yet.
 
-        Raises InputError for what is no state of an evaluator of the same query and options; then nothing has changed.
+        Raises InputError if it has, and for what is no state of an evaluator of the same query and options; then
+        nothing has changed.
         """
 
     @property

@@ -71,7 +71,9 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return bytes(sink.getvalue())
 
     def restore(self, saved: bytes) -> None:
-        """Continue from a saved state. Raises InputError for what is none, or is of another query."""
+        """Continue from a saved state. Raises InputError if events have been read, and for a state of another query."""
+        if self.position:
+            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
         try:
             table = pa.ipc.open_stream(saved).read_all()
             table.validate(full=True)

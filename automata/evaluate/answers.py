@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Literal, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.cea.model import CEA, UNMARKED, Marks
@@ -19,13 +19,13 @@ from cerify.automata.evaluate.decorrelation import Decorrelated, ResidualFilter,
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import partitioned
 from cerify.automata.evaluate.scope import SECONDS, key_of, strip_windows, within_width
+from cerify.automata.evaluator import Output
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, ComplexEvent, Match, Stream, Valuation, bindings_of
 
-Output = Literal["matches", "valuations"]
 Passing: TypeAlias = Callable[[Decorrelated, Stream, Output, Budget], Iterator[tuple[int, Valuation]]]
 """The valuations that pass the checks, marks left out, in the order of positions; the same one may come again."""
 

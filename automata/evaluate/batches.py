@@ -28,6 +28,12 @@ class EventBatch:
     admitted: NDArray[np.bool_]
     low: NDArray[np.int64]
 
+    @classmethod
+    def of_classes(cls, classes: NDArray[np.int32]) -> EventBatch:
+        """A whole stream without windows and partitions."""
+        none = np.zeros(0, np.int32)
+        return cls(0, classes, none, none.astype(np.bool_), none.astype(np.int64))
+
 
 @dataclass(frozen=True)
 class MatchBatch:

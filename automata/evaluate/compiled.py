@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from cerify.automata.cea.culprit import lazily
 from cerify.automata.cea.io_determinize import Determinized
@@ -14,21 +11,19 @@ from cerify.automata.evaluate import answers, streaming
 from cerify.automata.evaluate.batches import EventBatch
 from cerify.automata.evaluate.ces import CompactComplexEventSet
 from cerify.automata.evaluate.classify import classified
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.decorrelation import Decorrelated
-from cerify.automata.evaluate.evaluator import Evaluator
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
+from cerify.automata.evaluate.match_store import MatchStore
 from cerify.automata.evaluate.partitions import partitioned
 from cerify.automata.evaluate.scope import strip_windows, within_width, without_widths
 from cerify.automata.evaluate.scope_columns import Unordered
-from cerify.automata.evaluate.streaming import Output
+from cerify.automata.evaluate.stores import unwindowed_store
 from cerify.automata.evaluate.tables import tabulate, transition_tables
+from cerify.automata.evaluator import Output
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream, Valuation
-
-if TYPE_CHECKING:
-    from cerify.automata.evaluate.lists import Lists
 
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
@@ -41,7 +36,7 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
     if answers.needs_checks(phi):
         return answers.at_most(budget.matches, answers.found(phi, S, output, budget, passing))
     try:
-        return Evaluator(phi, output=output, budget=budget).read(S)
+        return CompiledCelEvaluator(phi, output, budget=budget).read(S)
     except Unordered:
         scope = strip_windows(phi)
         found = matches(without_widths(scope), S, output, budget)
@@ -58,23 +53,18 @@ def passing(query: Decorrelated, S: Stream, output: Output, budget: Budget) -> I
     """
     if not strip_windows(query.phi).everything:
         return streaming.passing(query, S, output, budget)
-    try:
-        from cerify.automata.evaluate.lists import Lists
-    except ImportError as error:
-        raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
     automaton = lazily(query.phi, budget, partial(answers.kept_marks, output=output))
-    return _passing(Lists(), automaton, S, CorrelatedFilterChecker(query.checks, S, budget), budget)
+    return _passing(unwindowed_store(), automaton, S, CorrelatedFilterChecker(query.checks, S, budget), budget)
 
 
 def _passing(
-    lists: Lists, automaton: Determinized, S: Stream, checker: CorrelatedFilterChecker, budget: Budget
+    store: MatchStore, automaton: Determinized, S: Stream, checker: CorrelatedFilterChecker, budget: Budget
 ) -> Iterator[tuple[int, Valuation]]:
     classes, types = classified(automaton.A.predicates, S)
-    tables, none = tabulate(automaton, types, budget), np.zeros(0, np.int32)
-    lists.widen(tables.final.size, 1)
-    batch = EventBatch(0, classes, none, none.astype(np.bool_), none.astype(np.int64))
-    for roots in lists.advance(batch, transition_tables(tables)):
-        D, tree = CompactComplexEventSet(), lists.tree[: lists.nodes]
+    tables = tabulate(automaton, types, budget)
+    store.resize(tables.final.size, 1)
+    for roots in store.advance(EventBatch.of_classes(classes), transition_tables(tables)):
+        D, tree = CompactComplexEventSet(), store.tree[: store.nodes]
         D.event, D.marks = tree["event"].tolist(), [tables.labels[label] for label in tree["label"].tolist()]
         D.first, D.last, D.next = tree["first"].tolist(), tree["last"].tolist(), tree["next"].tolist()
         for position, first, last, _ in roots.tolist():

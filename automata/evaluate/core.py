@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_stream
 from cerify.automata.cea.io_determinize import Determinized
@@ -17,15 +14,13 @@ from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers
 from cerify.automata.evaluate.batches import EventBatch
 from cerify.automata.evaluate.classify import classified, classify
+from cerify.automata.evaluate.match_store import MatchStore
+from cerify.automata.evaluate.stores import unwindowed_store
 from cerify.automata.evaluate.streaming import Evaluation
 from cerify.automata.evaluate.tables import tabulate, transition_tables
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
-
-if TYPE_CHECKING:
-    from cerify.automata.evaluate.lists import Lists
 
 
 def matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
@@ -41,12 +36,8 @@ def found(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> Iterator[M
 
 def compiled_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
     """As matches, in compiled loops. Raises Unsupported also where numba is not installed."""
-    try:
-        from cerify.automata.evaluate.lists import Lists
-    except ImportError as error:
-        raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
     A, waits = automaton(phi, budget)
-    return answers.at_most(budget.matches, _looped(Lists(), Determinized(A, budget), S, waits, budget))
+    return answers.at_most(budget.matches, _looped(unwindowed_store(), Determinized(A, budget), S, waits, budget))
 
 
 def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
@@ -64,14 +55,12 @@ def read(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
             yield from (_match(evaluation.D.complex_event(path)) for path in evaluation.completed())
 
 
-def _looped(lists: Lists, D: Determinized, S: Stream, waits: bool, budget: Budget) -> Iterator[Match]:
+def _looped(store: MatchStore, D: Determinized, S: Stream, waits: bool, budget: Budget) -> Iterator[Match]:
     classes, types = classified(D.A.predicates, S)
-    tables, none = tabulate(D, types, budget), np.zeros(0, np.int32)
-    lists.widen(tables.final.size, 1)
-    for roots in lists.advance(
-        EventBatch(0, classes, none, none.astype(np.bool_), none.astype(np.int64)), transition_tables(tables)
-    ):
-        for matches in lists.match_batches(roots[roots[:, 0] == len(S) - 1] if waits else roots, False):
+    tables = tabulate(D, types, budget)
+    store.resize(tables.final.size, 1)
+    for roots in store.advance(EventBatch.of_classes(classes), transition_tables(tables)):
+        for matches in store.match_batches(roots[roots[:, 0] == len(S) - 1] if waits else roots, False):
             events, ends = matches.events.tolist(), matches.offsets.tolist()
             yield from (_match(tuple(events[start:end])) for start, end in pairwise(ends))
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.scope import Width
 from cerify.semantics.errors import InputError
 
@@ -180,6 +181,17 @@ class KeyTable:
         known = self.numbers.get(kinds, {})
         numbers = (NO_KEY if key is None else known.get(key, UNKNOWN) for key in keys)
         return EncodedKeys(codes, kinds, keys, np.fromiter(numbers, np.int32, len(keys)))
+
+    def load(self, size: int, saved: list[Any]) -> None:
+        """Continue from saved rows (kinds, keys, numbers). Raises ValueError if the numbers are no keys' numbers."""
+        self.size = size
+        for kinds, keys, numbers in saved:
+            keys = [tuple(key) if isinstance(key, list) else key for key in keys]
+            self.numbers[tuple(kinds)] = dict(zip(keys, map(int, numbers), strict=True))
+        taken = [k for numbers in self.numbers.values() for k in numbers.values()]
+        require(len(taken) == len(set(taken)), "two keys have the same number")
+        self.free = sorted(set(range(size)).difference(taken), reverse=True)
+        require(len(taken) + len(self.free) == size, "the number of a key is out of range")
 
     def grow(self, size: int) -> None:
         """Have so many numbers."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import Literal
 
 from cerify.automata.cea.culprit import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
@@ -20,11 +19,10 @@ from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.decorrelation import Decorrelated
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
 from cerify.automata.evaluate.scope import strip_windows
+from cerify.automata.evaluator import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
-
-Output = Literal["matches", "valuations"]
 
 
 class Evaluation:

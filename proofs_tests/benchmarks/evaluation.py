@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numba import njit
 
 from cerify.automata.evaluate.batches import EventBatch, enlarged
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Stream
 from proofs_tests.benchmarks.figure import RUNS, Figure, rate
@@ -43,17 +43,17 @@ class Reading:
 
     def __init__(self, query: str, S: Stream, room: bool = False) -> None:
         """With room there are arrays for all nodes from the beginning."""
-        self.evaluator = Evaluator(parse(query))
+        self.evaluator = CompiledCelEvaluator(parse(query))
         self.event_batches: list[EventBatch] = []
         for batch in self.evaluator.event_batches(S):
             self.event_batches.append(batch)
-            for _ in self.evaluator.kept.advance(batch, self.evaluator.transitions):
+            for _ in self.evaluator.store.advance(batch, self.evaluator.transitions):
                 pass
         self.classes = np.concatenate([batch.classes for batch in self.event_batches])
-        fresh = deepcopy(Evaluator(parse(query)).kept)
-        fresh.widen(self.evaluator.tables.final.size, max(1, self.evaluator.keys.size))
+        fresh = deepcopy(CompiledCelEvaluator(parse(query)).store)
+        fresh.resize(self.evaluator.tables.final.size, max(1, self.evaluator.keys.size))
         if room:
-            fresh.tree = enlarged(fresh.tree, fresh.nodes, self.evaluator.kept.nodes + 2 * len(self.classes))
+            fresh.tree = enlarged(fresh.tree, fresh.nodes, self.evaluator.store.nodes + 2 * len(self.classes))
         self._fresh = [deepcopy(fresh) for _ in range(RUNS + 2)]
 
     def read(self) -> int:
@@ -102,7 +102,7 @@ def columns(quick: bool) -> Iterator[Figure]:
 
 def from_columns(query: str, S: Stream) -> Work:
     """The update phase over a table, from a formula that is compiled already."""
-    evaluators = [Evaluator(parse(query)) for _ in range(RUNS + 1)]
+    evaluators = [CompiledCelEvaluator(parse(query)) for _ in range(RUNS + 1)]
     return lambda: sum(len(roots) for roots in evaluators.pop().advance(S))
 
 
@@ -153,12 +153,12 @@ def listing(quick: bool) -> Iterator[Figure]:
     """Enumeration of matches of length 3 into the arrays of an Arrow list, against copying these."""
     S = uniform(1000 if quick else 2000)
     for name, query in (("enumerate", QUERIES["Q1"]), ("enumerate.window", f"{QUERIES['Q1']} WITHIN 10000 EVENTS")):
-        evaluator = Evaluator(parse(query))
+        evaluator = CompiledCelEvaluator(parse(query))
         roots = np.concatenate([some.copy() for some in evaluator.advance(S)])
         chunks = list(evaluator.match_batches(roots))
         number = sum(matches.at.size for matches in chunks)
 
-        def ours(evaluator: Evaluator = evaluator, roots: object = roots) -> None:
+        def ours(evaluator: CompiledCelEvaluator = evaluator, roots: object = roots) -> None:
             for _ in evaluator.match_batches(roots):  # type: ignore[arg-type]
                 pass
 
@@ -177,18 +177,20 @@ def counting(quick: bool) -> Iterator[Figure]:
     S = uniform(200_000 if quick else 1_000_000)
     evaluators = {}
     for name in ("Q1", "Q2"):
-        evaluators[name] = [Evaluator(parse(QUERIES[name])) for _ in range(RUNS + 1)]
+        evaluators[name] = [CompiledCelEvaluator(parse(QUERIES[name])) for _ in range(RUNS + 1)]
         yield rate(
-            f"count.{name}", len(S), "events/s", lambda name=name: evaluators[name].pop().count_in(S),  # type: ignore[misc]
+            f"count.{name}", len(S), "events/s", lambda name=name: evaluators[name].pop().count(S),  # type: ignore[misc]
             "without counting", from_columns(QUERIES[name], S),
         )  # fmt: skip
     for events in (2000, 20_000) if quick else (2000, 100_000):
         stress = Stream.from_table(pa.table({"type": ["A"] * (events - 1) + ["B"]}))
         reading = Reading(QUERIES["Q4"], stress)
-        counters = [Evaluator(parse(QUERIES["Q4"])) for _ in range(RUNS + 1)]
+        counters = [CompiledCelEvaluator(parse(QUERIES["Q4"])) for _ in range(RUNS + 1)]
 
-        def all_of_them(counters: list[Evaluator] = counters, stress: Stream = stress, events: int = events) -> None:
-            assert counters.pop().count_in(stress) == 2 ** (events - 1) - 1
+        def all_of_them(
+            counters: list[CompiledCelEvaluator] = counters, stress: Stream = stress, events: int = events
+        ) -> None:
+            assert counters.pop().count(stress) == 2 ** (events - 1) - 1
 
         yield rate(f"count.stress.{events}", events, "events/s", all_of_them, "the update", reading.read)
 
@@ -206,11 +208,11 @@ def parquet(quick: bool) -> Iterator[Figure]:
         def read(column: bool = False) -> pa.Table:
             return pq.read_table(path, columns=["type"], read_dictionary=["type"]) if column else pq.read_table(path)
 
-        def listed(evaluator: Evaluator, column: bool) -> int:
+        def listed(evaluator: CompiledCelEvaluator, column: bool) -> int:
             roots = evaluator.advance(Stream.from_table(read(column)))
             return sum(matches.at.size for some in roots for matches in evaluator.match_batches(some))
 
-        def counted(evaluator: Evaluator, column: bool) -> int:
+        def counted(evaluator: CompiledCelEvaluator, column: bool) -> int:
             return evaluator.count(read(column))
 
         for name, query, work, column in (
@@ -220,7 +222,7 @@ def parquet(quick: bool) -> Iterator[Figure]:
             ("parquet.count", "Q1", counted, False),
             ("parquet.count.column", "Q1", counted, True),
         ):
-            evaluators = [Evaluator(parse(f"{QUERIES[query]} WITHIN 100 EVENTS")) for _ in range(RUNS + 1)]
+            evaluators = [CompiledCelEvaluator(parse(f"{QUERIES[query]} WITHIN 100 EVENTS")) for _ in range(RUNS + 1)]
             yield rate(
                 name, len(S), "events/s", lambda each=evaluators, work=work, column=column: work(each.pop(), column),  # type: ignore[misc]
                 "reading the file", read, "≤ 2 × reading", lambda value, ratio: ratio >= 0.5,
@@ -231,23 +233,23 @@ def memory(quick: bool) -> Iterator[Figure]:
     """Bytes of nodes per marked event without a window; and with one, those after a stream against a tenth of it."""
     S = uniform(50_000 if quick else 200_000)
     for name in ("Q1", "Q4", "Q6"):
-        evaluator, ends = Evaluator(parse(QUERIES[name])), 0
+        evaluator, ends = CompiledCelEvaluator(parse(QUERIES[name])), 0
         for roots in evaluator.advance(S):
             ends += len(roots)
-        kept = evaluator.kept
+        kept = evaluator.store
         marked = np.unique(kept.tree["event"][1 : kept.nodes]).size
         value = kept.nodes * kept.tree.itemsize / marked
         yield Figure(
             f"memory.{name}", value, "bytes/event", "nodes per marked event", kept.nodes / marked, 1, (value, value),
             "≤ 24" if name == "Q1" else None, value <= 24.01 if name == "Q1" else None,
         )  # fmt: skip
-    evaluator = Evaluator(parse(f"{QUERIES['Q1']} WITHIN 10000 EVENTS"))
+    evaluator = CompiledCelEvaluator(parse(f"{QUERIES['Q1']} WITHIN 10000 EVENTS"))
     sizes = []
     for _ in range(10):
         for _ in evaluator.advance(S):
             pass
-        sizes.append(sum(array.nbytes for array in evaluator.kept.arrays.values()))
-        sizes[-1] += evaluator.kept.tree.nbytes - evaluator.kept.nodes * evaluator.kept.tree.itemsize
+        sizes.append(sum(array.nbytes for array in evaluator.store.arrays.values()))
+        sizes[-1] += evaluator.store.tree.nbytes - evaluator.store.nodes * evaluator.store.tree.itemsize
     yield Figure(
         "memory.Q1.10000", sizes[-1], "bytes", "after a tenth of the stream", sizes[-1] / sizes[0], 1,
         (min(sizes), max(sizes)), "ratio 1", sizes[-1] == sizes[0],
@@ -256,10 +258,10 @@ def memory(quick: bool) -> Iterator[Figure]:
 
 COLD = """
 import pyarrow as pa
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
 table = pa.ipc.open_file({path!r}).read_all()
-assert Evaluator(parse("A ; B ; C{window}")).push(table)
+assert CompiledCelEvaluator(parse("A ; B ; C{window}")).push(table)
 """
 
 LOOP = """

@@ -7,14 +7,14 @@ as seconds do.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
 from proofs_tests.benchmarks.figure import Figure
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
@@ -30,8 +30,7 @@ def measured(query: str, lengths: tuple[int, ...]) -> list[dict[str, Any]]:
 
     The delay is the time per match over the first matches that the last batch completes.
     """
-    evaluator, S = Evaluator(parse(query)), uniform(BATCH)
-    made = nodes_made(evaluator)
+    evaluator, S = CompiledCelEvaluator(parse(query)), uniform(BATCH)
     found: list[dict[str, Any]] = []
     for length in lengths:
         seconds, events, nodes, waited = 0.0, 0, 0, 0.0
@@ -40,35 +39,22 @@ def measured(query: str, lengths: tuple[int, ...]) -> list[dict[str, Any]]:
             here = evaluator.position
             last = length - here <= size
             for batch in evaluator.event_batches(S.part(here % BATCH, min(size, length - here))):
-                before, begin = made(), time.process_time()
-                for some in evaluator.kept.advance(batch, evaluator.transitions):
+                before, begin = evaluator.store.made, time.process_time()
+                for some in evaluator.store.advance(batch, evaluator.transitions):
                     waited = delay(evaluator, some) if last else waited
                 if here >= length // 2 and not last:
                     seconds += time.process_time() - begin
                     events += batch.classes.size
-                    nodes += made() - before
-        kept = evaluator.kept.tree.nbytes + sum(a.nbytes for name, a in evaluator.kept.arrays.items() if name != "tree")
+                    nodes += evaluator.store.made - before
+        kept = evaluator.store.tree.nbytes + sum(
+            a.nbytes for name, a in evaluator.store.arrays.items() if name != "tree"
+        )
         per_event = {"nanoseconds": 1e9 * seconds / events, "nodes": nodes / events}
         found.append({"events": length, **per_event, "bytes": kept, "delay": waited})
     return found
 
 
-def nodes_made(evaluator: Evaluator) -> Callable[[], int]:
-    """How many nodes the evaluator has made from now on, those included that it has let go."""
-    kept, gone, begin = evaluator.kept, [0], evaluator.kept.nodes
-    let_go = kept.let_go
-
-    def counted(bound: int) -> NDArray[np.bool_]:
-        before = kept.nodes
-        used = let_go(bound)
-        gone[0] += before - kept.nodes
-        return used
-
-    kept.let_go = counted  # type: ignore[method-assign]
-    return lambda: kept.nodes + gone[0] - begin
-
-
-def delay(evaluator: Evaluator, roots: NDArray[np.int64]) -> float:
+def delay(evaluator: CompiledCelEvaluator, roots: NDArray[np.int64]) -> float:
     """Nanoseconds per match over the first matches of some sets, the least of five times."""
     times = []
     for _ in range(6):

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.evaluator import Evaluator
-from cerify.automata.evaluate.lists import NODE, ROOTS
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.unwindowed_store import NODE, ROOTS
 
 SOURCE = Path(__file__).with_name("loop.c")
 
@@ -31,7 +31,7 @@ def library() -> ctypes.CDLL | None:
     return ctypes.CDLL(str(path))
 
 
-def loop_in_c(classes: NDArray[np.int32], evaluator: Evaluator) -> Callable[[], object] | None:
+def loop_in_c(classes: NDArray[np.int32], evaluator: CompiledCelEvaluator) -> Callable[[], object] | None:
     """The loop over a column of classes, with room for all nodes; None where there is no C compiler."""
     found = library()
     if found is None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cerify.automata.evaluate import streaming
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.equivalence.generate.cel import PROFILES, formula, stream
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
@@ -60,7 +60,7 @@ def long_stream(rng: Random, phi: Formula, events: int) -> Stream:
 
 def counted(phi: Formula, S: Stream) -> Iterator[tuple[int, int]]:
     """The compiled evaluator's number of matches at each position with any, batch after batch."""
-    evaluator = Evaluator(phi)
+    evaluator = CompiledCelEvaluator(phi)
     for start in range(0, len(S), BATCH):
         yield from evaluator.numbers(S.part(start, min(BATCH, len(S) - start)))
 
@@ -78,7 +78,7 @@ def compared(phi: Formula, S: Stream) -> tuple[int, int, int | None]:
     start = S.part(0, PREFIX)
     if 0 < sum(streaming.count(phi, start)) <= LISTED:
         listed = streaming.matches(phi, start)
-        if Evaluator(phi).read(start) != listed:
+        if CompiledCelEvaluator(phi).read(start) != listed:
             return total, checksum, 0
     return total, checksum, None
 
@@ -87,7 +87,7 @@ def usable(phi: Formula, S: Stream) -> bool:
     """Whether both take the formula, it has matches, and not so many that their numbers fill the memory."""
     try:
         start = S.part(0, TRIED)
-        Evaluator(phi, budget=Budget(states=200)).count_in(start)
+        CompiledCelEvaluator(phi, budget=Budget(states=200)).count(start)
         begin = time.process_time()
         numbers = list(streaming.count(phi, start, Budget(states=200)))
         return 0 < max(numbers) < LARGEST and time.process_time() - begin < SECONDS

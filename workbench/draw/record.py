@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from cerify.automata.evaluate.answers import Output
+from cerify.automata.evaluator import Output
 from cerify.draw.recording import Recording
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, Unsupported, errors_in

@@ -17,6 +17,7 @@ from cerify.automata.evaluate.decorrelation import ResidualFilter, decorrelated
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import partitioned
 from cerify.automata.evaluate.scope import strip_windows
+from cerify.automata.evaluator import Output
 from cerify.draw.automaton import diagram_of_cea
 from cerify.draw.diagram import Diagram
 from cerify.draw.record_lists import Lists
@@ -59,9 +60,7 @@ WORDS = Words(
 MOST_PATHS = 20 * MOST_FOUND  # under checks several paths can stand for one match
 
 
-def record(
-    phi: Formula, S: Stream, query: str, output: answers.Output = "matches", budget: Budget = Budget()
-) -> Recording:
+def record(phi: Formula, S: Stream, query: str, output: Output = "matches", budget: Budget = Budget()) -> Recording:
     """The run of a formula over a stream. Raises Unsupported where it takes more than one automaton, BudgetExceeded."""
     require_short(S)
     checks: tuple[ResidualFilter, ...] = ()
@@ -108,7 +107,7 @@ def _step(
     return Step(n, fired, tuple(rows), run.live(), found, more)
 
 
-def _found(run: Run, n: int, output: answers.Output) -> tuple[tuple[Found, ...], bool]:
+def _found(run: Run, n: int, output: Output) -> tuple[tuple[Found, ...], bool]:
     """The first matches at a position, each once, and whether there are more."""
     found: dict[Match, Found] = {}
     for number, (path, mu) in enumerate(run.paths()):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cerify.automata.evaluate import compiled
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.nfab.plan import ascend
 from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel, variables_in_cel
 from cerify.semantics.budget import Budget
@@ -28,14 +28,14 @@ def bindings(q: sase.Query, S: Stream, reading: Reading = DECIDED, budget: Budge
 
 def count(q: sase.Query, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> int:
     """How many matches a query block has; none is built. Raises Unsupported and BudgetExceeded."""
-    return Evaluator(formula_for(q, S, reading), output="valuations", budget=budget).count_in(S)
+    return CompiledCelEvaluator(formula_for(q, S, reading), output="valuations", budget=budget).count(S)
 
 
 def first(
     q: sase.Query, S: Stream, limit: int, reading: Reading = DECIDED, budget: Budget = Budget()
 ) -> list[Bindings]:
     """The first matches, at most that many; no others are built. Raises Unsupported and BudgetExceeded."""
-    found = Evaluator(formula_for(q, S, reading), output="valuations", budget=budget).read(S, limit)
+    found = CompiledCelEvaluator(formula_for(q, S, reading), output="valuations", budget=budget).read(S, limit)
     return [_in_sase(q, match.bindings or ()) for match in found]
 
 

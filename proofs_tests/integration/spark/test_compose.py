@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cerify
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import expressions
 from cerify.semantics.budget import Budget
@@ -105,7 +105,7 @@ def test_numbers_past_a_machines_word_are_exact() -> None:
     query = Query("A+ ; B")
     found = composed(query, S, [(0, 100), (100, 130), (130, 300)])
     assert found is not None
-    assert found[1] == Evaluator(query.parsed).count(S.table) > 2**64
+    assert found[1] == CompiledCelEvaluator(query.parsed).count(S.table) > 2**64
 
 
 def test_numbers_that_grow_too_long_and_states_that_never_meet_are_given_up() -> None:
@@ -177,7 +177,7 @@ def test_spark_composes_an_event_expression(df: DataFrame, S: Stream, output: An
 
 def test_spark_composes_a_number_of_matches(df: DataFrame, S: Stream) -> None:
     found, warned = asked(df, "(A+ ; B ; C) FILTER B.x > 0", "count", order_by="n")
-    assert found[0]["digits"] == str(Evaluator(Query("(A+ ; B ; C) FILTER B.x > 0").parsed).count(S.table))
+    assert found[0]["digits"] == str(CompiledCelEvaluator(Query("(A+ ; B ; C) FILTER B.x > 0").parsed).count(S.table))
     assert not warned
 
 

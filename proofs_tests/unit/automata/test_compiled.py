@@ -8,7 +8,7 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import compiled, streaming
 from cerify.automata.evaluate.batches import CHUNK
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.tables import NOWHERE, tabulate
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.budget import Budget
@@ -67,7 +67,7 @@ def test_the_order_of_enumeration_is_that_of_the_readable_one() -> None:
     """Both follow Algorithm 1 on the same data structure, so that no complex event comes twice."""
     phi, S = parse("(A OR B)+ ; A"), stream("A B B A A B A")
     readable = [(m.at, m.events) for m in streaming.evaluate(compile_cel(phi), S)]
-    table = Evaluator(phi).push_arrow(S.table)
+    table = CompiledCelEvaluator(phi).push_arrow(S.table)
     fast = [
         (at, tuple(events)) for at, events in zip(table["at"].to_pylist(), table["events"].to_pylist(), strict=True)
     ]
@@ -78,13 +78,13 @@ def test_filters_that_make_all_events_agree_are_evaluated_as_partitions(monkeypa
     """By compiled loops too, and batch after batch; any other filter across events is refused with what to do."""
     S = Stream([Event("AB"[i % 3 == 2], {"k": i % 5}) for i in range(60)])
     phi = parse("(A ; B) FILTER A.k = B.k")
-    evaluator = Evaluator(phi)
+    evaluator = CompiledCelEvaluator(phi)
     assert evaluator.scope.attributes == ("k",)
     expected = streaming.matches(phi, S)
     monkeypatch.setattr(compiled.answers, "found", None)  # so that nothing is left to Python
     assert evaluator.read(S) == compiled.matches(phi, S) == expected != []
     with pytest.raises(Unsupported, match=r"collect the stream and use cerify\.match"):
-        Evaluator(parse("(A ; B) FILTER A.k < B.k"))
+        CompiledCelEvaluator(parse("(A ; B) FILTER A.k < B.k"))
 
 
 def test_tables_hold_every_step_of_the_automaton() -> None:

@@ -18,7 +18,7 @@ from cerify.automata.cea.io_determinize import Determinized, io_determinize
 from cerify.automata.cea.operations import complement
 from cerify.automata.cea.to_cel import to_cel
 from cerify.automata.evaluate import compiled, streaming
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.tables import tabulate
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
@@ -135,7 +135,7 @@ def random_stream() -> Stream:
 
 @pytest.mark.parametrize(
     "evaluate",
-    [streaming.matches, compiled.matches, lambda phi, S, budget: Evaluator(phi, budget=budget).read(S)],
+    [streaming.matches, compiled.matches, lambda phi, S, budget: CompiledCelEvaluator(phi, budget=budget).read(S)],
     ids=["streaming", "compiled", "evaluator"],
 )
 def test_what_is_determinized_along_a_stream_stops_as_well(evaluate: Callable[..., object]) -> None:
@@ -154,7 +154,7 @@ def test_what_is_determinized_along_a_stream_stops_as_well(evaluate: Callable[..
 
 @pytest.mark.parametrize(
     "evaluate",
-    [pytest.param(compiled.matches, marks=pytest.mark.thorough), lambda phi, S: Evaluator(phi).read(S)],
+    [pytest.param(compiled.matches, marks=pytest.mark.thorough), lambda phi, S: CompiledCelEvaluator(phi).read(S)],
     ids=["compiled", "evaluator"],
 )
 def test_the_compiled_evaluators_say_so_within_seconds(evaluate: Callable[..., object]) -> None:

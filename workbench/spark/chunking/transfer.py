@@ -21,7 +21,7 @@ from cerify.automata.algebra.finite import types
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.classify import classified
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.evaluators import CEL, CORE_CEL
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -119,7 +119,7 @@ class Counted(Transfer):
     Numbers are the machine's words as long as these hold them, and Python's after that.
     """
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: CompiledCelEvaluator) -> None:
         self._evaluator, transitions = evaluator, evaluator.transitions
         states = transitions.ended.size
         self._rows = 0
@@ -168,7 +168,7 @@ class Counted(Transfer):
         self._runs = after
 
 
-def counter_of(query: Query, budget: Budget) -> Evaluator | None:
+def counter_of(query: Query, budget: Budget) -> CompiledCelEvaluator | None:
     """The evaluator of a formula without windows, its automaton made for all events that there can be.
 
     So its states have the same numbers wherever it is made. None where that is too much, or there is no such evaluator.
@@ -176,7 +176,7 @@ def counter_of(query: Query, budget: Budget) -> Evaluator | None:
     if query.spoken not in (CEL, CORE_CEL):
         return None
     try:
-        E = Evaluator(query.in_cel(budget), budget=budget)
+        E = CompiledCelEvaluator(query.in_cel(budget), budget=budget)
         if not E.scope.everything:
             return None
         kinds = [sum(1 << i for i in chosen) for chosen, _ in types(E.automaton.A.predicates, budget)]
@@ -188,7 +188,7 @@ def counter_of(query: Query, budget: Budget) -> Evaluator | None:
 
 
 @lru_cache(8)
-def _transfers(text: str, budget: Budget) -> DFA | Evaluator | None:
+def _transfers(text: str, budget: Budget) -> DFA | CompiledCelEvaluator | None:
     query = Query.from_json(text)
     return automaton_of(query, budget) or counter_of(query, budget)
 
@@ -198,7 +198,7 @@ def transfer_of(query: str, budget: Budget, begins: bool) -> Transfer | None:
     match _transfers(query, budget):
         case None:
             return None
-        case Evaluator() as evaluator:
+        case CompiledCelEvaluator() as evaluator:
             return Counted(evaluator)
         case A:
             return Moved(A, begins)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.semantics.events import Stream
 from cerify.spark.runs.run import NOTHING, Classes, Run, of_events, of_matches
 
@@ -12,7 +12,7 @@ from cerify.spark.runs.run import NOTHING, Classes, Run, of_events, of_matches
 class CelRun(Run):
     """An evaluator of batches."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: CompiledCelEvaluator) -> None:
         self._evaluator = evaluator
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
@@ -25,7 +25,7 @@ class CelRun(Run):
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """Their number, without listing them."""
-        return self._evaluator.count(table, classes)
+        return self._evaluator.tally(Stream.from_table(table), classes)
 
     def classes(self, table: pa.Table) -> Classes:
         """What the predicates of the automaton say of events."""
@@ -37,5 +37,5 @@ class CelRun(Run):
         E = self._evaluator
         if not E.reports_at_last_event:
             return 0
-        windows = [int(range_window.positions[0]) for range_window in E.range_windows if range_window.positions.size]
+        windows = [int(window.positions[0]) for window in E.range_windows if window.positions.size]
         return max([0, *windows, *([] if E.scope.events is None else [E.position + 1 - E.scope.events])])

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from cerify.automata.dfa.arguments import order_under
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.parametric import symbolic
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.evaluators import EVENT_EXPRESSION, SASE
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
@@ -57,7 +57,7 @@ def _streaming(phi: Any, query: Query, budget: Budget) -> Make:
             raise Unsupported("it is known at the end")
         SaseRun(query, budget)
         return partial(SaseRun, query, budget)
-    first = Evaluator(query.in_cel(budget), output=query.output, budget=budget)
+    first = CompiledCelEvaluator(query.in_cel(budget), output=query.output, budget=budget)
     return lambda: CelRun(first.fresh())
 
 

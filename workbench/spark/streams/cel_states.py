@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from io import BytesIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.cea.model import CEA
-from cerify.automata.evaluate import state
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.scope import Width, reports_at_last_event
 from cerify.semantics.budget import Budget
 from cerify.semantics.predicates import Anything
@@ -28,24 +26,23 @@ class ResumableCel(CelRun, Resumable):
         return self._evaluator.position
 
     def save(self) -> bytes:
-        """The arrays of the evaluator, as automata/evaluate/state.py writes them."""
-        E, file = self._evaluator, BytesIO()
-        used = E.kept.let_go(self.reaches)
+        """The arrays of the evaluator, as its `save` writes them."""
+        E = self._evaluator
+        used = E.store.compact(self.reaches)
         if E.scope.attributes:
             E.keys.keep(used)
-        state.save(E, file)
-        return file.getvalue()
+        return E.save()
 
     def reachable(self) -> NDArray[np.int64]:
         """The positions of the nodes."""
-        return np.unique(self._evaluator.kept.arrays["tree"]["event"])
+        return np.unique(self._evaluator.store.arrays["tree"]["event"])
 
 
 class CompiledCel(Compiled):
     """A formula with its automaton. Raises Unsupported where no evaluator of batches carries it."""
 
     def __init__(self, query: Query, budget: Budget) -> None:
-        self._evaluator = Evaluator(query.in_cel(budget), output=query.output, budget=budget)
+        self._evaluator = CompiledCelEvaluator(query.in_cel(budget), output=query.output, budget=budget)
 
     def start(self) -> ResumableCel:
         """An evaluator of the automaton."""
@@ -54,7 +51,7 @@ class CompiledCel(Compiled):
     def restore(self, saved: bytes) -> ResumableCel:
         """The evaluator that was saved. Raises InputError for the state of anything else."""
         E = self._evaluator.fresh()
-        state.restore(E, BytesIO(saved))
+        E.restore(saved)
         return ResumableCel(E)
 
     @property

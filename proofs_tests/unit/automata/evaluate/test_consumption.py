@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from cerify.automata.evaluate.evaluator import Consumption, Evaluator, Output
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluator import Consumption, Output
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.denote import Interpreter
@@ -25,13 +26,13 @@ def defined(phi: Formula, S: Stream, consume: Consumption, output: Output) -> li
         for mu in here:
             bindings = bindings_of(mu) if output == "valuations" else None
             found.add(Match(n, tuple(sorted({p for _, p in mu})), bindings))
-        if here and consume == "any":
+        if here and consume is Consumption.ANY:
             begin = n + 1
     return sorted(found)
 
 
 @pytest.mark.parametrize("output", ["matches", "valuations"])
-@pytest.mark.parametrize("consume", ["none", "any"])
+@pytest.mark.parametrize("consume", Consumption)
 @pytest.mark.parametrize("scoped", [False, True], ids=["formulas", "windows and partitions"])
 def test_as_the_definition_says(consume: Consumption, output: Output, scoped: bool) -> None:
     again = 0
@@ -40,7 +41,7 @@ def test_as_the_definition_says(consume: Consumption, output: Output, scoped: bo
         profile = PROFILES[rng.choice(("everything", "core"))]
         phi, S = scoped_case(rng, profile) if scoped else case(rng, profile, 8, 9)
         try:
-            evaluator = Evaluator(phi, output=output, consume=consume, budget=Budget(states=5000))
+            evaluator = CompiledCelEvaluator(phi, output=output, consumption=consume, budget=Budget(states=5000))
             expected = defined(phi, S, consume, output)
             cut = rng.randint(0, len(S))
             found = evaluator.read(S.part(0, cut)) + evaluator.read(S.part(cut, len(S) - cut))

@@ -14,7 +14,7 @@ from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate import compiled, streaming
 from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union, enumerate_
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.scope import key_of, lookback_bounds, reports_at_last_event, strip_windows, within_width
 from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState, Unordered
 from cerify.automata.evaluate.scoped import ScopedEvaluation
@@ -295,13 +295,13 @@ def test_counts_are_those_of_the_matches(query: str) -> None:
     S, phi = uniform(3000), parse(query)
     counted, listed = list(streaming.count(phi, S)), Counter(m.at for m in compiled.matches(phi, S))
     assert counted == [listed[n] for n in range(len(S))]
-    assert Evaluator(phi).count(S.table) == sum(counted)
+    assert CompiledCelEvaluator(phi).count(S.table) == sum(counted)
 
 
 def test_counts_pass_every_machine_word() -> None:
     S = stream("A " * 299 + "B")
     phi: Formula = parse("A+ ; B WITHIN 201 EVENTS")
-    assert list(streaming.count(phi, S))[-1] == Evaluator(phi).count(S.table) == 2**200 - 1
+    assert list(streaming.count(phi, S))[-1] == CompiledCelEvaluator(phi).count(S.table) == 2**200 - 1
 
 
 def test_the_evaluators_give_as_much_on_a_long_stream() -> None:

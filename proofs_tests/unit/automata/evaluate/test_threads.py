@@ -5,7 +5,7 @@ from random import Random
 
 import pyarrow as pa
 
-from cerify.automata.evaluate.evaluator import Evaluator
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
 
 
@@ -14,12 +14,12 @@ def test_threads_may_share_an_automaton() -> None:
     query = parse(" ; ".join(f"(A IN X{i} FILTER X{i}.t > {i})" for i in range(4)))
     rng = Random(0)
     tables = [pa.table({"type": ["A"] * 60, "t": rng.choices(range(j + 2), k=60)}) for j in range(8)]
-    expected = [Evaluator(query).count(table) for table in tables]
+    expected = [CompiledCelEvaluator(query).count(table) for table in tables]
 
-    def counted(evaluator: Evaluator, table: pa.Table) -> int:
+    def counted(evaluator: CompiledCelEvaluator, table: pa.Table) -> int:
         return sum(evaluator.count(batch) for batch in table.to_batches(max_chunksize=1))
 
     for _ in range(10):
-        first = Evaluator(query)
+        first = CompiledCelEvaluator(query)
         with ThreadPoolExecutor(len(tables)) as pool:
             assert list(pool.map(counted, [first.fresh() for _ in tables], tables)) == expected

@@ -1,4 +1,4 @@
-"""The arrays behind an evaluator of a formula without windows and partitions: Algorithm 2 of tods21, compiled."""
+"""The match store of a formula without windows and partitions: Algorithm 2 of tods21, compiled."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate import list_kernels
-from cerify.automata.evaluate.batches import Enumeration, EventBatch, MatchBatch, Numbers, enlarged, require
+from cerify.automata.evaluate.batches import Enumeration, EventBatch, MatchBatch, Numbers, require
 from cerify.automata.evaluate.enumeration_kernels import enumerate_lists
 from cerify.automata.evaluate.list_kernels import CAP
+from cerify.automata.evaluate.match_store import MatchStore
 from cerify.automata.evaluate.tables import TransitionTables
 from cerify.semantics.errors import BudgetExceeded
 
-AT_FIRST = 8_192  # nodes
 ROOTS = 16_384  # lists completed between two enumerations
-LARGEST = 2**31 - 1  # nodes
 NODE = np.dtype([("event", "<i8"), ("first", "<i4"), ("last", "<i4"), ("next", "<i4"), ("label", "<i4")])
 
 
-class Lists:
+class UnwindowedStore(MatchStore):
     """A list of nodes for each state; see list_kernels."""
 
+    growth, most = 4, 2**31 - 1
+
     def __init__(self) -> None:
-        self.tree = np.zeros(AT_FIRST, NODE)
+        super().__init__(NODE)
         self.tree["next"][0] = -1
-        self.nodes = 1
-        self._worth = 0  # so many nodes are looked through for what can be let go; more, after little was found
+        self._nodes = 1
         self.ends, self.runs = np.zeros((1, 2), np.int32), np.ones(1, np.int64)
         self._exact: tuple[int, list[int]] = (0, [1])  # the runs of each state where they were last counted
 
     @property
+    def nodes(self) -> int:
+        return self._nodes
+
+    @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that is kept between batches."""
         return {"tree": self.tree[: self.nodes], "ends": self.ends, "runs": self.runs}
 
     @property
     def labels(self) -> NDArray[np.int32]:
-        """How the nodes are marked."""
         labels: NDArray[np.int32] = self.tree["label"][: self.nodes]
         return labels
 
-    def widen(self, states: int, keys: int) -> None:
-        """Room for so many states."""
+    def resize(self, states: int, keys: int) -> None:
         more = states - self.runs.size
         self.ends = np.concatenate([self.ends, np.full((more, 2), -1, np.int32)])
         self.runs = np.concatenate([self.runs, np.zeros(more, np.int64)])
 
-    def take(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
-        """Go on from the arrays of a state before this position. Raises ValueError if they cannot be of one."""
+    def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         tree, ends, runs = (arrays[name] for name in ("tree", "ends", "runs"))
         require(tree.dtype == NODE and ends.dtype == np.int32 and runs.dtype == np.int64, "an array is of another type")
         require(tree.ndim == 1 and tree.size >= 1, "there are no nodes")
@@ -64,43 +64,28 @@ class Lists:
         require(((tree["next"] >= -1) & (tree["next"] < tree.size)).all(), "a list leads out of the nodes")
         require((tree["event"][1:] < position).all(), "a node lies in the future")  # the terminator has no position
         require(bool(list_kernels.in_lists(tree, ends)), "a list does not reach its end")
-        self.tree, self.nodes, self.ends, self.runs = tree, tree.size, ends, runs
+        self.tree, self._nodes, self.ends, self.runs = tree, tree.size, ends, runs
         self._exact = -1, []
 
-    def let_go(self, bound: int) -> NDArray[np.bool_]:
-        """Forget what cannot matter any more; all there is belongs to one key."""
-        self.nodes = list_kernels.compact_lists(self.tree, self.nodes, self.ends)
+    def _compact(self, bound: int) -> NDArray[np.bool_]:
+        """There is no bound without a window, and one key."""
+        self._nodes = list_kernels.compact_lists(self.tree, self._nodes, self.ends)
         return np.ones(1, np.bool_)
 
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
-        """Read all events; hand out the lists completed on the way, which have to be used at once."""
         roots = np.empty((ROOTS + transitions.finals.size, 4), np.int64)
         index = 0
         while index < batch.classes.size:
             if self.nodes + len(transitions.marks) > self.tree.size:
-                self._make_room(len(transitions.marks))
-            index, self.nodes, found = list_kernels.update_lists(
+                self._make_room(len(transitions.marks), 0)
+            index, self._nodes, found = list_kernels.update_lists(
                 batch.classes, batch.base, index, *transitions.arrays, self.tree, self.nodes, self.ends, self.runs,
                 roots,
             )  # fmt: skip
             if found:
                 yield roots[:found]
 
-    def _make_room(self, more: int) -> None:
-        size = self.tree.size
-        if size >= self._worth:
-            self.let_go(0)
-            self._worth = 16 * size if 2 * self.nodes > size else size
-        while size < 2 * self.nodes + more:
-            size *= 4
-        size = min(size, LARGEST)
-        if size < self.nodes + more:
-            raise BudgetExceeded("the partial matches take more than 2^31 nodes; a window bounds what is kept")
-        if size > self.tree.size:
-            self.tree = enlarged(self.tree, self.nodes, size)
-
     def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        """The complex events of lists that advance has handed out."""
         found: Iterator[MatchBatch] = Enumeration(3, labelled).match_batches(enumerate_lists, roots, self.tree)
         return found
 

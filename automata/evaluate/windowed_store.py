@@ -1,4 +1,4 @@
-"""The arrays behind an evaluator under windows and partitions: the sets of ces_window, compiled."""
+"""The match store under windows and partitions: the sets of ces_window, compiled."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate import scoped_kernels, scoped_walks
-from cerify.automata.evaluate.batches import Enumeration, EventBatch, MatchBatch, Numbers, enlarged, require
+from cerify.automata.evaluate.batches import Enumeration, EventBatch, MatchBatch, Numbers, require
 from cerify.automata.evaluate.counting import numbers
 from cerify.automata.evaluate.enumeration_kernels import enumerate_scoped
+from cerify.automata.evaluate.match_store import MatchStore
 from cerify.automata.evaluate.scoped_kernels import (
     COUNTERS,
     END,
@@ -26,38 +27,36 @@ from cerify.automata.evaluate.scoped_kernels import (
 from cerify.automata.evaluate.tables import TransitionTables
 from cerify.semantics.errors import BudgetExceeded
 
-AT_FIRST = 8_192  # nodes
 ROOTS = 16_384  # sets of complex events between two enumerations
-LARGEST = 2**30  # nodes, and entries of the table of series
+ENTRIES = 2**30  # of the table of series
 NODE = np.dtype([("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4"), ("right", "<i4")], align=True)
 
 
-class Trees:
+class WindowedStore(MatchStore):
     """A series of nodes for each state and key; see scoped_kernels.
 
     reports_at_last_event: whether what begins too early for an event is of no use to later ones. windowed: whether a
     match that binds nothing is none. consume: whether a match ends everything before it.
     """
 
+    growth, most = 2, 2**30
+
     def __init__(self, reports_at_last_event: bool, windowed: bool, consume: bool) -> None:
         self._how = reports_at_last_event, windowed, consume
         self._reports_at_last_event = reports_at_last_event
-        self.tree = np.zeros(AT_FIRST, NODE)
+        super().__init__(NODE)
         self.tree["latest"][0] = np.iinfo(np.int64).max
         self.counters = np.zeros(COUNTERS, np.int64)
         self.counters[NODES_MADE] = 1
-        self._worth = 0  # where no window ends, so many nodes are looked through; more, after little was found
         self.rows = np.empty((0, 0, NODES), np.int32)
         self.slot, self.first, self.keys = (np.empty(0, np.int32) for _ in range(3))
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
         return int(self.counters[NODES_MADE])
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that is kept between batches."""
         return {
             "tree": self.tree[: self.nodes], "counters": self.counters, "rows": self.rows, "slot": self.slot,
             "first": self.first, "keys": self.keys,
@@ -69,16 +68,15 @@ class Trees:
         labels: NDArray[np.int32] = np.maximum(-self.tree["right"][: self.nodes], 0)
         return labels
 
-    def widen(self, states: int, keys: int) -> None:
-        """Room for so many states and keys. Raises BudgetExceeded."""
+    def resize(self, states: int, keys: int) -> None:
         had_keys, had_states, had_width = self.rows.shape
         if keys > had_keys or states > had_states:
             keys = max(had_keys, keys)
             shape = keys, states, NODES + states + 2
-            if np.prod(shape, dtype=object) > LARGEST:
+            if np.prod(shape, dtype=object) > ENTRIES:
                 raise BudgetExceeded(
-                    f"{keys} keys in {states} states are more than the compiled evaluator keeps; "
-                    "a shorter window lets keys go sooner"
+                    f"{keys} keys in {states} states are more than the compiled evaluator has room for; "
+                    "with a shorter window there are fewer at a time"
                 )
             rows = np.zeros(shape, np.int32)
             rows[:, :, 0] = OUT
@@ -89,8 +87,7 @@ class Trees:
             self.first = np.concatenate([self.first, np.full(more, END, np.int32)])
             self.keys = np.concatenate([self.keys, np.zeros(more, np.int32)])
 
-    def take(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
-        """Go on from the arrays of a state before this position. Raises ValueError if they cannot be of one."""
+    def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         tree, counters, rows = (arrays[name] for name in ("tree", "counters", "rows"))
         slot, first, keys = (arrays[name] for name in ("slot", "first", "keys"))
         require(tree.dtype == NODE and counters.dtype == np.int64, "an array is of another type")
@@ -111,23 +108,13 @@ class Trees:
         self.tree, self.counters, self.rows = tree, counters, np.ascontiguousarray(rows)
         self.slot, self.first, self.keys = slot, first, keys
 
-    def let_go(self, bound: int) -> NDArray[np.bool_]:
-        """Forget what begins before the bound and cannot matter any more; says of which keys something is left."""
+    def _compact(self, bound: int) -> NDArray[np.bool_]:
         used = np.zeros(len(self.rows), np.bool_)
-        scoped_walks.compact_scoped(
-            self.tree,
-            self.rows,
-            self.slot,
-            self.first,
-            self.keys,
-            used,
-            self.counters,
-            bound if self._reports_at_last_event else 0,
-        )
+        bound = bound if self._reports_at_last_event else 0
+        scoped_walks.compact_scoped(self.tree, self.rows, self.slot, self.first, self.keys, used, self.counters, bound)
         return used
 
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
-        """Read all events; hand out the sets of complex events completed on the way, which have to be used at once."""
         roots = np.empty((ROOTS, 2), np.int64)
         scratch = tuple(np.empty(max(self.slot.size, len(transitions.marks)), np.int32) for _ in range(5))
         index = 0
@@ -146,23 +133,9 @@ class Trees:
             if ends > len(roots):
                 roots = np.empty((2 * ends, 2), np.int64)
 
-    def _make_room(self, more: int, bound: int) -> None:
-        size = self.tree.size
-        if bound > 0 or size >= self._worth:
-            self.let_go(bound)
-            self._worth = 16 * size if 2 * self.nodes > size else size
-        while size < 2 * self.nodes + more:
-            size *= 2
-        if size > LARGEST:
-            raise BudgetExceeded("the window holds more than 2^29 nodes; a shorter one bounds what is kept")
-        if size > self.tree.size:
-            self.tree = enlarged(self.tree, self.nodes, size)
-
     def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        """The complex events of sets that advance has handed out."""
         found: Iterator[MatchBatch] = Enumeration(2, labelled).match_batches(enumerate_scoped, roots, self.tree)
         return found
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        """Read all events; for the sets completed, in their order, the positions and how many matches each has."""
         return ((roots[:, 0].copy(), numbers(roots, self.tree)) for roots in self.advance(batch, transitions))

@@ -1,0 +1,213 @@
+"""What a compiled evaluator keeps between batches, and how that is saved.
+
+A saved state is a header in JSON and flat arrays, in numpy's npz format without pickles. The loops trust their arrays,
+so a state is checked when it is loaded: it is of this query and this version of the automaton, and its indices lie
+inside the arrays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from io import BytesIO
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.evaluate.batches import require
+from cerify.automata.evaluate.decorrelation import correlated
+from cerify.automata.evaluate.match_store import MatchStore
+from cerify.automata.evaluate.partitions import partitioned
+from cerify.automata.evaluate.scope import reports_at_last_event, strip_windows
+from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState
+from cerify.automata.evaluate.stores import unwindowed_store, windowed_store
+from cerify.automata.evaluate.tables import Tables, TransitionCache, TransitionTables
+from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
+from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import InputError, Unsupported
+
+FORMAT, VERSION = "cerify evaluator", 3
+LAST = 2**62  # position; the loops count on from it in 64 bits
+
+
+class CompiledState(Evaluator):
+    """The state of a compiled evaluator: the automaton, shared with others, and all that depends on the stream.
+
+    scope: the formula without its windows and partitions. cache: the automaton with its tables; snapshot: those that
+    this evaluator uses. range_windows and keys: the state of windows on values and of partitions. store: the partial
+    matches.
+    """
+
+    def __init__(
+        self,
+        phi: Formula,
+        output: Output = "matches",
+        consumption: Consumption | str = Consumption.NONE,
+        budget: Budget = Budget(),
+    ) -> None:
+        require_output(output)
+        self.phi, self.output, self.budget = phi, output, budget
+        self.consumption = Consumption.of(consumption)
+        self.scope = strip_windows(carried(phi))
+        form = None if output == "valuations" else single_variable
+        self.cache = TransitionCache(lazily(self.scope.core, budget, form))
+        self.reports_at_last_event = reports_at_last_event(self.automaton.A)
+        self.unwindowed = self.scope.everything and self.consumption is Consumption.NONE
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be at the beginning of a stream."""
+        self.range_windows = [RangeWindowState(a, width) for a, width in self.scope.widths]
+        self.keys = KeyTable(self.scope.attributes)
+        self.position, self._first, self.finished = 0, 0, False
+        self.store = self._empty_store()
+        self.snapshot = self.cache.snapshot
+        self._whole = True
+
+    def _empty_store(self) -> MatchStore:
+        if self.unwindowed:
+            return unwindowed_store()
+        consuming = self.consumption is Consumption.ANY
+        return windowed_store(self.reports_at_last_event, self.scope.windowed, consuming)
+
+    @property
+    def automaton(self) -> Determinized:
+        """The automaton, as far as it is determinized."""
+        return self.cache.automaton
+
+    @property
+    def types(self) -> Mapping[int, int]:
+        """The class of each type of events in the tables of this evaluator."""
+        return self.snapshot.types
+
+    @property
+    def tables(self) -> Tables:
+        """The automaton over these types."""
+        return self.snapshot.tables
+
+    @property
+    def transitions(self) -> TransitionTables:
+        """The same by classes."""
+        return self.snapshot.transitions
+
+    @property
+    def counters(self) -> Counters:
+        return Counters(self.position - self._first, self.store.made, len(self.automaton.subsets))
+
+    def fresh(self) -> Self:
+        """An evaluator of the same formula that has read nothing, with the same automaton and tables.
+
+        Evaluators that share these may run in several threads, each of them in one.
+        """
+        E = object.__new__(type(self))
+        E.__dict__.update(self.__dict__)
+        E._begin()
+        return E
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.phi, self.output, self.consumption, self.budget)
+
+    def require_whole(self) -> None:
+        """Raises InputError if an error has stopped the evaluator inside a batch."""
+        if not self._whole:
+            raise InputError("the evaluator stopped inside an earlier batch; restore a saved state, or start again")
+
+    def grow(self, types: list[int], growth: list[int]) -> None:
+        """Extend the tables by types of events, in steps that end with these numbers of types; resize the store."""
+        if growth:
+            self.cache.grow(types, growth, self.budget)
+        self.snapshot = self.cache.snapshot
+        self.store.resize(self.tables.final.size, max(1, self.keys.size))
+
+    def save(self) -> bytes:
+        """The state after the batches read so far. Raises InputError if an error has stopped it inside one."""
+        self.require_whole()
+        self.grow([], [])  # as others of the automaton may have met more types
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "query": self._fingerprint(),
+            "position": self.position,
+            "types": [str(type_) for type_ in self.types],
+            "growth": self.snapshot.growth,
+            "keys": [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in self.keys.numbers.items()],
+            "clocks": [window.kind for window in self.range_windows],
+        }
+        arrays: dict[str, Any] = dict(self.store.arrays)
+        for i, window in enumerate(self.range_windows):
+            arrays |= {f"positions{i}": window.positions, f"values{i}": window.values}
+        text, file = np.frombuffer(json.dumps(header).encode(), np.uint8), BytesIO()
+        np.savez(file, header=text, step=self.tables.step, **arrays)
+        return file.getvalue()
+
+    def restore(self, saved: bytes) -> None:
+        """Continue from a saved state. Raises InputError if events have been read, and for a state of anything else."""
+        if self.position:
+            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
+        try:
+            with np.load(BytesIO(saved), allow_pickle=False) as loaded:
+                arrays = dict(loaded)
+            header = json.loads(arrays.pop("header").tobytes())
+            written, query = (header["format"], header["version"]), header["query"]
+        except Exception as error:  # whatever numpy and zipfile make of bytes that they have not written
+            raise InputError(f"this is no saved state of an evaluator: {error}") from None
+        if written != (FORMAT, VERSION):
+            raise InputError(f"a state of format {written}; this version reads {(FORMAT, VERSION)}, so start again")
+        if query != self._fingerprint():
+            raise InputError(
+                "the state is of another query, other options, or another version of the automaton; restore it with "
+                "those it was saved with, or start again"
+            )
+        try:
+            self._load(header, arrays)
+        except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+            raise InputError(f"the saved state is damaged: {error!r}") from None
+
+    def _load(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        fresh = self.fresh()
+        fresh.cache = TransitionCache(self.automaton.anew())  # so that its states are numbered as in the saved state
+        types, growth = list(map(int, header["types"])), list(map(int, header["growth"]))
+        require(growth == sorted(set(growth)), "the types are not in steps")
+        require(max(growth, default=0) == len(set(types)), "the types are not in steps")
+        fresh.grow(types, growth)
+        require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
+        fresh.position = fresh._first = int(header["position"])
+        require(0 <= fresh.position <= LAST, "the position is out of range")
+        fresh.store.load(arrays, fresh.position)
+        labels = fresh.store.labels
+        require(((labels >= 0) & (labels < len(fresh.tables.labels))).all(), "a label is out of range")
+        if fresh.scope.attributes:
+            fresh.keys.load(len(arrays["rows"]), header["keys"])
+        for i, (window, kind) in enumerate(zip(fresh.range_windows, header["clocks"], strict=True)):
+            positions, values = arrays[f"positions{i}"].astype(np.int64), arrays[f"values{i}"]
+            require(positions.shape == values.shape and values.ndim == 1, "a window on values is damaged")
+            require(values.dtype.kind in "if", "a window on values is damaged")
+            fresh.range_windows[i] = replace(window, positions=positions, values=values, kind=str(kind))
+        self.__dict__.update(fresh.__dict__)
+
+    def _fingerprint(self) -> str:
+        A, scope = self.automaton.A, self.scope
+        steps = [(t.source, repr(t.predicate), sorted(t.marks), t.target) for t in A.transitions]
+        query = (steps, sorted(A.initial), sorted(A.final), scope.events, scope.widths, scope.attributes)
+        return sha256(repr((query, self.output, self.consumption.value)).encode()).hexdigest()
+
+
+def carried(phi: Formula) -> Formula:
+    """The formula, with filters as partitions where that is the same. Raises Unsupported for other correlated ones."""
+    with depth_limited(phi.span):
+        psi = partitioned(phi)
+    for node in cel.subformulas(psi):
+        if isinstance(node, cel.Filter) and correlated(node.condition):
+            raise Unsupported(
+                "an evaluator of batches carries a filter across events only if all events of a match agree on an "
+                "attribute by it, as by PARTITION BY; collect the stream and use cerify.match, which carries all",
+                node.span,
+            )
+    return psi
