@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proofs_tests.unit.workbench.commands.conftest import Run
+from proofs_tests.conftest import Run
 
 QUERY = "T FILTER T.temp > 40"
 MESSAGE = f"T has no attribute 'temp'; it has id, tmp; did you mean tmp?\n{QUERY}\n         ^^^^^^^^^^^\n"
