@@ -7,7 +7,8 @@ import pytest
 
 from cerify.semantics.cel import denote
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.events import Event, Stream, Value
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.values import Value
 
 # The stream of tods21, Figure 1.
 FIGURE_1 = Stream(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cerify.semantics.arrow_columns import canonical, lossless
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import ARROW, TIME, TYPE, Schema, ValueType, microseconds
-from cerify.semantics.text_columns import Place, first, first_failure, shown, values_of_text
-
-EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
-READY = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}  # of which not each is a time of ours
-NAMES: Mapping[pa.DataType, ValueType] = {arrow: value_type for value_type, arrow in ARROW.items()}
+from cerify.semantics.events import TIME, TYPE, Schema
+from cerify.semantics.text_columns import Place, first, shown, values_of_text
+from cerify.semantics.values import ARROW, VALUE_TYPES
 
 
 def stream_table(
@@ -28,7 +25,7 @@ def stream_table(
     in_file = table.column_names
     table = _renamed(table, reserved, name)
     fields = dict(zip(table.column_names, in_file, strict=True))  # messages name what the file has
-    columns = {column: _canonical(table[column], field, name, place) for column, field in fields.items()}
+    columns = {column: canonical(table[column], field, name, place) for column, field in fields.items()}
     columns[TYPE] = _types(columns[TYPE], fields[TYPE], schema, place)
     if TIME in columns and (schema is None or TIME not in schema.attributes):
         columns[TIME] = _times(columns[TIME], fields[TIME], place)
@@ -36,29 +33,6 @@ def stream_table(
         for column in columns.keys() - {TYPE}:
             columns[column] = _fitted(columns[column], column, fields[column], columns[TYPE], schema, place)
     return pa.table({column: values for column, values in columns.items() if not pa.types.is_null(values.type)})
-
-
-def with_value_types(table: pa.Table) -> pa.Table:
-    """The table of a stream with every column of a type in ARROW; dictionaries of texts may stay. Raises InputError."""
-    names, types = table.column_names, table.schema.types
-    if len(set(names)) < len(names):
-        doubled = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two columns are called {doubled!r}; give each its own name")
-    if all(type_.id in READY for type_ in types) and types[names.index(TYPE)].id == ARROW["string"].id:
-        return table
-    return pa.table({name: _kept(table[name], name) for name in names})
-
-
-def _kept(column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
-    """A dictionary that has each text once as it is; any other column in its canonical type."""
-    if pa.types.is_dictionary(column.type) and column.type.value_type == ARROW["string"]:
-        dictionaries = [chunk.dictionary for chunk in column.chunks]
-        if all(d.null_count == 0 and len(pc.unique(d)) == len(d) for d in dictionaries):
-            return column
-    column = _canonical(column, field, "the table", "row {}".format)
-    if field == TYPE and column.type != ARROW["string"]:
-        raise InputError(f"the column {TYPE!r} holds {column.type}; the event type is a string")
-    return column
 
 
 def _renamed(table: pa.Table, reserved: Mapping[str, str], name: str) -> pa.Table:
@@ -75,43 +49,11 @@ def _renamed(table: pa.Table, reserved: Mapping[str, str], name: str) -> pa.Tabl
     return table.rename_columns(names)
 
 
-def _canonical(column: pa.ChunkedArray, field: str, name: str, place: Place) -> pa.ChunkedArray:
-    """The column in the Arrow type of its value type; one of nulls stays as it is. Naive times are taken as UTC."""
-    is_ = pa.types
-    match column.type:
-        case t if is_.is_null(t):
-            return column
-        case t if is_.is_dictionary(t):
-            return _canonical(column.cast(t.value_type), field, name, place)
-        case t if is_.is_boolean(t):
-            value_type: ValueType = "bool"
-        case t if is_.is_integer(t):
-            value_type = "int"
-        case t if is_.is_floating(t):
-            value_type = "float"
-        case t if is_.is_string(t) or is_.is_large_string(t) or is_.is_string_view(t):
-            value_type = "string"
-        case t if is_.is_timestamp(t) or is_.is_date(t):
-            value_type = "timestamp"
-        case t:
-            raise InputError(
-                f"{name}, field {field!r}: a column of type {t}; an attribute is {', '.join(ARROW)}, so convert it "
-                "or leave it out"
-            )
-    column = _lossless(column, value_type, field, place)
-    if value_type == "timestamp":
-        ticks = column.cast(pa.int64())
-        beyond = pc.or_(pc.less(ticks, EARLIEST), pc.greater(ticks, LATEST))
-        if (row := first(beyond)) is not None:
-            raise InputError(f"{place(row)}, field {field!r}: a time outside the years 1 to 9999")
-    return column
-
-
 def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Place) -> pa.ChunkedArray:
     if pa.types.is_null(types.type):
         types = types.cast(ARROW["string"])
     if types.type != ARROW["string"]:
-        raise InputError(f"{place(0)}, field {field!r}: the event type is a string, not {NAMES[types.type]}")
+        raise InputError(f"{place(0)}, field {field!r}: the event type is a string, not {VALUE_TYPES[types.type]}")
     if (row := first(pc.fill_null(pc.equal(types, ""), True))) is not None:
         raise InputError(f"{place(row)}, field {field!r}: empty; every event has a type")
     if schema is not None:
@@ -131,7 +73,7 @@ def _times(times: pa.ChunkedArray, field: str, place: Place) -> pa.ChunkedArray:
         return values_of_text(times, "int" if cell.lstrip("-").isdecimal() else "timestamp", field, place)
     if times.type in (ARROW["bool"], ARROW["float"]) and (row := first(times.is_valid())) is not None:
         raise InputError(
-            f"{place(row)}, field {field!r}: {NAMES[times.type]}; a time is in whole seconds or ISO 8601, "
+            f"{place(row)}, field {field!r}: {VALUE_TYPES[times.type]}; a time is in whole seconds or ISO 8601, "
             "such as 2013-01-31T14:05:00Z"
         )
     return times
@@ -150,22 +92,9 @@ def _fitted(
     declared = schema.attributes.get(attribute)
     if declared is None or column.type == ARROW[declared]:
         return column
-    if pa.types.is_null(column.type) or {NAMES[column.type], declared} == {"int", "float"}:
-        return _lossless(column, declared, field, place)
+    if pa.types.is_null(column.type) or {VALUE_TYPES[column.type], declared} == {"int", "float"}:
+        return lossless(column, declared, field, place)
     row = first(column.is_valid())
     if row is None:
         return pa.chunked_array([pa.nulls(len(column), ARROW[declared])])
-    raise InputError(f"{place(row)}, field {field!r}: {NAMES[column.type]}, where the schema has {declared}")
-
-
-def _lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: Place) -> pa.ChunkedArray:
-    def convert(values: pa.ChunkedArray) -> pa.ChunkedArray:
-        return values.cast(ARROW[value_type])
-
-    try:
-        return convert(column)
-    except pa.ArrowInvalid:
-        row = first_failure(column, convert)
-        value = column.slice(row, 1).cast(pa.string())[0].as_py()
-        exactly = "microseconds in 64 bits" if value_type == "timestamp" else f"64-bit {value_type}"
-        raise InputError(f"{place(row)}, field {field!r}: {value} cannot be kept exactly as {exactly}") from None
+    raise InputError(f"{place(row)}, field {field!r}: {VALUE_TYPES[column.type]}, where the schema has {declared}")

@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cerify.semantics.events import ARROW, TYPE, Stream, Value, value_type_of
+from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -34,19 +34,13 @@ from cerify.semantics.predicates import (
     mentions,
     whole,
 )
+from cerify.semantics.values import ARROW, EXACT, KIND_OF, Kind, Value, value_type_of
 
 Column: TypeAlias = pa.ChunkedArray | pa.Scalar
 """One value for each row, or the same for all; null where there is none."""
 
-EXACT = 2**53  # floats carry every integer up to here
 ABSENT = pa.scalar(None, pa.null())
-KINDS: Mapping[pa.DataType, str] = {
-    ARROW["int"]: "number",
-    ARROW["float"]: "number",
-    ARROW["string"]: "string",
-    ARROW["bool"]: "bool",
-    ARROW["timestamp"]: "timestamp",
-}
+KINDS: Mapping[pa.DataType, Kind] = {arrow: KIND_OF[value_type] for value_type, arrow in ARROW.items()}
 COMPARE: Mapping[Comparator, Callable[[Column, Column], Column]] = {
     "<": pc.less,
     "<=": pc.less_equal,

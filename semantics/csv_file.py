@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import ValueType
 from cerify.semantics.text_columns import may_be_rounded, require_kept, values_of_text
+from cerify.semantics.values import ValueType
 
 
 @dataclass(frozen=True)

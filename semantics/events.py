@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias, cast, overload
+from typing import Any, ClassVar, TypeAlias, cast, overload
 
 import pyarrow as pa
 
+from cerify.semantics.arrow_columns import with_value_types
 from cerify.semantics.errors import IllFormed, InputError
-from cerify.semantics.event_values import PLAIN, encodable, value_of
-
-Value: TypeAlias = bool | int | float | str | datetime
-ValueType = Literal["int", "float", "string", "bool", "timestamp"]
+from cerify.semantics.values import (
+    ARROW,
+    PLAIN,
+    Value,
+    ValueType,
+    encodable,
+    joined,
+    plain,
+    time_at,
+    value_of,
+    value_type_of,
+)
 
 TYPE = "type"  # the reserved key, and column, of an event's type
 TIME = "time"  # the reserved key, and column, of an event's time
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-ARROW: Mapping[ValueType, pa.DataType] = {
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "string": pa.string(),
-    "bool": pa.bool_(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-}
 
 ComplexEvent: TypeAlias = frozenset[int]
 """A finite set of positions (tods21, section 4)."""
@@ -102,13 +101,12 @@ class Schema:
             for name, value in event.attributes.items():
                 new = value_type_of(value)
                 seen = attributes.setdefault(name, new)
-                if {seen, new} == {"int", "float"}:
-                    attributes[name] = "float"
-                elif seen != new:
+                if (both := joined(seen, new)) is None:
                     raise InputError(
                         f"event {position}, attribute {name!r}: {new}, where an earlier {event.type} has {seen}; "
                         "an attribute has one type, so rename one of the two"
                     )
+                attributes[name] = both
         floats = {name for attributes in types.values() for name, kind in attributes.items() if kind == "float"}
         return cls(
             {
@@ -161,13 +159,13 @@ class Stream(Sequence[Event]):
 
         Columns become of the Arrow types in ARROW, where they lose nothing by it. Raises InputError.
         """
-        from cerify.semantics.arrow_tables import with_value_types
-
         if isinstance(table, pa.RecordBatch):
             table = pa.Table.from_batches([table])
         if TYPE not in table.column_names:
             raise InputError(f"no column {TYPE!r} for the event type; the columns are {', '.join(table.column_names)}")
         table = with_value_types(table)
+        if table[TYPE].type != ARROW["string"] and not pa.types.is_dictionary(table[TYPE].type):
+            raise InputError(f"the column {TYPE!r} holds {table[TYPE].type}; the event type is a string")
         nulls = table[TYPE].is_null().to_pylist() if table[TYPE].null_count else []
         if nulls:
             raise InputError(f"row {nulls.index(True)}: the column {TYPE!r} is empty; every event has a type")
@@ -242,59 +240,6 @@ def bindings_of(mu: Valuation) -> Bindings:
 def result_of(attributes: Mapping[str, Any]) -> Result:
     """The result with these attributes. Its text is JSON in which 2.0 is 2, and a time its ISO 8601 text."""
     return Result(json.dumps(plain(attributes), ensure_ascii=False, sort_keys=True), attributes)
-
-
-def plain(value: Any) -> Any:
-    """A result's value as JSON has it: a time as its text, a whole number without point, NaN and infinity as null."""
-    match value:
-        case Mapping():
-            return {name: plain(part) for name, part in value.items()}
-        case list() | tuple():
-            return [plain(part) for part in value]
-        case float() if not math.isfinite(value):
-            return None
-        case float() if value.is_integer():
-            return int(value)
-        case datetime():
-            return show_time(value)
-        case _:
-            return value
-
-
-def value_type_of(value: Value) -> ValueType:
-    """The value type of a Python value."""
-    match value:
-        case bool():
-            return "bool"
-        case int():
-            return "int"
-        case float():
-            return "float"
-        case str():
-            return "string"
-        case datetime():
-            return "timestamp"
-
-
-def parse_time(text: str) -> datetime:
-    """The UTC time of an ISO 8601 text; one without an offset is taken as UTC. Raises ValueError."""
-    time = datetime.fromisoformat(text)
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-
-
-def microseconds(time: datetime) -> int:
-    """How long after the epoch a time is, as Arrow has it; one without an offset is taken as UTC."""
-    return ((time.replace(tzinfo=UTC) if time.tzinfo is None else time) - EPOCH) // timedelta(microseconds=1)
-
-
-def time_at(ticks: int) -> datetime:
-    """The time that is so many microseconds after the epoch."""
-    return EPOCH + timedelta(microseconds=ticks)
-
-
-def show_time(time: datetime) -> str:
-    """The ISO 8601 text of a UTC time, with Z for its offset."""
-    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _same(one: Event, other: Event) -> bool:

@@ -14,20 +14,17 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import (
-    TIME,
-    TYPE,
-    Event,
-    Schema,
-    Stream,
+from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
+from cerify.semantics.values import (
+    INT64,
     Value,
     ValueType,
+    is_exact_float,
+    joined,
     parse_time,
     show_time,
     value_type_of,
 )
-
-INT64 = range(-(2**63), 2**63)
 
 
 class _Doubled(Exception):
@@ -100,7 +97,7 @@ def stream_of_json(events: Iterable[object], schema: Schema | None, where: str) 
         for name, value in event.attributes.items():
             value_type = value_type_of(value)
             first, known = seen.setdefault(name, (i, value_type))
-            if value_type != known and {value_type, known} != {"int", "float"}:
+            if joined(value_type, known) is None:
                 raise InputError(
                     f"{where}, event {i}, field {name!r}: {value_type}, but {known} in event {first}; "
                     "an attribute has one type throughout a stream"
@@ -139,10 +136,10 @@ def _typed(value: object, value_type: ValueType, where: str, field: str) -> Valu
         case "int", int() as number if not isinstance(number, bool):
             return _int64(number, where, field)
         case "float", (int() | float()) as number if not isinstance(number, bool):
-            value = _untyped(number, where, field)
-            if float(value) != value:  # type: ignore[arg-type]
+            _untyped(number, where, field)
+            if isinstance(number, int) and not is_exact_float(number):
                 raise InputError(f"{where}, field {field!r}: {number} cannot be kept exactly as 64-bit float")
-            return float(value)  # type: ignore[arg-type]
+            return float(number)
         case "timestamp", str() as text:
             return _timestamp(text, where, field)
         case _:

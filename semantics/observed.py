@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cerify.semantics.events import ARROW, TYPE, Schema, Stream, Value, ValueType, value_type_of
-
-NAMES: Mapping[pa.DataType, ValueType] = {arrow: value_type for value_type, arrow in ARROW.items()}
+from cerify.semantics.events import TYPE, Schema, Stream
+from cerify.semantics.values import ARROW, VALUE_TYPES, Value, ValueType, value_type_of
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def _of_table(table: pa.Table) -> ObservedSchema:
 def _value_type(column: pa.ChunkedArray) -> ValueType | None:
     """The value type of a column, None for one without values."""
     type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return NAMES.get(type_)
+    return VALUE_TYPES.get(type_)
 
 
 def _first_rows(codes: np.ndarray, column: pa.ChunkedArray, types: int) -> list[int]:

@@ -20,7 +20,7 @@ from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive, v_args
 
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
-from cerify.semantics.events import TYPE, parse_time
+from cerify.semantics.events import TYPE
 from cerify.semantics.predicates import (
     Arithmetic,
     Attribute,
@@ -37,6 +37,7 @@ from cerify.semantics.predicates import (
     Predicate,
     Term,
 )
+from cerify.semantics.values import parse_time
 
 MAX_DEPTH = 200  # nesting that every recursive function of the toolkit carries within Python's own limit
 

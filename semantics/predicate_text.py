@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import assert_never
 
-from cerify.semantics.events import Value, show_time
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -22,6 +21,7 @@ from cerify.semantics.predicates import (
     Predicate,
     Term,
 )
+from cerify.semantics.values import Value, show_time
 
 
 def show_predicate(predicate: Predicate) -> str:

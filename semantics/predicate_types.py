@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Literal, assert_never
 
 from cerify.semantics.errors import Span
-from cerify.semantics.events import Schema, Value
+from cerify.semantics.events import Schema
 from cerify.semantics.predicate_text import show_term
 from cerify.semantics.predicates import (
     Anything,
@@ -25,8 +25,8 @@ from cerify.semantics.predicates import (
     OneOf,
     Predicate,
     Term,
-    kind,
 )
+from cerify.semantics.values import KIND_OF, Value, kind
 
 Rule = Literal[
     "unbound", "unused", "unsafe", "never", "event_type", "attribute", "kind", "arithmetic", "order", "like",
@@ -56,8 +56,6 @@ window        a window without length
 result        a query that is read by another returns what cannot be an attribute of an event
 stream        a stream that no query makes, or that depends on itself
 """
-
-KINDS = {"int": "number", "float": "number", "string": "string", "bool": "bool", "timestamp": "timestamp"}
 
 
 MENDS: Mapping[Rule, str] = {
@@ -209,7 +207,7 @@ def _kind(term: Term, schema: Schema) -> str | None:
     """The kind of the term's value; None where the schema does not say."""
     match term:
         case Attribute(name):
-            return KINDS[schema.attributes[name]] if name in schema.attributes else None
+            return KIND_OF[schema.attributes[name]] if name in schema.attributes else None
         case Constant(value):
             return kind(value)
         case Arithmetic():

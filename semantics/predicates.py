@@ -16,14 +16,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from typing import Literal, TypeAlias, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cerify.semantics.events import Event, Value
+from cerify.semantics.events import Event
+from cerify.semantics.values import Value, kind
 
 Comparator = Literal["<", "<=", ">", ">=", "=", "!="]
 Operator = Literal["+", "-", "*", "/"]
@@ -213,19 +213,6 @@ def compare(comparator: Comparator, left: Value | None, right: Value | None) -> 
     if isinstance(left, bool) and comparator not in ("=", "!="):
         return False
     return COMPARE[comparator](left, right)
-
-
-def kind(value: Value) -> str:
-    """What a value can be compared with: number, string, bool or timestamp."""
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case datetime():
-            return "timestamp"
 
 
 def matches(pattern: str, value: Value | None) -> bool:

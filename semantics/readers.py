@@ -18,9 +18,10 @@ import pyarrow as pa
 from cerify.semantics.arrow_tables import stream_table
 from cerify.semantics.csv_file import Source, line_of, read_csv
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream, ValueType, value_type_of
+from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
 from cerify.semantics.observed import observed
+from cerify.semantics.values import ValueType, is_exact_float, joined, value_type_of
 
 Format = Literal["csv", "jsonl", "parquet", "arrow"]
 
@@ -198,16 +199,14 @@ class _Columns:
             if name == TIME and new not in ("int", "timestamp"):
                 raise InputError(f"{where}, field {self._field(name)}: {new}; a time is in whole seconds or ISO 8601")
             seen, first = self.types.setdefault(name, new), self._first.setdefault(name, line)
-            if new == "int" and float(value) != value:  # type: ignore[arg-type]
-                self._large.setdefault(name, (value, line))  # type: ignore[arg-type]
-            if new == seen:
-                continue
-            if {seen, new} != {"int", "float"}:
+            if isinstance(value, int) and not is_exact_float(value):
+                self._large.setdefault(name, (value, line))
+            if (both := joined(seen, new)) is None:
                 raise InputError(
                     f"{where}, field {self._field(name)}: {new}, but {seen} in line {first}; an attribute has one "
                     "type throughout a stream"
                 )
-            self.types[name] = "float"
+            self.types[name] = both
 
     def check_exact(self, file: str) -> None:
         """Raises InputError for an integer that would be rounded because its attribute has floats as well."""

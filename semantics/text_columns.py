@@ -9,10 +9,8 @@ from typing import NoReturn, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cerify.semantics.columns import EXACT
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import ARROW, ValueType, parse_time
-from cerify.semantics.predicates import whole
+from cerify.semantics.values import ARROW, EXACT, ValueType, parse_time
 
 Place: TypeAlias = Callable[[int], str]
 """Where a row, counted from 0, stands in its file, for a message."""
@@ -36,7 +34,7 @@ def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, pla
             return _timestamps(text, field, place)
         case _:
             pattern, expected = PATTERNS[value_type]
-            wrong = pc.invert(pc.match_substring_regex(text, whole(pattern)))
+            wrong = pc.invert(pc.match_substring_regex(text, rf"\A(?:{pattern})\z"))
             if (row := first(wrong)) is not None:
                 _refuse(text, row, f"is not {expected}", field, place)
             return _numbers(text, value_type, field, place)

@@ -17,8 +17,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from cerify.semantics.errors import CerifyError, InputError, Span
-from cerify.semantics.events import Match, plain, result_of
+from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import parse_json
+from cerify.semantics.values import plain
 
 PROTOCOL = 1
 FIRST_MATCHES = 100

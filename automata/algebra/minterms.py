@@ -17,7 +17,7 @@ from cerify.automata.algebra.solver import Allowed, Test, Values, solve
 from cerify.automata.algebra.values import DEFAULT, Truth, pieces, tested_attribute
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import TIME, Event, Schema, Value, ValueType
+from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.predicates import (
     Anything,
     Both,
@@ -31,6 +31,7 @@ from cerify.semantics.predicates import (
     Predicate,
     mentions,
 )
+from cerify.semantics.values import Value, ValueType
 
 Residual: TypeAlias = Predicate | bool
 """What is left of a predicate once some of its tests are known."""

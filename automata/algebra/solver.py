@@ -16,7 +16,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from cerify.automata.algebra.values import DEFAULT, pieces, tested_attribute
-from cerify.semantics.events import TIME, Value, ValueType
+from cerify.semantics.events import TIME
 from cerify.semantics.predicates import (
     Arithmetic,
     Comparison,
@@ -28,6 +28,7 @@ from cerify.semantics.predicates import (
     mentions,
     satisfied,
 )
+from cerify.semantics.values import Value, ValueType
 
 if TYPE_CHECKING:
     from cerify.automata.algebra.symbolic import Kind

@@ -18,7 +18,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 import z3
 
 from cerify.automata.algebra.values import LARGEST_INT
-from cerify.semantics.events import Value, microseconds, time_at
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -36,6 +35,7 @@ from cerify.semantics.predicates import (
     Predicate,
     Term,
 )
+from cerify.semantics.values import Value, microseconds, time_at
 
 Kind = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
 NUMBERS: frozenset[Kind] = frozenset({"int", "float", "real", "nan"})

@@ -14,18 +14,8 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from cerify.automata.algebra.strings import samples_of_strings
-from cerify.semantics.events import Value, ValueType
-from cerify.semantics.predicates import (
-    Attribute,
-    Comparison,
-    Constant,
-    InRange,
-    Like,
-    OneOf,
-    Predicate,
-    kind,
-    satisfied,
-)
+from cerify.semantics.predicates import Attribute, Comparison, Constant, InRange, Like, OneOf, Predicate, satisfied
+from cerify.semantics.values import Value, ValueType, kind
 
 Truth: TypeAlias = tuple[bool, ...]
 """Which of the tests pass."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from cerify.semantics.event_expressions.relation import KindedValue
-from cerify.semantics.events import TIME, Schema, Stream, Value
-from cerify.semantics.predicates import kind
+from cerify.semantics.events import TIME, Schema, Stream
+from cerify.semantics.values import Value, kind
 
 ArgumentOrder: TypeAlias = Mapping[str, tuple[str, ...]]
 """The attributes of each event type but for the time, in the order of the arguments."""

@@ -16,7 +16,8 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.relation import Relation, Row
-from cerify.semantics.events import ARROW, Stream, Value, value_type_of
+from cerify.semantics.events import Stream
+from cerify.semantics.values import ARROW, Value, value_type_of
 
 AT = "at"  # the column of the events
 

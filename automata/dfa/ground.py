@@ -11,8 +11,8 @@ from cerify.automata.dfa.scopes import ranging_variables, unbound_variables
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.events import Value
 from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Predicate, Term, satisfied
+from cerify.semantics.values import Value
 
 EVERY_EVENT = expr.Not(expr.Null())
 

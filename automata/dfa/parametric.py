@@ -31,8 +31,9 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.relation import KindedValue
-from cerify.semantics.events import Event, Stream, Value
+from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Attribute, Comparison, satisfied
+from cerify.semantics.values import Value
 
 Key: TypeAlias = tuple[KindedValue | None, ...]
 States: TypeAlias = tuple[int, ...]

@@ -19,8 +19,8 @@ from cerify.automata.cea.model import CEA
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import TIME, Event, Value
-from cerify.semantics.predicates import kind
+from cerify.semantics.events import TIME, Event
+from cerify.semantics.values import Value, kind
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 

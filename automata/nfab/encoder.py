@@ -14,7 +14,8 @@ from cerify.automata.evaluate.classify import dictionary_of
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.programs import Kind, Programs
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import ARROW, TIME, TYPE
+from cerify.semantics.events import TIME, TYPE
+from cerify.semantics.values import ARROW
 
 FORGOTTEN = 65_536  # partitions without runs that are kept at least
 

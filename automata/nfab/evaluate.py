@@ -26,10 +26,11 @@ from cerify.automata.nfab.selection import EventContext, Selection
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import TIME, Bindings, Event, Stream
-from cerify.semantics.predicates import kind, satisfied
+from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.values import kind
 
 Key: TypeAlias = object
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from cerify.semantics.errors import IllFormed, Unsupported
-from cerify.semantics.events import Event, Value
-from cerify.semantics.predicates import kind
+from cerify.semantics.events import Event
 from cerify.semantics.sase.aggregates import BUILT_IN, NO_OPERATIONS, RANKED, Operation, Operations
 from cerify.semantics.sase.syntax import Aggregate
+from cerify.semantics.values import Value, kind
 
 State = Any
 

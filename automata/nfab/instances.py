@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 from cerify.automata.nfab.edges import Identifier, identifier
 from cerify.automata.nfab.folds import value_over
-from cerify.semantics.events import TIME, Bindings, Event, Value
+from cerify.semantics.events import TIME, Bindings, Event
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
+from cerify.semantics.values import Value
 
 Values: TypeAlias = Callable[[Attribute], Value | None]
 """The value of each reference and aggregate, None where there is none."""

@@ -15,11 +15,12 @@ from typing import Literal, assert_never
 from cerify.automata.nfab.compile import states_of
 from cerify.automata.nfab.edges import EdgeTest, Layout, Tested, identifier, match_layout
 from cerify.automata.nfab.registers import Registers, RegisterValues
-from cerify.semantics.events import TIME, Stream, Value
+from cerify.semantics.events import TIME, Stream
 from cerify.semantics.predicates import Predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import Reading
+from cerify.semantics.values import Value
 
 Kind = Literal["single", "first", "more"]
 

@@ -14,7 +14,6 @@ from typing import Literal, assert_never
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.plan import StatePlan
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Value, microseconds
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -34,6 +33,7 @@ from cerify.semantics.predicates import (
     Term,
 )
 from cerify.semantics.sase import syntax as sase
+from cerify.semantics.values import Value, microseconds
 
 Code = list[tuple[int, int]]
 Kind = Literal["int", "float", "string", "bool", "timestamp"]

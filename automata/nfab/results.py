@@ -13,12 +13,13 @@ from cerify.automata.nfab.edges import OF_PLACE, blocks_of
 from cerify.automata.nfab.folds import fold_of
 from cerify.automata.nfab.instances import instantiated, values_in
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, Value, result_of
-from cerify.semantics.predicates import Anything, Comparison, Predicate, evaluate, kind, mentions, satisfied
+from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
+from cerify.semantics.predicates import Anything, Comparison, Predicate, evaluate, mentions, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.naming import names_of, type_of
 from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.values import Value, kind
 
 Finder: TypeAlias = Callable[[sase.Query, Stream, Reading, Budget, Operations], Iterable[Bindings]]
 """An evaluator of what PATTERN, WHERE and WITHIN of one block bind: run, answers or compiled."""

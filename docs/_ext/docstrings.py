@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import stringify_annotation
 
 from cerify import protocol
-from cerify.semantics import events, predicates
+from cerify.semantics import events, predicates, values
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.core_cel import syntax as core_cel
 from cerify.semantics.event_expressions import syntax as expr
@@ -26,7 +26,8 @@ ALIASES = {
     "cerify.semantics.event_expressions.syntax": (expr, "Expression"),
     "cerify.semantics.sase.syntax": (sase, "Tree"),
     "cerify.semantics.predicates": (predicates, "Predicate Term"),
-    "cerify.semantics.events": (events, "Value Valuation"),
+    "cerify.semantics.events": (events, "Valuation"),
+    "cerify.semantics.values": (values, "Value"),
     "cerify.protocol": (protocol, "Answer"),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cerify.automata.algebra.minterms import OTHER, tests_of
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import IllFormed
-from cerify.semantics.events import TIME, Schema, ValueType, value_type_of
+from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicates import (
     Arithmetic,
     Comparison,
@@ -19,6 +19,7 @@ from cerify.semantics.predicates import (
     Term,
     mentions,
 )
+from cerify.semantics.values import ValueType, value_type_of
 
 
 def inferred_schema(*formulas: cel.Formula) -> Schema:

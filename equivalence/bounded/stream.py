@@ -8,8 +8,9 @@ from typing import Any
 import z3
 
 from cerify.automata.algebra.symbolic import BOUNDS, Symbol, formula, value_of, variable
-from cerify.semantics.events import TIME, Event, Schema, Stream, ValueType
+from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.predicates import Attribute, Predicate
+from cerify.semantics.values import ValueType
 
 SMALL = 10  # a whole number from 0 to this is preferred in a stream that is shown
 

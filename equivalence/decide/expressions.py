@@ -22,7 +22,8 @@ from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.show import show
-from cerify.semantics.events import Event, Match, Schema, Stream, Value, ValueType
+from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.values import Value, ValueType
 
 NEEDS_SCHEMA = "with attribute variables, a schema has to say what the arguments stand for; give one"
 ExpressionVerdict: TypeAlias = Equivalent | Contained | Different | Undecided

@@ -13,7 +13,8 @@ from typing import TypeAlias
 from cerify.automata.algebra.finite import Algebra, Mask
 from cerify.automata.cea.model import CEA, Marks
 from cerify.automata.subsets import Subset, members, subset
-from cerify.semantics.events import Event, Value
+from cerify.semantics.events import Event
+from cerify.semantics.values import Value
 
 Letter: TypeAlias = int
 """Type t with the m-th set of marks is t * len(marks) + m."""

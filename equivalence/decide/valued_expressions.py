@@ -23,8 +23,9 @@ from cerify.equivalence.claim import Claim
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.events import Schema, Value, ValueType
-from cerify.semantics.predicates import Attribute, Comparison, Constant, kind
+from cerify.semantics.events import Schema
+from cerify.semantics.predicates import Attribute, Comparison, Constant
+from cerify.semantics.values import Value, ValueType, kind
 
 EACH = 3  # values of a variable that a difference is looked for with, at least
 

@@ -15,8 +15,9 @@ from typing import Any, TextIO, cast, get_args
 from cerify.equivalence.differential.campaign import Disagreement, Plan
 from cerify.equivalence.differential.judge import Answer, Outcome, Output
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.events import Match, plain, result_of
+from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json, schema_of_json, stream_of_json
+from cerify.semantics.values import plain
 
 FORMAT = "cerify-campaign"
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, get_args
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.syntax import Condition, Formula, subformulas
-from cerify.semantics.events import Event, Schema, Stream, Value, value_type_of
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.operators import Operator, named
 from cerify.semantics.predicates import (
     Arithmetic,
@@ -32,6 +32,7 @@ from cerify.semantics.predicates import (
     OneOf,
     Predicate,
 )
+from cerify.semantics.values import Value, value_type_of
 
 BY_NAME = named(OPERATORS)
 BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.node.operands) == 2}

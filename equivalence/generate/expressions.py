@@ -14,8 +14,9 @@ from typing import Literal, get_args
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.scope import arguments, constrained
 from cerify.semantics.event_expressions.syntax import Expression
-from cerify.semantics.events import Event, Schema, Stream, Value, value_type_of
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import Attribute, Comparator, Comparison, Constant, Term
+from cerify.semantics.values import Value, value_type_of
 
 Operator = Literal[
     "and", "not", "relative", "plus",

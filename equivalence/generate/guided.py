@@ -20,9 +20,10 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Interpreter
 from cerify.semantics.cel.syntax import Condition, Formula, size
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Event, Stream, Value
+from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Anything, holds
 from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.values import Value
 
 SMALL = Budget(valuations=20_000, states=500)
 POOL = 24  # random events to choose from at each step of a walk

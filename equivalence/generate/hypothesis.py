@@ -21,8 +21,7 @@ from cerify.equivalence.generate.cel import BINARY, BY_NAME, COMPARATORS, CORE, 
 from cerify.equivalence.rewrite.trees import constants
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
-from cerify.semantics.events import Event, Schema, Stream, Value, ValueType, value_type_of
-from cerify.semantics.json_events import INT64
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import (
     Attribute,
     Both,
@@ -35,6 +34,7 @@ from cerify.semantics.predicates import (
     OneOf,
     Predicate,
 )
+from cerify.semantics.values import INT64, Value, ValueType, value_type_of
 
 Scope: TypeAlias = tuple[str, ...]
 Scoped: TypeAlias = tuple[Formula, Scope]

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from cerify.equivalence.generate.sase_queries import Maker
-from cerify.semantics.events import TIME, Event, Schema, Stream, Value, ValueType, value_type_of
+from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import clauses_of_matches, conjuncts, equivalences, positive
 from cerify.semantics.sase.conditions import Edge, agree, placed, value_of
+from cerify.semantics.values import Value, ValueType, value_type_of
 
 TRIES = 8  # random events to choose from for each event of a match
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, get_args
 
-from cerify.semantics.events import Value
 from cerify.semantics.predicates import (
     Arithmetic,
     Comparator,
@@ -22,6 +21,7 @@ from cerify.semantics.predicates import (
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import RANKED
 from cerify.semantics.sase.conditions import Edge, placed
+from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
     from cerify.equivalence.generate.sase import Profile

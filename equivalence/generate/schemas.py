@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 from cerify.equivalence.generate.cel import EVERYTHING, Profile
-from cerify.semantics.events import Value, ValueType
+from cerify.semantics.values import Value, ValueType
 
 TYPES = ("A", "B", "C", "D", "E", "F")
 ATTRIBUTES = ("x", "y", "z", "u", "v", "w")

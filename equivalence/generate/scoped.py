@@ -11,8 +11,9 @@ from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import EVERYTHING, Profile
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.events import Event, Stream, Value
+from cerify.semantics.events import Event, Stream
 from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.values import Value
 
 DAY = datetime(2021, 1, 1, tzinfo=UTC)
 

@@ -7,9 +7,9 @@ from typing import TypeVar, assert_never
 
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
-from cerify.semantics.events import Value
 from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, mentions
 from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.values import Value
 
 T = TypeVar("T")
 

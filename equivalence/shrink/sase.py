@@ -13,7 +13,7 @@ from typing import TypeAlias
 from cerify.equivalence.shrink.shrink import descent
 from cerify.equivalence.shrink.smaller import fewer_events, parts, simpler_numbers, simpler_than
 from cerify.equivalence.shrink.weight import Weight, name_weight, nodes, value_weight
-from cerify.semantics.events import TIME, Event, Schema, Stream, Value
+from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts
@@ -21,6 +21,7 @@ from cerify.semantics.sase.conditions import mentions_of
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
 from cerify.semantics.sase.wellformed import require_wellformed
+from cerify.semantics.values import Value
 
 Candidates: TypeAlias = Iterator[tuple[sase.Query, Stream]]
 

@@ -15,7 +15,7 @@ from cerify.equivalence.rewrite.trees import at_each_node, attribute_names, cons
 from cerify.equivalence.shrink.weight import BINARY, UNARY
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula, size, subformulas
-from cerify.semantics.events import EPOCH, Event, Schema, Stream, Value
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -35,6 +35,7 @@ from cerify.semantics.predicates import (
     mentions,
 )
 from cerify.semantics.trees import children
+from cerify.semantics.values import EPOCH, Value
 
 Q = TypeVar("Q")
 Candidates: TypeAlias = Iterator[tuple[Formula, Stream]]

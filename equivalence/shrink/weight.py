@@ -10,7 +10,7 @@ from cerify.equivalence.rewrite.trees import constants, names, predicates
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.syntax import Formula, size, subformulas
-from cerify.semantics.events import Stream, Value, microseconds
+from cerify.semantics.events import Stream
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -27,6 +27,7 @@ from cerify.semantics.predicates import (
     Predicate,
     Term,
 )
+from cerify.semantics.values import Value, microseconds
 
 Weight: TypeAlias = tuple[int, ...]
 

@@ -20,8 +20,9 @@ from cerify.semantics.cel.extent import Extent, extents
 from cerify.semantics.cel.facts import Facts
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, require_registered
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import ComplexEvent, Stream, Valuation, Value
-from cerify.semantics.predicates import compare, kind, mentions, satisfied
+from cerify.semantics.events import ComplexEvent, Stream, Valuation
+from cerify.semantics.predicates import compare, mentions, satisfied
+from cerify.semantics.values import Value, kind
 
 Valuations: TypeAlias = frozenset[Valuation]
 NONE: Valuations = frozenset()

@@ -11,7 +11,7 @@ from typing import assert_never
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.events import Event, Value
+from cerify.semantics.events import Event
 from cerify.semantics.predicates import (
     Anything,
     Attribute,
@@ -26,8 +26,8 @@ from cerify.semantics.predicates import (
     OneOf,
     Predicate,
     holds,
-    kind,
 )
+from cerify.semantics.values import Value, kind
 
 
 def events_to_come(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeAlias, cast
 
 from cerify.semantics.event_expressions.syntax import Argument
-from cerify.semantics.events import Value
-from cerify.semantics.predicates import Constant, kind
+from cerify.semantics.predicates import Constant
+from cerify.semantics.values import Value, kind
 
 Bound: TypeAlias = tuple[str, Value]
 """A position or a value with its kind, so that 1 and true are two."""

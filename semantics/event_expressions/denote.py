@@ -30,8 +30,9 @@ from cerify.semantics.event_expressions.bindings import (
 )
 from cerify.semantics.event_expressions.history import Places
 from cerify.semantics.event_expressions.scope import chosen, free_variables, places
-from cerify.semantics.events import Event, Value
+from cerify.semantics.events import Event
 from cerify.semantics.predicates import compare, holds, satisfied
+from cerify.semantics.values import Value
 
 History: TypeAlias = tuple[int, ...]
 Events: TypeAlias = frozenset[int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from cerify.semantics.events import Value
+from cerify.semantics.values import Value
 
 KindedValue: TypeAlias = tuple[str, Value]
 """A value after its kind, so that 1 and true are two."""

@@ -13,8 +13,9 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.history import in_order
 from cerify.semantics.event_expressions.scope import chosen, constrained, free_variables, places
 from cerify.semantics.events import Schema
-from cerify.semantics.predicate_types import KINDS, Problem, kind_problems, lacking, listed, unknown_type
-from cerify.semantics.predicates import Attribute, Constant, kind, mentions
+from cerify.semantics.predicate_types import Problem, kind_problems, lacking, listed, unknown_type
+from cerify.semantics.predicates import Attribute, Constant, mentions
+from cerify.semantics.values import KIND_OF, kind
 
 
 def problems(E: expr.Expression, schema: Schema | None = None) -> list[Problem]:
@@ -83,8 +84,8 @@ def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
         message = f"{E.type} is given {len(E.arguments)} arguments; its attributes are {listed(attributes)}"
         yield Problem("attribute", message, E.span)
     for name, argument in zip(attributes, E.arguments, strict=False):
-        if isinstance(argument, Constant) and kind(argument.value) != KINDS[schema.attributes[name]]:
-            message = f"{name} of {E.type} is a {KINDS[schema.attributes[name]]}, not a {kind(argument.value)}"
+        if isinstance(argument, Constant) and kind(argument.value) != KIND_OF[schema.attributes[name]]:
+            message = f"{name} of {E.type} is a {KIND_OF[schema.attributes[name]]}, not a {kind(argument.value)}"
             yield Problem("kind", message, E.span)
     if E.mask is not None:
         for name in dict.fromkeys(attribute.name for attribute in mentions(E.mask)):
@@ -98,7 +99,7 @@ def _kinds(body: expr.Expression, known: Mapping[str, expr.Definition], schema: 
 
     def kinds(X: str) -> list[str]:
         named = (attributes[T][k] for T, k in sorted(places(X, body, known)) if k < len(attributes.get(T, ())))
-        return sorted({KINDS[schema.attributes[name]] for name in named})
+        return sorted({KIND_OF[schema.attributes[name]] for name in named})
 
     for X in dict.fromkeys((*chosen(body, ()), *(X for node in expr.subexpressions(body) for X in constrained(node)))):
         if len(kinds(X)) > 1:

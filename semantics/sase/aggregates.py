@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from cerify.semantics.events import Value
+from cerify.semantics.values import Value
 
 State: TypeAlias = Any
 """The value of an operation over some events before `result`: of whatever type its functions agree on."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
-from cerify.semantics.events import Event, Value
+from cerify.semantics.events import Event
 from cerify.semantics.predicates import Arithmetic, Attribute, Constant, Predicate, Term, compare, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.folding import folded
+from cerify.semantics.values import Value
 
 Bound: TypeAlias = Mapping[str, Sequence[int]]
 """The positions that each variable has so far, ascending; a variable without any may be left out."""

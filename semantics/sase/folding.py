@@ -18,10 +18,10 @@ from functools import partial
 from typing import Any, Literal, cast, get_args
 
 from cerify.semantics.errors import IllFormed, Unsupported
-from cerify.semantics.events import Event, Value
-from cerify.semantics.predicates import kind
+from cerify.semantics.events import Event
 from cerify.semantics.sase.aggregates import BUILT_IN, NO_OPERATIONS, RANKED, Operation, Operations, State
 from cerify.semantics.sase.syntax import Aggregate
+from cerify.semantics.values import Value, kind
 
 
 def operation_of(aggregate: Aggregate, operations: Operations = NO_OPERATIONS) -> Operation:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import TIME, Bindings, Event, Match, Result, Schema, Stream, result_of
-from cerify.semantics.predicates import kind, mentions, satisfied
+from cerify.semantics.predicates import mentions, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.clauses import conjuncts, equivalences
@@ -24,6 +24,7 @@ from cerify.semantics.sase.results import result
 from cerify.semantics.sase.streams import blocks_of, in_order, queries_of, source_of, stream_of
 from cerify.semantics.sase.typed import Types, derived_types
 from cerify.semantics.sase.wellformed import require_wellformed
+from cerify.semantics.values import kind
 
 Finder: TypeAlias = Callable[[sase.Query, Stream, Reading, Budget, Operations], Iterable[Bindings]]
 """What finds the bindings that PATTERN, WHERE and WITHIN of one query block describe (section 2.2)."""

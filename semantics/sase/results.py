@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, assert_never
 
-from cerify.semantics.events import Bindings, Event, Value
+from cerify.semantics.events import Bindings, Event
 from cerify.semantics.predicates import Term, evaluate
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.conditions import position, value_of
 from cerify.semantics.sase.naming import names_of
+from cerify.semantics.values import Value
 
 Composed: TypeAlias = dict[str, Value | None]
 """A value of a composite type, by the names of its parts."""

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.errors import Span
-from cerify.semantics.events import TIME, Schema, ValueType, value_type_of
+from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicate_types import Problem, kind_problems, listed, meant
 from cerify.semantics.predicates import (
     Arithmetic,
@@ -24,6 +24,7 @@ from cerify.semantics.sase.clauses import conjuncts
 from cerify.semantics.sase.naming import names_of, type_of
 from cerify.semantics.sase.show import as_written, show_attribute
 from cerify.semantics.sase.streams import blocks_of, in_order, source_of, stream_of
+from cerify.semantics.values import ValueType, value_type_of
 
 Types: TypeAlias = Mapping[str, Mapping[str, ValueType | None]]
 """The attributes of each event type of a stream; a value type is None where it is not known."""

@@ -20,7 +20,8 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import Unsupported, errors_in
-from cerify.semantics.events import Event, Match, Schema, Stream, Value, plain, show_time
+from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.values import Value, plain, show_time
 
 if TYPE_CHECKING:
     from cerify.semantics.event_expressions.relation import Relation

@@ -21,12 +21,13 @@ from cerify.conformance.sase_mutants import MUTANTS, READING_FEATURE, READINGS, 
 from cerify.conformance.sase_queries import CLAUSES, QUERIES
 from cerify.conformance.sase_queries.printed import EXAMPLES
 from cerify.explain.evidence import braces
-from cerify.semantics.events import TIME, Event, Match, Schema, Stream, Value
+from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema
 from cerify.semantics.sase import program
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
+from cerify.semantics.values import Value
 
 POOLS: dict[str, tuple[Value, ...]] = {
     "x": (0, 1, 1, 2, 2, 3),

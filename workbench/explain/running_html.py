@@ -14,8 +14,9 @@ from cerify.draw.timeline import Row, timeline
 from cerify.explain.evidence import braces
 from cerify.explain.explanation import changes
 from cerify.explain.running import Accepted, Explainer, Failure, Move, NoMatch, bound_text
-from cerify.semantics.events import Bindings, plain
+from cerify.semantics.events import Bindings
 from cerify.semantics.sase.show import show
+from cerify.semantics.values import plain
 
 
 def render(known: Explainer, found: Sequence[Accepted | NoMatch]) -> str:

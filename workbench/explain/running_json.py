@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from cerify.explain.running import Accepted, Move, NoMatch
-from cerify.semantics.events import Bindings, plain
+from cerify.semantics.events import Bindings
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.show import show
+from cerify.semantics.values import plain
 
 Json: TypeAlias = dict[str, Any]
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import Schema, Value
+from cerify.semantics.events import Schema
 from cerify.semantics.json_events import schema_of_json
+from cerify.semantics.values import Value
 
 FILE = Path(__file__).parent / "exercises.jsonl"
 

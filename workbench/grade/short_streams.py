@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 
-from cerify.semantics.events import TIME, Event, Schema, Stream, Value
+from cerify.semantics.events import TIME, Event, Schema, Stream
+from cerify.semantics.values import Value
 
 STREAMS = 1600  # that are tried at most
 LONGEST = 5

@@ -14,9 +14,10 @@ from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.events import ARROW, TIME, TYPE, ValueType
+from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.sase import syntax as sase
+from cerify.semantics.values import ARROW, ValueType
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 

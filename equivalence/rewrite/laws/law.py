@@ -16,9 +16,10 @@ from cerify.equivalence.rewrite.trees import names
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Condition, Formula, subformulas
-from cerify.semantics.events import Event, Stream, Value
+from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate
 from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.values import Value
 
 Level = Literal["valuations", "events"]
 """What is the same on both sides at every position: the valuations, or only the complex events."""

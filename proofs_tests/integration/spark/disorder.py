@@ -19,8 +19,9 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.event_expressions.syntax import START as START_EVENT
-from cerify.semantics.events import ARROW, Stream, ValueType
+from cerify.semantics.events import Stream
 from cerify.semantics.sase.show import show as show_sase
+from cerify.semantics.values import ARROW, ValueType
 from cerify.spark.runs.query import Query
 from cerify.spark.streams.states import compiled
 

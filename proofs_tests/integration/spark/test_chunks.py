@@ -19,7 +19,8 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import Event, Match, Stream, Value
+from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.values import Value
 from cerify.spark.batch import answer_schema
 from cerify.spark.chunking.chunks import by_reach, unpartitioned
 from cerify.spark.chunking.cuts import counted, lows_of, place_of, starts_of

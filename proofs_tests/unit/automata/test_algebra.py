@@ -17,8 +17,9 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, InternalError
-from cerify.semantics.events import Event, Schema, Value
+from cerify.semantics.events import Event, Schema
 from cerify.semantics.predicates import Both, Either, Not, OfType, Predicate, holds, matches
+from cerify.semantics.values import Value
 
 SCHEMA = Schema({"A": {"x": "int", "y": "int", "f": "float", "s": "string"}, "B": {"b": "bool", "t": "timestamp"}})
 POOL: tuple[Value | None, ...] = (

@@ -10,8 +10,9 @@ import pytest
 
 from cerify import match
 from cerify.semantics.errors import IllFormed, InputError
-from cerify.semantics.events import Event, Schema, Stream, Value, parse_time, show_time
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.json_events import json_of_event
+from cerify.semantics.values import Value, parse_time, show_time
 
 EVENTS = [
     Event("T", {"id": 1, "tmp": 40.5}),

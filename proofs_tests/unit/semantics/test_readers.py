@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from cerify.semantics.errors import IllFormed, InputError
-from cerify.semantics.events import ARROW, Event, Schema, Stream
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.readers import read, read_schema
+from cerify.semantics.values import ARROW
 
 SCHEMA = Schema(
     {

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from cerify.conformance.mutants.model import Mutant, Reported
 from cerify.semantics.cel.denote import sup
-from cerify.semantics.events import Event, Value
+from cerify.semantics.events import Event
+from cerify.semantics.values import Value
 
 
 def on_values(name: str, change: Callable[[Value], Value]) -> Mutant:

@@ -12,7 +12,8 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import subformulas
-from cerify.semantics.events import Event, Schema, Stream, ValueType
+from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.values import ValueType
 
 FIGURE_1 = Stream(
     Event(type_, {"id": id_, ("tmp" if type_ == "T" else "hum"): value})

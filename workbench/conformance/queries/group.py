@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from cerify.semantics.events import Value
+from cerify.semantics.values import Value
 
 Pool: TypeAlias = tuple[str, tuple[Value, ...]]
 

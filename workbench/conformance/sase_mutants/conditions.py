@@ -8,11 +8,12 @@ from dataclasses import replace
 from cerify.conformance.sase_mutants.model import wrong
 from cerify.conformance.sase_mutants.queries import placing, without
 from cerify.conformance.sase_mutants.ways import by, read, valued
-from cerify.semantics.events import Stream, Value
+from cerify.semantics.events import Stream
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.conditions import Bound, value_of
 from cerify.semantics.sase.denote import Chosen, Conditions, Definition
+from cerify.semantics.values import Value
 
 
 def _first_block(q: sase.Query) -> sase.Query:

@@ -11,7 +11,7 @@ from cerify.conformance.sase_mutants.patterns import consuming
 from cerify.conformance.sase_mutants.queries import with_conjuncts
 from cerify.conformance.sase_mutants.ways import answered, asked, finding, kept, read, valued
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, Value, result_of
+from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import Attribute, satisfied
 from cerify.semantics.sase import clauses, program
 from cerify.semantics.sase import syntax as sase
@@ -19,6 +19,7 @@ from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.conditions import Bound, value_of
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.values import Value
 
 
 def _result(change: Callable[[str, Any], tuple[str, Any] | None]) -> Answers:

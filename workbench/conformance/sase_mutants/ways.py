@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from cerify.conformance.sase_mutants.model import BUDGET, Answers
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import Bindings, Match, Stream, Value
+from cerify.semantics.events import Bindings, Match, Stream
 from cerify.semantics.predicates import Attribute, Predicate, satisfied
 from cerify.semantics.sase import program
 from cerify.semantics.sase import syntax as sase
@@ -17,6 +17,7 @@ from cerify.semantics.sase.conditions import Bound
 from cerify.semantics.sase.denote import Definition, bindings
 from cerify.semantics.sase.program import Finder
 from cerify.semantics.sase.reading import Reading
+from cerify.semantics.values import Value
 
 Kept: TypeAlias = Callable[[sase.Query, Stream, list[Bindings]], Iterable[Bindings]]
 """Some of the bindings of a query over a stream, which are given in order."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from cerify.semantics.events import TIME, Event, Value
+from cerify.semantics.events import TIME, Event
+from cerify.semantics.values import Value
 
 Row: TypeAlias = tuple[Value | None, ...]
 

@@ -13,9 +13,10 @@ from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.results import attributes_of, positions_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import ARROW, TIME, Bindings, Event, Match, Stream, result_of
+from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
+from cerify.semantics.values import ARROW
 from cerify.spark.runs.gathered import EVENTS, GatheredRun
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import Classes, Run, of_matches

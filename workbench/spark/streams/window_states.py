@@ -18,7 +18,7 @@ from cerify.automata.evaluate.scope import Width
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import ARROW
+from cerify.semantics.values import ARROW
 from cerify.spark.runs.places import moved
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import Reach

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.events import Event, Schema, Stream, Value
+from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.values import Value
 
 
 def history(text: str, schema: Schema | None = None) -> Stream:

@@ -3,11 +3,12 @@
 import re
 
 from cerify.automata.nfab import run
-from cerify.semantics.events import Bindings, Event, Stream, Value
+from cerify.semantics.events import Bindings, Event, Stream
 from cerify.semantics.sase import denote
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.reading import Reading
+from cerify.semantics.values import Value
 
 TOKEN = re.compile(r"([A-Z]+)(-?\d*)(?:/(\w+))?(?:@(\d+))?")
 

@@ -7,10 +7,11 @@ from itertools import product
 import pytest
 
 from cerify.semantics.errors import IllFormed, Unsupported
-from cerify.semantics.events import Event, Value
+from cerify.semantics.events import Event
 from cerify.semantics.sase.aggregates import Operation
 from cerify.semantics.sase.folding import extended, folded, operation_of, ranked
 from cerify.semantics.sase.syntax import Aggregate
+from cerify.semantics.values import Value
 
 DAY = datetime(2007, 6, 1, tzinfo=UTC)
 

@@ -14,7 +14,8 @@ pytest.importorskip("pyspark")
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, ParseError, Span
-from cerify.semantics.events import Schema, ValueType
+from cerify.semantics.events import Schema
+from cerify.semantics.values import ValueType
 from cerify.spark.errors import WorkerError, heard, told
 from cerify.spark.runs import rows as rows_module
 from cerify.spark.runs.answers import answers

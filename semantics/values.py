@@ -1,0 +1,160 @@
+"""Values of attributes: their types, what they can be compared with, and what is exact of them.
+
+An int has 64 bits where it is in a column, a float is a binary64, a timestamp is UTC with microseconds. The readers of
+files, of JSON and of Arrow tables, the predicates and the protocol take these definitions from here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+from cerify.semantics.errors import InputError
+
+Value: TypeAlias = bool | int | float | str | datetime
+ValueType = Literal["int", "float", "string", "bool", "timestamp"]
+"""What a schema says of an attribute."""
+
+Kind = Literal["number", "string", "bool", "timestamp"]
+"""What a value can be compared with: a value of the same kind."""
+
+KIND_OF: Mapping[ValueType, Kind] = {
+    "int": "number",
+    "float": "number",
+    "string": "string",
+    "bool": "bool",
+    "timestamp": "timestamp",
+}
+ARROW: Mapping[ValueType, pa.DataType] = {
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "string": pa.string(),
+    "bool": pa.bool_(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+VALUE_TYPES: Mapping[pa.DataType, ValueType] = {arrow: value_type for value_type, arrow in ARROW.items()}
+
+PLAIN = frozenset({bool, int, float})
+"""The Python classes of which every instance is a value."""
+
+EXACT = 2**53
+"""Every integer of at most this magnitude is a float exactly."""
+
+INT64 = range(-(2**63), 2**63)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def value_of(value: object, where: str) -> Value:
+    """The value that Python gives for an attribute; where names the attribute in the InputError if it is none.
+
+    A scalar of NumPy becomes a Python value, and a time without an offset is UTC.
+    """
+    if hasattr(value, "dtype") and hasattr(value, "item"):
+        value = value.item()
+    match value:
+        case bool() | int() | float():
+            return value
+        case str() if encodable(value):
+            return value
+        case datetime():
+            return value.replace(tzinfo=UTC) if value.tzinfo is None else value
+        case str():
+            raise InputError(f"{where}: {value!r} is no text in Unicode")
+        case _:
+            raise InputError(
+                f"{where}: a value of type {type(value).__name__}; "
+                "an attribute is an int, float, string, bool or timestamp, so convert it or leave it out"
+            )
+
+
+def encodable(text: str) -> bool:
+    """Whether the text has no half of a surrogate pair, which no file and no Arrow column can have."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def value_type_of(value: Value) -> ValueType:
+    """The value type of a value."""
+    match value:
+        case bool():
+            return "bool"
+        case int():
+            return "int"
+        case float():
+            return "float"
+        case str():
+            return "string"
+        case datetime():
+            return "timestamp"
+
+
+def kind(value: Value) -> Kind:
+    """What a value can be compared with."""
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case datetime():
+            return "timestamp"
+
+
+def joined(one: ValueType, other: ValueType) -> ValueType | None:
+    """The value type of an attribute that has values of both, None if there is none: int and float make float."""
+    if one == other:
+        return one
+    return "float" if {one, other} == {"int", "float"} else None
+
+
+def is_exact_float(number: int) -> bool:
+    """Whether a float has exactly the value of an integer of 64 bits."""
+    return float(number) == number
+
+
+def plain(value: Any) -> Any:
+    """A result's value as JSON has it: a time as its text, a whole number without point, NaN and infinity as null."""
+    match value:
+        case Mapping():
+            return {name: plain(part) for name, part in value.items()}
+        case list() | tuple():
+            return [plain(part) for part in value]
+        case float() if not math.isfinite(value):
+            return None
+        case float() if value.is_integer():
+            return int(value)
+        case datetime():
+            return show_time(value)
+        case _:
+            return value
+
+
+def parse_time(text: str) -> datetime:
+    """The UTC time of an ISO 8601 text; one without an offset is taken as UTC. Raises ValueError."""
+    time = datetime.fromisoformat(text)
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def show_time(time: datetime) -> str:
+    """The ISO 8601 text of a UTC time, with Z for its offset."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def microseconds(time: datetime) -> int:
+    """The microseconds from the epoch to a time, as Arrow has it; a time without an offset is taken as UTC."""
+    return ((time.replace(tzinfo=UTC) if time.tzinfo is None else time) - EPOCH) // timedelta(microseconds=1)
+
+
+def time_at(ticks: int) -> datetime:
+    """The time that is this many microseconds after the epoch."""
+    return EPOCH + timedelta(microseconds=ticks)
