@@ -1,23 +1,31 @@
-"""The evaluators of SASE+ against its definition on many cases: `python -m proofs_tests.campaigns.sase`."""
+"""The evaluators of SASE+ against its definition on many cases: `python -m proofs_tests.campaigns.sase`.
+
+Each case is a query block and a stream: what the definition binds has to be what each evaluator binds. The block also
+is a query, or part of a UNION or of two queries of which one reads the other's stream: the matches with their results
+by semantics/sase/program.py have to be those by automata/nfab/results.py.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from random import Random
+from typing import TypeVar
 
 import click
 
-from cerify.automata.nfab import answers, compiled, run
+from cerify.automata.nfab import answers, compiled, results, run
 from cerify.commands.progress import progress_bar
-from cerify.equivalence.generate.sase import PROFILES, case
+from cerify.equivalence.generate.sase import PROFILES, Profile, case, query
 from cerify.equivalence.rewrite.translate import sase_by_cel
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Bindings, Stream
-from cerify.semantics.sase import denote
+from cerify.semantics.events import Bindings, Match, Stream
+from cerify.semantics.sase import denote, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import Reading, choices
 from cerify.semantics.sase.show import show
@@ -29,11 +37,12 @@ EVALUATORS = {
     "kernel": compiled.compiled_bindings,
     "cel": sase_by_cel.bindings,
 }
+RESULTS = "results"
 BUDGET = Budget(matches=5_000, valuations=50_000)
 
 Share = tuple[int, str, int, int, tuple[str, ...]]
-Found = tuple[Counter[str], list[str]]
-Find = Callable[[sase.Query, Stream, Reading, Budget], set[Bindings]]
+Counts = Counter[str]
+Found = TypeVar("Found", bound=set[Bindings] | list[Match])
 
 
 @click.command()
@@ -45,18 +54,18 @@ Find = Callable[[sase.Query, Stream, Reading, Budget], set[Bindings]]
 @click.option(
     "--evaluator",
     "names",
-    type=click.Choice(list(EVALUATORS)),
+    type=click.Choice([*EVALUATORS, RESULTS]),
     multiple=True,
     help="Only this one; may be given again.  [default: all]",
 )
 def main(cases: int, seed: int, processes: int, nodes: int, events: int, names: tuple[str, ...]) -> None:
     """How many cases, how many with matches, what each evaluator answered; status 1 if one differs.
 
-    Every reading is asked about, ours most often.
+    Every reading occurs, the decided one most often.
     """
-    asked = names or tuple(EVALUATORS)
+    chosen = names or (*EVALUATORS, RESULTS)
     shares: list[Share] = [
-        (min(SHARE, cases - first), f"{seed}/{first}", nodes, events, asked) for first in range(0, cases, SHARE)
+        (min(SHARE, cases - first), f"{seed}/{first}", nodes, events, chosen) for first in range(0, cases, SHARE)
     ]
     counts, differ = Counter[str](), list[str]()
     with progress_bar() as bar, get_context("spawn").Pool(processes) as pool:
@@ -67,43 +76,79 @@ def main(cases: int, seed: int, processes: int, nodes: int, events: int, names: 
             bar.update(task, advance=found["cases"])
     for line in sorted(differ):
         click.echo(f"  differ: {line}")
-    click.echo(f"{counts['cases']:,} cases, {counts['matched']:,} with a match, {counts['several']:,} with several")
-    for name in asked:
+    click.echo(
+        f"{counts['cases']:,} cases, {counts['matched']:,} with a match, {counts['several']:,} with several, "
+        f"{counts['too long']:,} beyond the budget"
+    )
+    for name in chosen:
         click.echo(f"{name}: {counts[name]:,} agree, {counts[f'{name} refused']:,} not carried")
     click.echo(f"{len(differ)} differ")
     sys.exit(1 if differ else 0)
 
 
-def share(given: Share) -> Found:
-    """What became of so many cases."""
+def share(given: Share) -> tuple[Counts, list[str]]:
+    """The counts of some cases, and a line for each evaluator that differs on one of them."""
     cases, seed, nodes, events, names = given
     rng, counts, differ = Random(seed), Counter[str](), list[str]()
     profiles, readings = list(PROFILES.values()), choices()
     for _ in range(cases):
-        q, S = case(rng, rng.choice(profiles), nodes, events)
+        profile = rng.choice(profiles)
+        q, S = case(rng, profile, nodes, events)
         reading = Reading(**{name: rng.choice((v[0], v[0], *v)) for name, v in readings.items()})  # type: ignore[arg-type]
+        tree = whole(rng, profile, q)
         counts["cases"] += 1
-        expected = answered(denote.bindings, q, S, reading)
+        expected = answered(partial(denote.bindings, q, S, reading, BUDGET))
         if expected is None:
             counts["too long"] += 1
             continue
         counts["matched"] += bool(expected)
         counts["several"] += len(expected) > 1
-        for name in names:
-            found = answered(EVALUATORS[name], q, S, reading)
-            if found is None:
-                counts[f"{name} refused"] += 1
-            elif found == expected:
-                counts[name] += 1
-            else:
-                differ.append(f"{name}: {show(q)} on {list(S)} by {reading}: {set(found)}, not {set(expected)}")
+        for name, find in EVALUATORS.items():
+            if name in names:
+                found = answered(partial(find, q, S, reading, BUDGET))
+                differ += compared(counts, name, show(q), S, reading, found, expected)
+        if RESULTS in names:
+            wanted = answered(partial(program.matches_of, tree, S, denote.bindings, reading, BUDGET))
+            if wanted is not None:
+                got = answered(partial(results.matches_of, tree, S, answers.bindings, reading, BUDGET))
+                differ += compared(counts, RESULTS, show(tree), S, reading, got, wanted)
     return counts, differ
 
 
-def answered(find: Find, q: sase.Query, S: Stream, reading: Reading) -> frozenset[Bindings] | None:
-    """The bindings that an evaluator finds; None where it refuses."""
+def whole(rng: Random, profile: Profile, q: sase.Query) -> sase.Tree:
+    """The block as a query, in a UNION with another, or with a query that reads its results."""
+    kind = rng.choice(("block", "block", "union", "composition"))
+    match kind:
+        case "union":
+            return sase.Union((q, query(rng, profile, 4)))
+        case "composition":
+            name, pool = rng.choice(profile.attributes)
+            k = rng.choice([k for k in q.pattern if not k.negated])
+            value = sase.Simple(sase.Reference(name, k.variable, "last" if k.kleene else "only"))
+            returned = sase.Return((sase.Item(value, alias="x"),), "A", "made", q.returned.non_overlap)
+            reader = query(rng, replace(profile, types=("A",), attributes=(("x", pool),)), 4)
+            return sase.Program((replace(q, returned=returned), replace(reader, source="made")))
+        case _:
+            return q
+
+
+def compared(
+    counts: Counts, name: str, text: str, S: Stream, reading: Reading, found: Found | None, expected: Found
+) -> list[str]:
+    """Counts what an evaluator answered; the line that shows the case, if that is not what is expected."""
+    if found is None:
+        counts[f"{name} refused"] += 1
+        return []
+    if found == expected:
+        counts[name] += 1
+        return []
+    return [f"{name}: {text} on {list(S)} by {reading}: {found}, not {expected}"]
+
+
+def answered(find: Callable[[], Found]) -> Found | None:
+    """What a function gives; None where it refuses."""
     try:
-        return frozenset(find(q, S, reading, BUDGET))
+        return find()
     except (Unsupported, BudgetExceeded):
         return None
 
