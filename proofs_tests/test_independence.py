@@ -28,6 +28,15 @@ DEFINITION_AND_JUDGED = {
             "cerify.equivalence.rewrite.expressions",
         ),
     ),
+    "SASE+": (
+        ("cerify.semantics.sase.denote", "cerify.semantics.sase.program"),
+        (
+            "cerify.automata.nfab",
+            "cerify.equivalence.rewrite.translate.sase_shape",
+            "cerify.equivalence.rewrite.translate.sase_to_cel",
+            "cerify.equivalence.rewrite.translate.sase_by_cel",
+        ),
+    ),
 }
 """By section of the page: the modules of the definition, and the modules and packages that it judges."""
 

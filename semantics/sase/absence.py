@@ -1,4 +1,4 @@
-"""What negation asks for: that in its scope nothing is as the negated component describes (sase07, section 2.2.3).
+"""The meaning of negation: in its scope nothing is as the negated component describes (sase07, section 2.2.3).
 
 A match of the other components stands unless events in the scope, one or, for a Kleene plus, a series, satisfy all
 clauses that mention the negated variable. The paper does not say where the scope of a first or last component begins or
@@ -7,7 +7,7 @@ ends, nor what a strategy means for it: see docs/decisions/sase.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from cerify.semantics.events import Bindings, Stream
@@ -17,34 +17,34 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.conditions import Edge, agree, placed, value_of
 from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.watch import Watch
 
 
 class Absences:
-    """What the negated components of a query forbid, over one stream; look is called for each series looked at."""
+    """What the negated components of a query forbid, over one stream; watch passes on the series that are tried."""
 
-    def __init__(
-        self, q: sase.Query, S: Stream, reading: Reading, operations: Operations, look: Callable[[], None]
-    ) -> None:
-        self.q, self.S, self.reading, self.operations, self.look = q, S, reading, operations, look
+    def __init__(self, q: sase.Query, S: Stream, reading: Reading, operations: Operations, watch: Watch) -> None:
+        self.q, self.S, self.reading, self.operations, self.watch = q, S, reading, operations, watch
 
     def forbid(self, M: Bindings) -> bool:
-        """Whether some negated component is there after all, or still may be."""
+        """Whether the events of some negated component are there, or events to come may be such."""
         return any(self.is_there(k, M) for k in self.q.pattern if k.negated)
 
     def is_there(self, k: sase.Component, M: Bindings) -> bool:
-        """Whether events in the scope satisfy all that WHERE says of the negated component, or still may."""
+        """Whether a series in the scope satisfies all clauses on the negated component, or one to come may."""
         scope = self.scope(k, M)
         if scope is None:
             return True
+        return any(self.satisfy(k, M, series, ("end",)) for series in self.watch(self.series(k, M, scope)))
+
+    def series(self, k: sase.Component, M: Bindings, scope: list[int]) -> Iterator[tuple[int, ...]]:
+        """The events, or for a Kleene plus the series of events, that the component describes, complete or not."""
         pending: list[tuple[int, ...]] = [(p,) for p in scope if self.describes(k, M, (p,))]
         while pending:
             series = pending.pop()
-            self.look()
-            if self.satisfy(k, M, series, ("end",)):
-                return True
+            yield series
             if k.kleene:
                 pending.extend((*series, p) for p in scope if p > series[-1] and self.goes_on(k, M, series, p))
-        return False
 
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
         """Where a negated component looks: between its neighbours, or to the end of the window; None if unknown."""

@@ -1,7 +1,7 @@
 """The meaning of SASE+ without an automaton: which positions of a stream are a match, by sase07, section 2.2.
 
 A match is a sequence of events, each selected for a component of the pattern. Three things make it one:
-- of what is selected: each event satisfies all that WHERE says of it and of those selected before (`selects`);
+- of what is selected: each event satisfies all conditions of WHERE on it and on those selected before (`selects`);
 - of what is skipped: each event between two of them may be passed over, by the strategy (`skips`);
 - of a Kleene plus: it goes on until it stops. Between its last event and the next component's there is a place where it
   may stop (`may_stop`); what lies before is skipped by the Kleene plus, what lies after by the next component. Where it
@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import Predicate, satisfied
 from cerify.semantics.sase import clauses
@@ -23,6 +22,7 @@ from cerify.semantics.sase.absence import Absences
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.conditions import Edge, agree, placed, value_of
 from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.watch import Counted, Watch, unwatched
 
 Chosen: TypeAlias = tuple[tuple[int, int], ...]
 """What is selected so far: the pairs (component, position), in the order of the stream."""
@@ -39,7 +39,7 @@ def bindings(
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
     """The matches of a query over a stream. Raises BudgetExceeded."""
-    return set(Definition(q, S, reading, budget, operations).matches())
+    return set(matches_by(Definition, q, S, reading, budget, operations))
 
 
 class Definition:
@@ -50,32 +50,32 @@ class Definition:
         q: sase.Query,
         S: Stream,
         reading: Reading = DECIDED,
-        budget: Budget = Budget(),
         operations: Operations = NO_OPERATIONS,
+        watch: Watch = unwatched,
     ) -> None:
-        self.q, self.S, self.reading, self.budget, self.operations = q, S, reading, budget, operations
+        self.q, self.S, self.reading, self.operations, self.watch = q, S, reading, operations, watch
         self.pattern = clauses.positive(q)
-        said, tests = clauses.clauses_of_matches(q), clauses.equivalences(q)
-        self.conditions = self._by_place(c for c, _ in said)
-        self.marked_conditions = self._by_place(c for c, underlined in said if underlined)
+        predicates, tests = clauses.clauses_of_matches(q), clauses.equivalences(q)
+        self.conditions = self._by_place(c for c, _ in predicates)
+        self.marked_conditions = self._by_place(c for c, underlined in predicates if underlined)
         self.tests = [x for x, _ in tests]
         self.marked_tests = [x for x, underlined in tests if underlined]
-        self.absences = Absences(q, S, reading, operations, self._look)
-        self._looked_at = 0
+        self.absences = Absences(q, S, reading, operations, watch)
 
     # --- matches ------------------------------------------------------------------------------------------------------
 
     def matches(self) -> Iterator[Bindings]:
-        """The matches: what is selected grows by one event after the other, in every way that is allowed."""
+        """The matches: what is selected is complete, and nothing is there that must not be."""
+        for chosen in self.watch(self.selections()):
+            if self.is_complete(chosen) and not self.absences.forbid(M := self.bindings(chosen)):
+                yield M
+
+    def selections(self) -> Iterator[Chosen]:
+        """All that may be selected, complete or not: it grows by one event after the other, in every way allowed."""
         pending: list[Chosen] = [()]
-        found = 0
         while pending:
             chosen = pending.pop()
-            self._look()
-            if self.is_complete(chosen) and not self.absences.forbid(M := self.bindings(chosen)):
-                found += 1
-                self._check(found, self.budget.matches, "matches")
-                yield M
+            yield chosen
             pending.extend((*chosen, following) for following in self.following(chosen))
 
     def following(self, chosen: Chosen) -> Iterator[tuple[int, int]]:
@@ -125,7 +125,7 @@ class Definition:
     # --- what must hold of the events selected ------------------------------------------------------------------------
 
     def selects(self, chosen: Chosen, k: int, p: int) -> bool:
-        """Whether the event at p is what the pattern asks for: of its type, in the window, with all that WHERE says."""
+        """Whether the event at p is one for component k: of its type, in the window, satisfying its clauses."""
         if self.S[p].type != self.pattern[k].type:
             return False
         if chosen and not self.in_window(chosen[0][1], p):
@@ -225,7 +225,7 @@ class Definition:
         bound = dict(self.bindings(chosen))
         return all(self.satisfied(c, bound) for c in self.ends(chosen[-1][0]))
 
-    # --- of use to all ------------------------------------------------------------------------------------------------
+    # --- for all clauses ----------------------------------------------------------------------------------------------
 
     def bindings(self, chosen: Chosen) -> Bindings:
         """What is selected, by variable."""
@@ -243,13 +243,18 @@ class Definition:
             found.setdefault((at.component, at.edge), []).append(c)
         return found
 
-    def _look(self) -> None:
-        self._looked_at += 1
-        self._check(self._looked_at, self.budget.valuations, "sequences of events")
 
-    def _check(self, number: int, limit: int, what: str) -> None:
-        if number > limit:
-            raise BudgetExceeded(
-                f"more than {limit} {what}; the definition is followed one by one, so give a shorter stream, a "
-                "window, or a stricter strategy"
-            )
+# --- the budget around it ---------------------------------------------------------------------------------------------
+
+
+def matches_by(
+    definition: type[Definition],
+    q: sase.Query,
+    S: Stream,
+    reading: Reading = DECIDED,
+    budget: Budget = Budget(),
+    operations: Operations = NO_OPERATIONS,
+) -> Iterable[Bindings]:
+    """The matches by a definition. Raises BudgetExceeded."""
+    watch = Counted(budget.valuations, "sequences of events")
+    return Counted(budget.matches, "matches")(definition(q, S, reading, operations, watch).matches())

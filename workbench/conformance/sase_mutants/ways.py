@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeAlias
 
 from cerify.conformance.sase_mutants.model import BUDGET, Answers
@@ -14,7 +15,7 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.absence import Absences
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.conditions import Bound
-from cerify.semantics.sase.denote import Definition, bindings
+from cerify.semantics.sase.denote import Definition, bindings, matches_by
 from cerify.semantics.sase.program import Finder
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.values import Value
@@ -31,10 +32,7 @@ def finding(find: Finder) -> Answers:
 def by(definition: type[Definition]) -> Answers:
     """Another definition of what the bindings are."""
 
-    def find(*asked: Any) -> set[Bindings]:
-        return set(definition(*asked).matches())
-
-    return finding(find)
+    return finding(partial(matches_by, definition))
 
 
 def absent(absences: type[Absences]) -> Answers:
@@ -43,7 +41,7 @@ def absent(absences: type[Absences]) -> Answers:
     class Wrong(Definition):
         def __init__(self, *asked: Any) -> None:
             super().__init__(*asked)
-            self.absences = absences(self.q, self.S, self.reading, self.operations, self._look)
+            self.absences = absences(self.q, self.S, self.reading, self.operations, self.watch)
 
     return by(Wrong)
 
