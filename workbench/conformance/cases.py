@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -111,12 +111,6 @@ def _case(obj: protocol.Json) -> Case:
         output=obj["output"],
         matches=sorted(matches),
     )
-
-
-def save(name: str, cases: Iterable[Case]) -> None:
-    """Write a file of the suite."""
-    text = "".join(f"{line_of_case(case)}\n" for case in cases)
-    (SUITES / f"{name}.jsonl").write_text(text, encoding="utf-8", newline="\n")
 
 
 def line_of_case(case: Case) -> str:

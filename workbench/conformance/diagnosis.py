@@ -12,18 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from cerify.conformance import core_cel_mutants, expression_mutants, mutants, sase_mutants
-from cerify.conformance.mutants.model import Mutant, report
+from cerify.conformance.mutants import cel, core_cel, event_expressions, sase
+from cerify.conformance.mutants.mutant import Mutant
 from cerify.conformance.shrinking import SHRINKERS
 from cerify.evaluators import LANGUAGES, match
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel import parse as cel_parse
-from cerify.semantics.cel.denote import sup
-from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.errors import CerifyError
-from cerify.semantics.event_expressions import parse as expr_parse
-from cerify.semantics.events import Match, Stream
-from cerify.semantics.sase import parse as sase_parse
+from cerify.semantics.events import Stream
 
 Place = tuple[int, tuple[int, ...]]
 """A position, and the positions of the events of a match that is reported there."""
@@ -178,31 +173,19 @@ def _moved(one: Place, kept: Sequence[int]) -> Place:
     return number[one[0]], tuple(number[e] for e in one[1])
 
 
-def _cel(mutant: Mutant, query: str, S: Stream) -> Report:
-    return frozenset((n, tuple(sorted(sup(mu)))) for n, mu in report(cel_parse.parse(query), S, mutant))
+def _reports(mutant: Mutant, language: str, query: str, S: Stream) -> Report | None:
+    found = mutant.matches(LANGUAGES[language].parse(query), S)
+    return None if found is None else frozenset((m.at, m.events) for m in found)
 
 
-def _core_cel(mutant: core_cel_mutants.Mutant, query: str, S: Stream) -> Report | None:
-    return _of(core_cel_mutants.report(core_parse.parse(query), S, mutant))
-
-
-def _event_expression(mutant: expression_mutants.Mutant, query: str, S: Stream) -> Report | None:
-    places = expression_mutants.takes_place(expr_parse.parse(query), S, mutant)
-    return None if places is None else frozenset((p, (p,)) for p in places)
-
-
-def _sase(mutant: sase_mutants.Mutant, query: str, S: Stream) -> Report | None:
-    return _of(sase_mutants.answers(sase_parse.parse(query), S, mutant))
-
-
-def _of(matches: Iterable[Match] | None) -> Report | None:
-    return None if matches is None else frozenset((m.at, m.events) for m in matches)
-
-
-SUSPECTS: Mapping[str, Mapping[str, Reports]] = {
-    "cel": {mutant.name: partial(_cel, mutant) for mutant in mutants.PLAIN},
-    "core-cel": {mutant.name: partial(_core_cel, mutant) for mutant in core_cel_mutants.MUTANTS},
-    "event-expression": {mutant.name: partial(_event_expression, mutant) for mutant in expression_mutants.MUTANTS},
-    "sase": {mutant.name: partial(_sase, mutant) for mutant in sase_mutants.MUTANTS},
+MUTANTS: Mapping[str, Sequence[Mutant]] = {
+    "cel": cel.MUTANTS,
+    "core-cel": core_cel.MUTANTS,
+    "event-expression": event_expressions.MUTANTS,
+    "sase": sase.MUTANTS,
 }
-"""Of each language what a wrong semantics reports, by the name of what it gets wrong."""
+SUSPECTS: Mapping[str, Mapping[str, Reports]] = {
+    language: {mutant.name: partial(_reports, mutant, language) for mutant in mutants}
+    for language, mutants in MUTANTS.items()
+}
+"""For each language the function from a query and a stream to what a wrong semantics reports, by its name."""

@@ -1,1 +1,1 @@
-"""The conformance suite: cases as data, a JSON object per line, made by make_suite."""
+"""The conformance suite: cases as data, a JSON object per line, made by `python -m proofs_tests.tools.make_suite`."""

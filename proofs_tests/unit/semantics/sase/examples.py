@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cerify.conformance.sase_queries import printed
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.program import matches_of
 from cerify.semantics.values import Value
+from proofs_tests.tools.suites.sase.queries import printed
 from proofs_tests.unit.semantics.sase.printed import QUERIES
 
 LOADING = QUERIES["icde08.q1"]

@@ -7,10 +7,9 @@ from functools import cache
 import pytest
 
 from cerify.conformance.cases import load
-from cerify.conformance.core_cel_mutants import MUTANTS, Mutant
-from cerify.conformance.make_core_cel_suite import CLAUSES, QUERIES, chosen, kills
-from cerify.conformance.make_core_cel_suite import case as made_case
 from cerify.conformance.model import Case
+from cerify.conformance.mutants.core_cel import MUTANTS
+from cerify.conformance.mutants.mutant import Mutant
 from cerify.evaluators import CORE_CEL
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.parse import parse
@@ -20,6 +19,8 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from proofs_tests.support import FIGURE_1
+from proofs_tests.tools.make_suite import numbered
+from proofs_tests.tools.suites.core_cel import CLAUSES, QUERIES, SOURCE
 from proofs_tests.unit.semantics.core_cel.examples import EXAMPLES
 
 
@@ -87,7 +88,7 @@ def test_the_running_examples_expect_what_the_paper_prints() -> None:
 def caught() -> Counter[str]:
     counts: Counter[str] = Counter()
     for case in suite():
-        counts.update(kills(case.query, stream(case)))
+        counts.update(SOURCE.kills(case.query, stream(case)))
     return counts
 
 
@@ -98,6 +99,6 @@ def test_every_wrong_semantics_fails_a_case(mutant: Mutant) -> None:
 
 def test_the_file_is_what_the_generator_writes() -> None:
     """Whoever changes the generator, or edits the file by hand, has to write it anew. One feature stands for all."""
-    found = ((query, S) for query in QUERIES["core-event"] for S in chosen(query))
-    made = [made_case("core-event", number, query, S) for number, (query, S) in enumerate(found, 1)]
-    assert made == [shipped for shipped in suite() if shipped.feature == "core-event"]
+    feature = "core-event"
+    found = ((feature, query, S) for query in QUERIES[feature] for S in SOURCE.chosen(feature, query))
+    assert list(numbered(SOURCE, found)) == [shipped for shipped in suite() if shipped.feature == "core-event"]

@@ -7,9 +7,9 @@ from functools import cache
 import pytest
 
 from cerify.conformance.cases import load
-from cerify.conformance.expression_mutants import MUTANTS, Mutant
-from cerify.conformance.make_event_expression_suite import CLAUSES, HISTORIES, QUERIES, case, chosen, kills
 from cerify.conformance.model import Case
+from cerify.conformance.mutants.event_expressions import MUTANTS
+from cerify.conformance.mutants.mutant import Mutant
 from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
@@ -20,6 +20,8 @@ from cerify.semantics.event_expressions.show import show
 from cerify.semantics.event_expressions.wellformed import require_typed
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
+from proofs_tests.tools.make_suite import numbered
+from proofs_tests.tools.suites.event_expressions import CLAUSES, HISTORIES, QUERIES, SOURCE
 
 
 @cache
@@ -123,7 +125,7 @@ def caught() -> Counter[str]:
     counts: Counter[str] = Counter()
     for one in sorted(suite(), key=lambda one: (len(one.events), len(one.query))):
         alive = [mutant for mutant in MUTANTS if counts[mutant.name] < 2]
-        counts.update(kills(one.query, stream(one), alive))
+        counts.update(SOURCE.kills(one.query, stream(one), alive))
     return counts
 
 
@@ -141,7 +143,7 @@ def test_mutants_have_names_of_their_own_and_there_are_several_for_each_feature(
 
 def test_the_file_is_what_the_generator_writes() -> None:
     """Whoever changes the generator, or edits the file by hand, has to write it anew. One feature stands for all."""
-    found = ((query, S) for query in QUERIES["ev-null"] for S in chosen(query))
-    made = [case("ev-null", number, query, S) for number, (query, S) in enumerate(found, 1)]
-    assert made == [shipped for shipped in suite() if shipped.feature == "ev-null"]
+    feature = "ev-null"
+    found = ((feature, query, S) for query in QUERIES[feature] for S in SOURCE.chosen(feature, query))
+    assert list(numbered(SOURCE, found)) == [shipped for shipped in suite() if shipped.feature == "ev-null"]
     assert len(suite()) == HISTORIES * sum(map(len, QUERIES.values()))

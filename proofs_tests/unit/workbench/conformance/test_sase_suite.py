@@ -7,16 +7,18 @@ from functools import cache
 import pytest
 
 from cerify.conformance.cases import load
-from cerify.conformance.make_sase_suite import STREAMS, case, chosen, kills, printed
 from cerify.conformance.model import Case
-from cerify.conformance.sase_mutants import MUTANTS, READING_FEATURE, READINGS, Mutant
-from cerify.conformance.sase_queries import CLAUSES, QUERIES
+from cerify.conformance.mutants.mutant import Mutant
+from cerify.conformance.mutants.sase import MUTANTS, READING_FEATURE, READINGS
 from cerify.evaluators import SASE, SASE_FINDERS
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
+from proofs_tests.tools.make_suite import numbered
+from proofs_tests.tools.suites.sase.queries import CLAUSES, QUERIES
+from proofs_tests.tools.suites.sase.suite import SOURCE, STREAMS, printed
 
 
 @cache
@@ -74,7 +76,7 @@ def caught() -> Counter[str]:
     counts: Counter[str] = Counter()
     for one in sorted(suite(), key=lambda one: (len(one.events), len(one.query))):
         own = [m for m in (*MUTANTS, *READINGS) if one.feature == f"sase-{m.name.split(':')[0]}"]
-        counts.update(kills(one.query, stream(one), [m for m in own if counts[m.name] < 2]))
+        counts.update(SOURCE.kills(one.query, stream(one), [m for m in own if counts[m.name] < 2]))
     return counts
 
 
@@ -92,8 +94,8 @@ def test_mutants_have_names_of_their_own_and_there_are_some_for_each_feature() -
 def test_the_file_is_what_the_generator_writes() -> None:
     """Whoever changes the generator, or edits the file by hand, has to write it anew. Some cases stand for all."""
     feature = "sase-union"
-    made = [(query, S) for query in QUERIES[feature][:2] for S in chosen(feature, query)]
-    expected = [case(feature, number, query, S) for number, (query, S) in enumerate(made, 1)]
+    found = ((feature, query, S) for query in QUERIES[feature][:2] for S in SOURCE.chosen(feature, query))
+    expected = list(numbered(SOURCE, found))
     assert expected == [one for one in suite() if one.feature == feature][: len(expected)]
-    assert list(printed()) == [one for one in suite() if one.feature == "sase-printed"]
+    assert list(numbered(SOURCE, printed())) == [one for one in suite() if one.feature == "sase-printed"]
     assert len(suite()) == STREAMS * sum(map(len, QUERIES.values())) + len(list(printed()))

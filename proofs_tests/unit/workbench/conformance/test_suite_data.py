@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 
 from cerify.conformance.cases import SUITES, case_of_line, load
-from cerify.conformance.make_suite import EDITIONS, chosen, generated, kills
-from cerify.conformance.make_suite import case as made_case
 from cerify.conformance.model import Case
-from cerify.conformance.mutants import MUTANTS
-from cerify.conformance.queries import CLAUSES, FILES
-from cerify.conformance.queries.examples import READINGS
 from cerify.equivalence.rewrite.laws import LAWS, Law
 from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
@@ -27,6 +22,11 @@ from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from proofs_tests.mutation.patches import PATCHES
 from proofs_tests.support import EXAMPLES
+from proofs_tests.tools.make_suite import SOURCES, text_of
+from proofs_tests.tools.suites.cel.queries import CLAUSES, FILES
+from proofs_tests.tools.suites.cel.queries.examples import READINGS
+from proofs_tests.tools.suites.cel.suite import EDITIONS, MUTANTS, chosen, generated, kills
+from proofs_tests.tools.suites.source import case_of
 
 ROOT = Path(__file__).parents[4]
 
@@ -176,7 +176,7 @@ def test_the_files_are_what_the_generator_writes(feature: str, edition: int) -> 
     asked = {(case.query, json.dumps(list(case.events)), case.output) for case in shipped.values()}
     for first, cases in ((made_in.first, by_hand), (made_in.first_generated, generated(feature, made_in))):
         for number, (phi, S, output) in enumerate(cases, first):
-            made = made_case(f"cel/{feature}/{number:03}", feature, CLAUSES[feature], show(phi), S, output)
+            made = case_of("cel", f"{feature}/{number:03}", feature, CLAUSES[feature], show(phi), S, output)
             if made.id in shipped:
                 assert made == shipped.pop(made.id)
             else:
@@ -184,6 +184,12 @@ def test_the_files_are_what_the_generator_writes(feature: str, edition: int) -> 
     numbers = range(made_in.first, made_in.first_generated + 100)
     left = [id_.rpartition("/") for id_ in shipped if id_.startswith(f"cel/{feature}/")]
     assert not [number for _, _, number in left if int(number) in numbers]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", [*FILES, *SOURCES])
+def test_every_file_is_byte_for_byte_what_make_suite_writes(name: str) -> None:
+    assert text_of(name) == (SUITES / f"{name}.jsonl").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", sorted(SUITES.glob("*.jsonl")), ids=lambda path: path.stem)

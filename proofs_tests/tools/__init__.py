@@ -1,0 +1,1 @@
+"""Programs of the project's own: what makes the files that are shipped. Nothing of this is in the wheel."""

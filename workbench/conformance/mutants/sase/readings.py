@@ -1,0 +1,19 @@
+"""The other readings of what the papers leave open: not wrong, but not ours."""
+
+from __future__ import annotations
+
+from cerify.conformance.mutants.sase.model import BUDGET, Answers, SaseMutant
+from cerify.semantics.sase import program
+from cerify.semantics.sase.denote import bindings
+from cerify.semantics.sase.reading import Reading, others
+
+READING_FEATURE = "reading-"
+
+
+def _answered(reading: Reading) -> Answers:
+    return lambda q, S: program.matches_of(q, S, bindings, reading, BUDGET)
+
+
+READINGS = tuple(
+    SaseMutant(f"{READING_FEATURE}{name}: {answer}", _answered(reading)) for (name, answer), reading in others().items()
+)
