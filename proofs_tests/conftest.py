@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -71,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{missing[0]}{more} is not in the installed package; install it anew: {REINSTALL}")
 
 
+@cache
 def place(path: Path, files: tuple[str, ...]) -> int:
     """The number of the first of these files and folders that the file is in; their number if it is in none."""
     return next((n for n, file in enumerate(files) if HERE / file in (path, *path.parents)), len(files))

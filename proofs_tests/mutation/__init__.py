@@ -1,1 +1,1 @@
-"""Mutants of the denotational semantics: what in the clauses of Figure 3 is pinned by which law and which case."""
+"""Mutants of the modules: small changes, each of which some test must find."""

@@ -1,64 +1,147 @@
-"""Every mutant of the clauses fails a case of the conformance suite, and in every clause one breaks a law."""
+"""The mutants are found again wherever they stand, and a change that no test finds is counted as a survivor."""
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import cache
+import ast
+import subprocess
+import sys
+from dataclasses import replace
 
 import pytest
 
-from cerify.semantics.cel import denote
-from proofs_tests.mutation.kill import SOURCE, Killed, answers, breaks, cases, killed, laws
-from proofs_tests.mutation.patches import KINDS, PATCHES, DoesNotApply, Patch, clauses, patched
+from proofs_tests.mutation.mutants import Mutant, control, mutants, mutated
+from proofs_tests.mutation.run import Outcome
+from proofs_tests.mutation.table import as_object, equivalents, page
+from proofs_tests.mutation.targets import AREAS, LITERAL, ROOT, checks_of, controls, group_of, modules, sample, source
+
+MODULE = '''"""A module."""
+from cerify.semantics.cel import syntax as cel
+LINEAR = (cel.Seq, cel.Or)
+
+def f(x, y):
+    """What it does."""
+    if not x < 1 and y:
+        x += 1
+    for n in range(x):
+        raise ValueError("less than 1")
+    match x:
+        case cel.And() | cel.All():
+            return min(x, y)
+        case _:
+            return {a for a in x | y if a}
+'''
 
 
-@cache
-def found(patch: Patch) -> Killed:
-    return killed(patch)
+def changes(text: str) -> list[str]:
+    return [f"{m.function or 'top'}: {m.kind}: {m.change}" for m in mutants("m.py", text)]
 
 
-@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.clause}: {patch.name}")
-def test_a_case_of_the_suite_fails_with_the_mutant(patch: Patch) -> None:
-    assert found(patch).case is not None
+def test_the_mutants_of_a_module() -> None:
+    assert changes(MODULE) == [
+        "top: operator deleted: cel.Seq of (cel.Seq, cel.Or) → deleted",
+        "top: operator deleted: cel.Or of (cel.Seq, cel.Or) → deleted",
+        "f: statement deleted: if not x < 1 and y: x += 1 → deleted",
+        "f: and/or swapped: not x < 1 and y → not x < 1 or y",
+        "f: operand dropped: not x < 1 and y → y",
+        "f: operand dropped: not x < 1 and y → not x < 1",
+        "f: negation removed: not x < 1 → x < 1",
+        "f: comparison swapped: x < 1 → x <= 1",
+        "f: constant changed: 1 → 2",
+        "f: constant changed: 1 → 0",
+        "f: statement deleted: x += 1 → deleted",
+        "f: constant changed: 1 → 2",
+        "f: constant changed: 1 → 0",
+        "f: bound moved: range(x) → range(x - 1)",
+        "f: bound moved: range(x) → range(0 + 1, x)",
+        "f: statement deleted: raise ValueError('less than 1') → deleted",
+        "f: case deleted: case cel.And() | cel.All() → deleted",
+        "f: operator deleted: cel.And() of case cel.And() | cel.All() → deleted",
+        "f: operator deleted: cel.All() of case cel.And() | cel.All() → deleted",
+        "f: min/max, any/all swapped: min(x, y) → max(x, y)",
+        "f: arguments swapped: min(x, y) → min(y, x)",
+        "f: condition negated: {a for a in x | y if a} → {a for a in x | y if not a}",
+        "f: operation swapped: x | y → x & y",
+        "f: operand returned: x | y → x",
+        "f: operand returned: x | y → y",
+        "f: condition dropped: if a → no condition",
+    ]
 
 
-@pytest.mark.parametrize("clause", list(clauses()))
-def test_in_each_clause_a_mutant_breaks_a_law(clause: str) -> None:
-    assert any(found(patch).law is not None for patch in PATCHES if patch.clause == clause)
+def test_a_mutant_is_found_again_where_the_text_has_moved() -> None:
+    moved = MODULE.replace("    match x:", "    # a comment\n\n    match (\n        x\n    ):")
+    assert [m.key for m in mutants("m.py", moved)] == [m.key for m in mutants("m.py", MODULE)]
+    for before, after in zip(mutants("m.py", MODULE), mutants("m.py", moved), strict=True):
+        assert ast.dump(mutated(before, moved)) == ast.dump(mutated(after, MODULE))
 
 
-def test_there_are_enough_mutants_of_each_clause() -> None:
-    counts = Counter(patch.clause for patch in PATCHES)
-    assert set(counts) == set(KINDS)
-    assert min(counts.values()) >= 4
-    assert len(set(PATCHES)) == len(PATCHES)
+def test_each_mutant_differs_from_the_module_and_from_the_others() -> None:
+    trees = {ast.dump(mutated(m, MODULE)) for m in mutants("m.py", MODULE)} | {ast.dump(ast.parse(MODULE))}
+    assert len(trees) == len(mutants("m.py", MODULE)) + 1
+    assert ast.dump(mutated(control("m.py"), MODULE)) == ast.dump(ast.parse(MODULE))
 
 
-def test_the_semantics_itself_breaks_no_law_and_fails_no_case() -> None:
-    """Else a mutant would be killed by what has nothing to do with it."""
-    assert not any(breaks(denote, law) for law in laws())
-    assert all(answers(denote, phi, S, case) == set(case.matches) for case, phi, S in cases())
+def test_a_mutant_that_there_is_not_is_an_error() -> None:
+    with pytest.raises(KeyError, match="x < 2"):
+        mutated(Mutant("m.py", "f", 6, "comparison swapped", "x < 2 → x <= 2", 0), MODULE)
 
 
-@pytest.mark.parametrize(
-    ("patch", "says"),
-    [
-        (Patch(";", "def sequenced", "no such text", ""), "stands 0 times, not once"),
-        (Patch(";", "def sequenced", "k", ""), "not once"),
-        (Patch(";", "def no_such_place", "k", ""), "begins 0 lines, not one"),
-        (Patch(";", "case cel", "k", ""), "lines, not one"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)
-def test_a_mutant_that_no_longer_applies_says_so(patch: Patch, says: str) -> None:
-    with pytest.raises(DoesNotApply, match=says):
-        patched(SOURCE, patch)
+def test_which_mutants_are_taken_depends_on_no_other_module() -> None:
+    taken = sample(["automata/minimize.py", "semantics/cel/show.py"])
+    assert taken == [*sample(["automata/minimize.py"]), *sample(["semantics/cel/show.py"])]
+    assert len(taken) == len({m.key for m in taken}) > 6
 
 
-def test_an_edit_stays_in_its_place() -> None:
-    """The same text stands in the clauses of + and IN."""
-    patch = next(p for p in PATCHES if p.place == "case cel.In(psi, A):" and p.old == "meaning(psi, i, j)")
-    after = patched(SOURCE, patch)
-    assert after.count("meaning(psi, j, j)") == 1
-    before, _, _ = after.partition("meaning(psi, j, j)")
-    assert before.rstrip().splitlines()[-2].strip() == patch.place
+@pytest.mark.thorough
+def test_there_are_enough_mutants_and_all_are_python() -> None:
+    """At least 150 of the definitions and what they use, and 300 of the rest."""
+    taken = sample(modules())
+    groups = [group_of(m.module) for m in taken]
+    assert len(taken) - groups.count("other") >= 150
+    assert groups.count("other") >= 300
+    for mutant in taken[::25]:
+        compile(mutated(mutant, source(mutant.module)), mutant.module, "exec")
+    assert 1 < len(controls(taken)) <= len(AREAS) + 1
+
+
+def test_the_tests_that_are_named_are_there() -> None:
+    named = {test.split()[0] for area in AREAS for test in area.tests} | {test.split()[0] for test in LITERAL}
+    assert [test for test in sorted(named) if not (ROOT / "proofs_tests" / test).exists()] == []
+    assert [area.prefix for area in AREAS if not any(path.startswith(area.prefix) for path in modules())] == []
+
+
+def test_the_definitions_are_definitions_and_predicates_are_shared() -> None:
+    definitions = [path for path in modules() if path.endswith("/denote.py")]
+    assert len(definitions) == 4
+    assert {group_of(path) for path in definitions} == {"definition"}
+    assert group_of("semantics/predicates.py") == "shared"
+    assert checks_of("semantics/predicates.py") == LITERAL
+    assert group_of("automata/minimize.py") == "other"
+
+
+def test_each_mutant_that_is_said_to_be_equivalent_is_still_there() -> None:
+    for (module, function, change, number), reason in equivalents().items():
+        mutated(Mutant(module, function, 0, "", change, number), source(module))
+        assert reason.endswith(".")
+
+
+def test_the_status_of_a_mutant_and_the_page() -> None:
+    one, two, three, *_ = (replace(m, module="automata/minimize.py") for m in mutants("m.py", MODULE))
+    found = [Outcome(one, "a.py::test", (0.1, 0.2)), Outcome(two, None, (1.0,)), Outcome(three, None, (2.0,))]
+    rows = [as_object(outcome, {three.key: "It is the same."}) for outcome in found]
+    assert [(row["status"], row["by"]) for row in rows] == [
+        ("killed", "a.py::test"),
+        ("survived", None),
+        ("equivalent", "It is the same."),
+    ]
+    text = page(rows)
+    assert "| `automata/minimize.py` | 3 | 1 | 1 | 1 |" in text
+    assert "## Survivors\n\n| module | function | change |\n|---|---|---|\n| `automata/minimize.py` |  |" in text
+    assert "| It is the same. |" in text
+
+
+@pytest.mark.thorough
+def test_the_command_kills_the_mutants_of_a_module() -> None:
+    command = [sys.executable, "-m", "proofs_tests.mutation", "semantics/cel/facts.py", "--jobs", "1"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert " killed" in ran.stdout

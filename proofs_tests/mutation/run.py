@@ -1,0 +1,198 @@
+"""Runs tests against mutants: each in a process that is forked from one that has the heavy libraries, and no cerify."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import importlib
+import json
+import os
+import resource
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Any, TextIO, TypeAlias
+
+import pytest
+
+from proofs_tests.mutation.mutants import Mutant, mutated
+from proofs_tests.mutation.targets import ROOT, checks_of, controls, source
+
+LIBRARIES = ("numpy", "pyarrow", "pyarrow.compute", "lark", "z3", "numba", "greenery", "jsonschema", "rich", "click",
+             "hypothesis", "jinja2")  # fmt: skip
+PATIENCE, LEAST = 4.0, 10.0
+"""A mutant is killed by a test that takes so many times the processor time that it takes without a mutant, and so many
+seconds more."""
+
+MEMORY = 8 << 30
+Usual: TypeAlias = dict[tuple[str, ...], tuple[float, ...]]
+"""The processor time of the import and of each test, by the list of tests, without a mutant."""
+
+OPTIONS = ("-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not thorough",
+           "-o", "addopts=--strict-markers")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a mutant did, and the seconds of processor time that each of its tests took.
+
+    `by` is the first test that failed, or "import" if the module could not be imported, or the test that ran out of its
+    time, with the words "(time)"; None if the mutant survived.
+    """
+
+    mutant: Mutant
+    by: str | None
+    seconds: tuple[float, ...]
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module from another tree than that of its file."""
+
+    def __init__(self, name: str, path: str, tree: ast.Module) -> None:
+        super().__init__(name, path)
+        self.tree = tree
+
+    def get_code(self, fullname: str) -> Any:
+        return compile(self.tree, self.path, "exec", dont_inherit=True)
+
+
+class _Finder(MetaPathFinder):
+    """Finds the mutant in the place of the module."""
+
+    def __init__(self, name: str, tree: ast.Module) -> None:
+        self.name, self.tree = name, tree
+
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname != self.name:
+            return None
+        spec = PathFinder.find_spec(fullname, path)
+        assert spec is not None
+        assert spec.origin is not None
+        spec.loader = _Loader(fullname, spec.origin, self.tree)
+        return spec
+
+
+class _Recorder:
+    """Which test failed first."""
+
+    def __init__(self) -> None:
+        self.failed: str | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and self.failed is None:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and self.failed is None:
+            self.failed = "import"
+
+
+def first_failure(test: str) -> str | None:
+    """What of a test fails first in this process, "import" if it cannot be collected; None if all passes."""
+    recorder = _Recorder()
+    path, *options = shlex.split(test)
+    status = pytest.main([str(ROOT / "proofs_tests" / path), *options, *OPTIONS], plugins=[recorder])
+    passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    return None if passed else recorder.failed or "import"
+
+
+def name_of(path: str) -> str:
+    """The name of the module at a path from the root."""
+    return ".".join(["cerify", *Path(path.removeprefix("workbench/")).with_suffix("").parts]).removesuffix(".__init__")
+
+
+def outcomes(mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
+    """What each mutant did, in the order in which they are done, by so many processes at a time.
+
+    The tests are run without a mutant first. Raises RuntimeError if one fails.
+    """
+    for library in LIBRARIES:
+        with suppress(ImportError):
+            importlib.import_module(library)
+    assert "cerify" not in sys.modules, "mutants are made of what is not imported yet"
+    gc.freeze()
+    usual: Usual = {}
+    for one in _run(controls(mutants), {}, jobs):
+        if one.by is not None:
+            raise RuntimeError(f"without a mutant the tests of {one.mutant.module} fail: {one.by}")
+        usual[checks_of(one.mutant.module)] = one.seconds
+    yield from _run(mutants, usual, jobs)
+
+
+def _run(mutants: Iterable[Mutant], usual: Usual, jobs: int) -> Iterator[Outcome]:
+    running: dict[int, Mutant] = {}
+    waiting = iter(mutants)
+    with TemporaryDirectory() as folder:
+        while True:
+            while len(running) < jobs and (mutant := next(waiting, None)) is not None:
+                running[_started(mutant, usual, Path(folder))] = mutant
+            if not running:
+                return
+            pid, _ = os.wait()
+            with suppress(OSError):
+                os.killpg(pid, signal.SIGKILL)  # what it started and did not end
+            mutant = running.pop(pid)
+            yield _outcome(mutant, (Path(folder) / str(pid)).read_text().splitlines())
+
+
+def _outcome(mutant: Mutant, lines: list[str]) -> Outcome:
+    """From what a process wrote, line by line: a test when it begins, then what failed in it, or null, and its time."""
+    tests, ends = lines[::2], [json.loads(line) for line in lines[1::2]]
+    seconds = tuple(round(end["seconds"], 1) for end in ends)
+    if len(tests) > len(ends):
+        return Outcome(mutant, f"{tests[-1]} (time)", seconds)
+    return Outcome(mutant, ends[-1]["by"], seconds)
+
+
+def _started(mutant: Mutant, usual: Usual, folder: Path) -> int:
+    """The process that runs the tests of the mutant, and writes what they do to a file of its number."""
+    if pid := os.fork():
+        with suppress(OSError):
+            os.setpgid(pid, pid)
+        return pid
+    try:
+        os.setpgid(0, 0)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nothing, stream)
+        os.chdir(ROOT)
+        with (folder / str(os.getpid())).open("w", buffering=1) as out:
+            _tested(mutant, usual.get(checks_of(mutant.module)), out)
+    finally:
+        os._exit(0)
+
+
+def _tested(mutant: Mutant, usual: tuple[float, ...] | None, out: TextIO) -> None:
+    text = source(mutant.module)
+    if "numba" in text or ".jit import" in text:  # machine code of the module may be cached
+        importlib.import_module("numba").config.DISABLE_JIT = True
+    sys.meta_path.insert(0, _Finder(name_of(mutant.module), mutated(mutant, text)))
+    tests = checks_of(mutant.module)
+    for n, test in enumerate(("import", *tests)):
+        most = LEAST + PATIENCE * usual[n] if usual else 600.0
+        signal.setitimer(signal.ITIMER_PROF, most)  # ends the process: nothing handles its signal
+        out.write(f"{test}\n")
+        begun = time.process_time()
+        by = first_failure(test) if n else _import_failure(mutant)
+        out.write(json.dumps({"by": by, "seconds": time.process_time() - begun}) + "\n")
+        if by is not None:
+            return
+
+
+def _import_failure(mutant: Mutant) -> str | None:
+    try:
+        importlib.import_module(name_of(mutant.module))
+    except BaseException:
+        return "import"
+    return None

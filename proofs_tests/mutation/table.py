@@ -1,0 +1,130 @@
+"""The table of mutants: its objects, the mutants that are shown to be equivalent, and its page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from proofs_tests.mutation.mutants import Mutant
+from proofs_tests.mutation.run import Outcome
+from proofs_tests.mutation.targets import NUMBERS, group_of
+
+EQUIVALENT = Path(__file__).parent / "equivalent.json"
+Key: TypeAlias = tuple[str, str, str, int]
+Row: TypeAlias = dict[str, Any]
+
+
+def equivalents() -> dict[Key, str]:
+    """Why a mutant is equivalent to the module, by its key."""
+    entries = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
+    return {(e["module"], e["function"], e["change"], e.get("number", 0)): e["reason"] for e in entries}
+
+
+def as_object(outcome: Outcome, reasons: Mapping[Key, str]) -> Row:
+    """A mutant as an object of JSON: `by` is the test that killed it, or the reason why it is equivalent."""
+    mutant, status, by = outcome.mutant, "killed", outcome.by
+    if by is None:
+        by = reasons.get(mutant.key)
+        status = "survived" if by is None else "equivalent"
+    return {**_named(mutant), "status": status, "by": by, "seconds": round(sum(outcome.seconds), 1)}
+
+
+def _named(mutant: Mutant) -> Row:
+    return {
+        "module": mutant.module,
+        "group": group_of(mutant.module),
+        "function": mutant.function,
+        "line": mutant.line,
+        "kind": mutant.kind,
+        "change": mutant.change,
+        "number": mutant.number,
+    }
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+HEAD = """# Mutants
+
+A mutant is one of our modules with one small change: a comparison swapped, a bound moved by one, a condition negated,
+an operand or a statement left out, an entry deleted from a table. Each mutant is run against the tests of its module,
+in order, until one fails; then it is *killed*, by that test. One that passes all is *equivalent* if there is a reason
+why the change makes no difference to any answer, else it *survived*, and a test is missing. A test that takes four
+times as long as it does without the mutant, and ten seconds more, kills the mutant too.
+
+The changes are made in the syntax tree, so that they do not depend on lines or layout. Of each module of a definition
+{definition} mutants are taken, of each that a definition shares with what is judged by it {shared}, of each other
+{other}; which ones is decided by a hash of the change. Taken besides, from all modules, are all tables with a class of
+operators in it, each without one of its entries. All tests are of those that `pytest` runs by default.
+
+```sh
+python -m proofs_tests.mutation --json mutants.jsonl --page docs/theory/mutation.md   # all; two processes
+python -m proofs_tests.mutation semantics/cel --jobs 1                                # modules by prefix
+python -m proofs_tests.mutation --shared                                              # what two halves share
+python -m proofs_tests.mutation --again mutants.jsonl                                 # what was not killed before
+```
+
+The file has one object per mutant: `module`, `group`, `function`, `line`, `kind`, `change`, `number` (among the same
+changes of the function), `status`, `by` (the test that killed it, or the reason), `seconds` of processor time. The
+figures below are written by the command.
+"""
+GROUPS = {
+    "definition": "Modules of the definitions",
+    "shared": "Modules that a definition shares with automata or deciders",
+    "other": "Other modules",
+}
+STATUSES = ("killed", "equivalent", "survived")
+
+
+def page(rows: Sequence[Row]) -> str:
+    """The page docs/theory/mutation.md."""
+    lines = [HEAD.format(**NUMBERS)]
+    lines += _counted("", {title: [r for r in rows if r["group"] == group] for group, title in GROUPS.items()})
+    deleted = [row for row in rows if row["kind"] == "operator deleted"]
+    lines += ["", f"Of these, {len(deleted)} are tables without one of their operators.", ""]
+    for group, title in GROUPS.items():
+        own = [row for row in rows if row["group"] == group]
+        lines += [f"## {title}", ""]
+        lines += _counted("module", {f"`{m}`": [r for r in own if r["module"] == m] for m in _modules(own)})
+        lines.append("")
+    lines += ["## Faults in what is shared", "", "Each is found by a test whose expected answer is written down.", ""]
+    lines += _listed([r for r in rows if r["group"] == "shared" and r["status"] == "killed"], "found by")
+    for status, title, column in (
+        ("survived", "Survivors", ""),
+        ("equivalent", "Equivalent mutants", "why no answer changes"),
+    ):
+        own = [row for row in rows if row["status"] == status]
+        lines += ["", f"## {title}", "", *(_listed(own, column) if own else ["None."])]
+    return "\n".join(lines) + "\n"
+
+
+def _modules(rows: Iterable[Row]) -> list[str]:
+    return sorted({row["module"] for row in rows})
+
+
+def _counted(head: str, groups: Mapping[str, Sequence[Row]]) -> list[str]:
+    """A table of how many mutants of each group have which status."""
+    lines = [f"| {head or 'what'} | mutants | {' | '.join(STATUSES)} |", f"|---|{'---:|' * (len(STATUSES) + 1)}"]
+    for title, rows in groups.items():
+        counts = Counter(row["status"] for row in rows)
+        lines.append(f"| {title} | {len(rows)} | {' | '.join(str(counts[status]) for status in STATUSES)} |")
+    return lines
+
+
+def _listed(rows: Sequence[Row], column: str) -> list[str]:
+    """A table of mutants, with what `by` says if the column has a name."""
+    lines = [f"| module | function | change |{f' {column} |' * bool(column)}", f"|---|---|---|{'---|' * bool(column)}"]
+    for row in rows:
+        cells = [f"`{row['module']}`", f"`{row['function']}`" if row["function"] else "", _code(row["change"])]
+        if column:
+            cells.append(_code(row["by"]) if row["status"] == "killed" else row["by"])
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _code(text: str) -> str:
+    """Text as code in a cell of a table."""
+    short = text.removeprefix("proofs_tests/").replace("|", "\\|")
+    return f"`` {short} ``" if "`" in short else f"`{short}`"
