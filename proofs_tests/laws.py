@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from cerify.equivalence.rewrite.laws import FAILING, HOLDING, Law
-from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.show import show
 
 INTRODUCTION = """# The laws of CEL

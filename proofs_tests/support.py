@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import pytest
 
-from cerify.semantics.cel import denote
+from cerify.semantics.cel import interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.values import Value
@@ -52,7 +52,7 @@ def stream(types: str, **columns: list[Value]) -> Stream:
 def complex_events(query: str, S: Stream | str, at: int) -> set[tuple[int, ...]]:
     """The complex events of a query at a position, by the denotational semantics."""
     S = stream(S) if isinstance(S, str) else S
-    return {tuple(sorted(C)) for C in denote.complex_events(parse(query), S, at)}
+    return {tuple(sorted(C)) for C in interpreter.complex_events(parse(query), S, at)}
 
 
 def by_position(query: str, S: Stream | str) -> dict[int, set[tuple[int, ...]]]:

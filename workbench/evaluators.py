@@ -15,12 +15,13 @@ from cerify.languages import DEFAULT, language_named
 from cerify.languages.language import Options
 from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import require_typed
-from cerify.semantics.core_cel import denote as core_denote
+from cerify.semantics.core_cel import interpreter as core_interpreter
 from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel import wellformed as core_wellformed
@@ -76,7 +77,7 @@ def kernel(phi: Formula, S: Stream, output: Output = "matches", budget: Budget =
 def core_cel(phi: core.Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """All matches of a core-CEL formula, sorted, straight from the definition. Raises Unsupported, BudgetExceeded."""
     _require_matches(output)
-    return core_denote.matches_of(phi, S, budget)
+    return core_interpreter.matches_of(phi, S, budget)
 
 
 def core_automaton(phi: core.Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:

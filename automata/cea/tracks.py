@@ -2,8 +2,8 @@
 
 An automaton reads a stream to its end. IN marks the events of the complex event C, every variable at most one event: a
 variable that a run does not mark may be anywhere. So an automaton is a set of pairs (C, nu) over each stream, in which
-nu is a partial map, as in semantics/core_cel/denote.py. What is asked of a part of C is asked of the whole stream: two
-parts are read side by side from position 0, each with its own marks (docs/theory/compilation.md, core-CEL).
+nu is a partial map, as in semantics/core_cel/interpreter.py. What is asked of a part of C is asked of the whole stream:
+two parts are read side by side from position 0, each with its own marks (docs/theory/compilation.md, core-CEL).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cerify.equivalence.claim import Level
 from cerify.equivalence.verdict import Different
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel import denote
+from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InternalError
@@ -24,5 +24,5 @@ def replayed(
 
 
 def _matches(phi: Formula, S: Stream, n: int, level: Level, budget: Budget) -> set[Match]:
-    mus = denote.valuations(phi, S, n, budget)
+    mus = interpreter.valuations(phi, S, n, budget)
     return {Match(n, tuple(sorted(denote.sup(mu))), bindings_of(mu) if level == "valuations" else None) for mu in mus}

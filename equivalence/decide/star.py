@@ -25,7 +25,7 @@ from cerify.equivalence.decide.marked import MarkedNFA, marked_nfa
 from cerify.equivalence.decide.search import Separation, separate
 from cerify.equivalence.verdict import Answer, Equivalent, Undecided
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel import denote
+from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
@@ -91,7 +91,7 @@ def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream:
     C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
     alone = Stream([stream[p] for p in sorted(C)], stream.schema)
     sides = [(stream, C), (alone, frozenset(range(len(C))))]
-    has = [C in denote.complex_events(phi, S, len(S) - 1, budget) if len(S) else False for S, C in sides]
+    has = [C in interpreter.complex_events(phi, S, len(S) - 1, budget) if len(S) else False for S, C in sides]
     match has:
         case [True, _] if len(stream) - 1 not in C:
             return NotInStar(sides[0], None)

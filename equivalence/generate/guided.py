@@ -17,7 +17,7 @@ from cerify.equivalence.generate.cel import Profile, formula, stream
 from cerify.equivalence.rewrite.redundant import places
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.syntax import Condition, Formula, size
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream

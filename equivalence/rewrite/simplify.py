@@ -21,7 +21,7 @@ from cerify.equivalence.shrink.smaller import simpler_operators, simpler_predica
 from cerify.equivalence.shrink.weight import weight
 from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.budget import Budget, depth_limited
-from cerify.semantics.cel import denote
+from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.cel.wellformed import type_errors
@@ -171,7 +171,7 @@ class _Search:
     def _said(self, phi: Formula, S: Stream, level: Level) -> object:
         """What the formula has at the end of a stream; None, which tells nothing apart, if that takes too much."""
         try:
-            ask = denote.complex_events if level == "events" else denote.valuations
+            ask = interpreter.complex_events if level == "events" else interpreter.valuations
             return ask(phi, S, len(S) - 1, self.budget)
         except BudgetExceeded:
             return None

@@ -18,7 +18,8 @@ from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.streaming import Evaluation, matches
 from cerify.equivalence.generate.cel import CORE, formula, stream
-from cerify.semantics.cel.denote import Interpreter, Meaning, Valuations, clause
+from cerify.semantics.cel.denote import Meaning, Valuations, clause
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Stream

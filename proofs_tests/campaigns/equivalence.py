@@ -29,7 +29,8 @@ from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
 from cerify.equivalence.rewrite.normal_forms.push_in import push_in
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded

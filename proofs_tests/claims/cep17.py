@@ -11,7 +11,7 @@ from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive
 from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
 from cerify.equivalence.rewrite.normal_forms.core_safe import safe
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.denote import Interpreter, complex_events
+from cerify.semantics.core_cel.interpreter import Interpreter, complex_events
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.variables import defined_outside_iteration

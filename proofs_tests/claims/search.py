@@ -8,7 +8,7 @@ from itertools import product, starmap
 from typing import Any
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.json_events import json_of_event

@@ -9,7 +9,7 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.evaluate.cep17.evaluate import evaluate
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse as parse_core
 from cerify.semantics.events import Match
 from proofs_tests.claims import figure4

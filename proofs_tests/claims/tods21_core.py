@@ -10,7 +10,8 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import io_determinize, single_variable
 from cerify.automata.evaluate.streaming import evaluate, matches
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import complex_events, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Stream, Valuation

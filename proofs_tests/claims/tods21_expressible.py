@@ -12,7 +12,7 @@ from cerify.automata.cea.star import star
 from cerify.automata.cea.trim import trim
 from cerify.equivalence.decide.star import InStar, NotInStar, star_form
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import complex_events
+from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Stream

@@ -13,7 +13,7 @@ from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.rewrite.laws import HOLDING
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter, complex_events
+from cerify.semantics.cel.interpreter import Interpreter, complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Event, Stream

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from itertools import combinations, product
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter, complex_events, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import Interpreter, complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import ComplexEvent, Event, Stream, Valuation

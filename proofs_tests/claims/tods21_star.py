@@ -14,7 +14,8 @@ from cerify.automata.cea.trim import trim
 from cerify.automata.explore import explore
 from cerify.equivalence.decide.star import InStar, star_form
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter, complex_events, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import Interpreter, complex_events
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import Anything

@@ -3,23 +3,19 @@
 Letters, here and in every module of this package:
     phi  a formula          S  a stream            i, j, k  positions, 0-based, inclusive
     mu   a valuation        C  a complex event     sup(mu)  the positions that mu uses
-Read it beside the figure: each case is one clause. What keeps it from running away is in the class at the end.
+Read it beside the figure: each case is one clause. Memory, budgets and what saves time are in interpreter.py.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from itertools import chain, islice, product
+from itertools import chain, product
 from typing import TypeAlias, assert_never
 
-from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.extent import Extent, extents
 from cerify.semantics.cel.facts import Facts
-from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, require_registered
-from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
 from cerify.semantics.predicates import compare, mentions, satisfied
 from cerify.semantics.values import Value, kind
@@ -29,14 +25,18 @@ NONE: Valuations = frozenset()
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
-def valuations(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -> Valuations:
-    """The valuations of phi at position n: those over S from 0 to n (section 4). Raises BudgetExceeded."""
-    return Interpreter(S, budget).meaning(phi, 0, n)
+def meaning(phi: cel.Formula, S: Stream, i: int, j: int, predicates: Predicates = NO_PREDICATES) -> Valuations:
+    """The valuations of phi over S from i to j, by the clauses alone: for short streams, and to compare others with.
 
+    Raises IllFormed and Unsupported for a registered predicate that fails or is missing; interpreter.py
+    gives the same with memory and a budget.
+    """
 
-def complex_events(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -> frozenset[ComplexEvent]:
-    """The complex events of phi at position n: the supports of its valuations (section 4). Raises BudgetExceeded."""
-    return frozenset(map(sup, valuations(phi, S, n, budget)))
+    def over(psi: cel.Formula, i: int, j: int) -> Valuations:
+        return frozenset(clause(psi, S, i, j, over, facts))
+
+    facts = Facts(S, predicates)
+    return over(phi, i, j)
 
 
 def clause(
@@ -217,83 +217,3 @@ def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
 
 
 Meaning: TypeAlias = Callable[[cel.Formula, int, int], Valuations]
-COUNTED_TOGETHER = 100  # valuations made between two looks at the budget
-
-
-class Interpreter:
-    """The meaning of formulas over one stream; remembers what it has computed, and keeps to a budget.
-
-    It follows a clause only where that can give something new: not where the formula has no valuation (extent.py), and
-    not where it has those of a longer interval that use no event before i. The clauses know nothing of this.
-    """
-
-    def __init__(self, S: Stream, budget: Budget = Budget(), predicates: Predicates = NO_PREDICATES) -> None:
-        self.S = S
-        self.budget = budget
-        self.facts = Facts(S, predicates)
-        self._made = 0
-        self._followed = 0
-        self._deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
-        self._known: dict[tuple[int, int, int], Valuations] = {}
-        self._earliest: dict[tuple[int, int], int] = {}  # by formula and j: the least i whose clause was followed
-        self._extents: dict[int, Extent] = {}
-        self._kept: list[cel.Formula] = []  # formulas are known by identity, so they must stay alive
-
-    def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """The valuations of phi over the stream from i to j. Raises BudgetExceeded, IllFormed, Unsupported."""
-        known = self._known.get((id(phi), i, j))
-        if known is None:
-            known = self._known[id(phi), i, j] = self._found(phi, i, j)
-        return known
-
-    def _found(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        extent = self._extents.get(id(phi)) or self._extent(phi)
-        if self.S[j].type not in extent.last:
-            return NONE
-        if self._earliest.get((id(phi), j), i) < i:
-            return self._inherited(phi, i, j)
-        try:
-            found = self._collected(clause(phi, self.S, i, j, self.meaning, self.facts))
-        except RecursionError:
-            raise BudgetExceeded("the stream is too long for a formula nested this deeply", phi.span) from None
-        if extent.inherits:
-            self._earliest[id(phi), j] = i
-        return found
-
-    def _inherited(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """Those of the next longer interval that is known, without those that use an event before i."""
-        h = i - 1
-        while (longer := self._known.get((id(phi), h, j))) is None:
-            h -= 1
-        return frozenset([mu for mu in longer if first(mu) >= i]) if longer else NONE
-
-    def _extent(self, phi: cel.Formula) -> Extent:
-        """The extent of a formula that was not asked about before; its predicates have to be registered."""
-        require_registered(phi, self.facts.predicates)
-        self._kept.append(phi)
-        self._extents |= extents(phi)
-        return self._extents[id(phi)]
-
-    def _collected(self, mus: Iterable[Valuation]) -> Valuations:
-        """The valuations, as long as the budget lasts."""
-        self._followed += 1
-        found: set[Valuation] = set()
-        pending = iter(mus)
-        while made := list(islice(pending, COUNTED_TOGETHER)):
-            self._made += len(made)
-            self._check()
-            found.update(made)
-        self._check()
-        return frozenset(found) if found else NONE
-
-    def _check(self) -> None:
-        if self._made > self.budget.valuations:
-            limit = f"{self.budget.valuations} valuations"
-        elif self._deadline is not None and time.monotonic() > self._deadline:
-            limit = f"{self.budget.seconds} seconds"
-        else:
-            return
-        raise BudgetExceeded(
-            f"more than {limit}; the interpreter follows the definition and keeps all it makes, so give it a shorter "
-            f"stream or a larger budget (so far {self._made} valuations, over {self._followed} intervals of formulas)"
-        )

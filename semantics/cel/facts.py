@@ -1,4 +1,4 @@
-"""What filters ask of a stream: single events, each asked once, and the predicates that a user has registered."""
+"""The truth of the predicates of filters over one stream: tuple predicates, and predicates that a user registers."""
 
 from __future__ import annotations
 
@@ -9,22 +9,36 @@ from cerify.semantics.predicates import Predicate, holds
 
 
 class Facts:
-    """The truth of predicates over one stream; remembers what it has been asked of single events."""
+    """The truth of predicates over the stream S, with the user's predicates by name."""
 
     def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
         self.S = S
         self.predicates = predicates
-        self._known: dict[tuple[int, int], bool] = {}
-        self._kept: list[Predicate] = []  # predicates are known by identity, so they must stay alive
 
     def holds(self, predicate: Predicate, p: int) -> bool:
         """Whether the event at p is in the predicate."""
-        known = self._known.get((id(predicate), p))
-        if known is None:
-            self._kept.append(predicate)
-            known = self._known[id(predicate), p] = holds(predicate, self.S[p])
-        return known
+        return holds(predicate, self.S[p])
 
     def in_relation(self, atom: cel.Named, Cs: tuple[ComplexEvent, ...]) -> bool:
-        """Whether the complex events, one for each variable of the atom, are in the registered predicate."""
+        """Whether the complex events, one for each variable of the atom, are in the registered predicate.
+
+        Raises IllFormed and Unsupported.
+        """
         return in_relation(atom, tuple(tuple(self.S[p] for p in sorted(C)) for C in Cs), self.predicates)
+
+
+class RememberedFacts(Facts):
+    """The same; the truth of a tuple predicate on an event is computed once."""
+
+    def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
+        super().__init__(S, predicates)
+        self._computed: dict[tuple[int, int], bool] = {}
+        self._alive: list[Predicate] = []  # the keys are identities of predicates, which must not be reused
+
+    def holds(self, predicate: Predicate, p: int) -> bool:
+        """Whether the event at p is in the predicate."""
+        found = self._computed.get((id(predicate), p))
+        if found is None:
+            self._alive.append(predicate)
+            found = self._computed[id(predicate), p] = super().holds(predicate, p)
+        return found

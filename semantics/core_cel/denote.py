@@ -1,125 +1,100 @@
 """The meaning of core-CEL: cep17, section 3, and the strategies of section 4.
 
 Letters, here and in every module of this package:
-    phi, psi  formulas      S  a stream            i, k, n  positions, 0-based
+    phi, psi  formulas      S  a stream            i, n     positions, 0-based
     nu   a valuation        C  a complex event     U        the variables that an iteration chooses anew in each round
-The paper says when C is in [phi](S, nu), for one valuation nu of all variables. Here a formula has the set of all pairs
-(C, nu) with C in [phi](S, nu), where nu names only the variables that were asked for: a pair stands for all valuations
-that extend its nu, to any positions of S. Each case is one clause of the paper, for the complex events that begin at i.
-What keeps it from running away is in the class at the end.
+Read it beside the paper: each case is one clause, for one valuation nu of all variables. interpreter.py computes the
+same for all valuations at once, with memory and a budget.
 """
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import reduce
-from itertools import chain, groupby, product
-from typing import TypeAlias, TypeVar, assert_never
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, product
+from typing import TypeAlias, assert_never
 
-from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.variables import Variables, defined_outside_iteration, free, mentioned
-from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import ComplexEvent, Match, Stream
+from cerify.semantics.core_cel.variables import Variables, defined_outside_iteration, variables
+from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.predicates import holds, satisfied
 
 Valuation: TypeAlias = frozenset[tuple[str, int]]
-"""A partial map from variables to single positions, as the set of its pairs."""
+"""A map from variables to single positions, as the set of its pairs."""
 
-Pair: TypeAlias = tuple[ComplexEvent, Valuation]
-Pairs: TypeAlias = frozenset[Pair]
-NONE: Pairs = frozenset()
+ComplexEvents: TypeAlias = frozenset[ComplexEvent]
+NONE: ComplexEvents = frozenset()
+EMPTY: Valuation = frozenset()
 
-
-def complex_events(phi: core.Formula, S: Stream, n: int, budget: Budget = Budget()) -> frozenset[ComplexEvent]:
-    """The complex events of phi over S whose last position is n. Raises BudgetExceeded."""
-    return frozenset(C for C, _ in Interpreter(S, budget).pairs(phi) if max(C) == n)
+Meaning: TypeAlias = Callable[[core.Formula, Valuation, int], ComplexEvents]
 
 
-def matches_of(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """The complex events of phi over S, each reported at its last position, sorted. Raises BudgetExceeded."""
-    return sorted({Match(max(C), tuple(sorted(C))) for C, _ in Interpreter(S, budget).pairs(phi)})
+def meaning(phi: core.Formula, S: Stream) -> ComplexEvents:
+    """[phi](S): the complex events of phi under some valuation, by the clauses alone.
+
+    For short streams and few variables, and to compare others with.
+    """
+
+    def under(psi: core.Formula, nu: Valuation, i: int) -> ComplexEvents:
+        return frozenset(clause(psi, S, nu, i, under)) if i < len(S) else NONE
+
+    return NONE.union(*(under(phi, nu, 0) for nu in changed(EMPTY, variables(phi), S)))
 
 
-def clause(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair]:
-    """The pairs (C, nu) of phi with min(C) = i, where the meaning of any formula from any position of S is known."""
+def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning) -> Iterable[ComplexEvent]:
+    """The C in [phi](S, nu) with min(C) >= i, given those of any formula for any valuation and position."""
     match phi:
         case core.Event(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
-            return {(frozenset({i}), frozenset({(x, i)}))} if S[i].type == R else NONE
+            p = dict(nu)[x]
+            return {frozenset({p})} if p >= i and S[p].type == R else NONE
         case core.Filter(psi, condition):  # C in [psi](S, nu), and (S[nu(x1)], ..., S[nu(xn)]) in P
-            return (
-                (C, mu)
-                for C, nu in known.meaning(psi, i)
-                for mu in known.extended(nu, mentioned(condition))
-                if satisfies(mu, condition, S)
-            )
+            return meaning(psi, nu, i) if satisfies(nu, condition, S) else NONE
         case core.Or(left, right):  # C in [left](S, nu) or C in [right](S, nu)
-            return chain(known.meaning(left, i), known.meaning(right, i))
+            return meaning(left, nu, i) | meaning(right, nu, i)
         case core.Seq(left, right):  # C = C1 . C2 with C1 in [left](S, nu) and C2 in [right](S, nu)
-            return sequenced(left, right, S, i, known)
+            return sequenced(left, right, nu, i, meaning)
         case core.Plus(psi):  # for some nu', C in [psi](S, nu[nu'/U]) or C in [psi ; phi](S, nu[nu'/U])
-            U = defined_outside_iteration(psi)
-            rounds = chain(known.meaning(psi, i), sequenced(psi, phi, S, i, known))
-            return ((C, without(nu, U)) for C, nu in rounds)
-        case core.Strict(psi):  # C in [psi](S, nu), and C is an interval
-            return ((C, nu) for C, nu in known.meaning(psi, i) if max(C) - min(C) < len(C))
-        case core.Next(psi) | core.Last(psi) | core.Max(psi):  # C in [psi](S, nu), and no rival is better
-            U = defined_outside_iteration(psi)
-            return (
-                (C, mu)
-                for C, nu in known.meaning(psi, i)
-                for mu in known.extended(nu, free(psi) - U)
-                if C in known.selected(phi)[max(C), without(mu, U)]
+            return chain.from_iterable(
+                chain(meaning(psi, mu, i), sequenced(psi, phi, mu, i, meaning))
+                for mu in changed(nu, defined_outside_iteration(psi), S)
             )
+        case core.Strict(psi):  # C in [psi](S, nu), and C is an interval
+            return (C for C in meaning(psi, nu, i) if max(C) - min(C) < len(C))
+        case core.Next(psi):  # C in [psi](S, nu), and all rivals are at most C
+            Cs = rivals(psi, S, nu, meaning)
+            return (C for C in meaning(psi, nu, i) if all(next_at_most(D, C) for D in Cs if max(D) == max(C)))
+        case core.Last(psi):
+            Cs = rivals(psi, S, nu, meaning)
+            return (C for C in meaning(psi, nu, i) if all(last_at_most(D, C) for D in Cs if max(D) == max(C)))
+        case core.Max(psi):  # C in [psi](S, nu), and no rival includes C
+            Cs = rivals(psi, S, nu, meaning)
+            return (C for C in meaning(psi, nu, i) if not any(D > C for D in Cs if max(D) == max(C)))
         case _:
             assert_never(phi)
 
 
-def sequenced(left: core.Formula, right: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterator[Pair]:
+def sequenced(
+    left: core.Formula, right: core.Formula, nu: Valuation, i: int, meaning: Meaning
+) -> Iterator[ComplexEvent]:
     """left ; right under one valuation; with right the iteration itself, the second half of its clause."""
-    for C1, nu1 in known.meaning(left, i):
-        for k in range(max(C1) + 1, len(S)):
-            for C2, nu2 in known.meaning(right, k):
-                if is_function(nu1 | nu2):
-                    yield C1 | C2, nu1 | nu2
+    for C1 in meaning(left, nu, i):
+        for C2 in meaning(right, nu, max(C1) + 1):
+            yield C1 | C2
 
 
-def selection(phi: Choice, S: Stream, known: Interpreter) -> Selection:
-    """What a strategy keeps of each set of rivals.
+def rivals(psi: core.Formula, S: Stream, nu: Valuation, meaning: Meaning) -> ComplexEvents:
+    """What a strategy compares the complex events of psi with, those that have the same last position.
 
-    The rivals of C in [psi](S, nu) are the complex events of psi with the same last position under every valuation that
-    agrees with nu outside vdef+(psi): what surrounds psi stays as it is (docs/decisions/core-cel.md).
+    They are the complex events of psi under every valuation that agrees with nu outside vdef+(psi): what surrounds psi
+    stays as it is (docs/decisions/core-cel.md).
     """
-    U = defined_outside_iteration(phi.phi)
-    rivals: defaultdict[tuple[int, Valuation], set[ComplexEvent]] = defaultdict(set)
-    for k in range(len(S)):
-        for C, nu in known.meaning(phi.phi, k):
-            for mu in known.extended(nu, free(phi.phi) - U):
-                rivals[max(C), without(mu, U)].add(C)
-    match phi:
-        case core.Next():
-            return {key: greatest(Cs, next_at_most) for key, Cs in rivals.items()}
-        case core.Last():
-            return {key: greatest(Cs, last_at_most) for key, Cs in rivals.items()}
-        case core.Max():
-            return {key: maximal(Cs, known) for key, Cs in rivals.items()}
-        case _:
-            assert_never(phi)
+    return NONE.union(*(meaning(psi, mu, 0) for mu in changed(nu, defined_outside_iteration(psi), S)))
 
 
-def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[ComplexEvent]:
-    """The one that is greatest in a total order (Lemma 1)."""
-    return {reduce(lambda C1, C2: C2 if at_most(C1, C2) else C1, Cs)}
-
-
-def maximal(Cs: set[ComplexEvent], known: Interpreter) -> set[ComplexEvent]:
-    """Those that no other one includes; only a larger set can."""
-    found: set[ComplexEvent] = set()
-    for _, same_size in groupby(sorted(Cs, key=len, reverse=True), key=len):
-        found |= {C for C in same_size if not any(other > C for other in known.counted(found))}
-    return found
+def changed(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
+    """nu[nu'/U] for all nu'."""
+    kept = frozenset(pair for pair in nu if pair[0] not in U)
+    for positions in product(range(len(S)), repeat=len(U)):
+        yield kept | frozenset(zip(sorted(U), positions, strict=True))
 
 
 def next_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
@@ -146,92 +121,3 @@ def satisfies(nu: Valuation, condition: core.Condition, S: Stream) -> bool:
             return satisfies(nu, left, S) or satisfies(nu, right, S)
         case _:
             assert_never(condition)
-
-
-def extensions(nu: Valuation, variables: Variables, S: Stream) -> Iterator[Valuation]:
-    """nu with each of the variables that it does not name at any position of S."""
-    missing = sorted(variables - {x for x, _ in nu})
-    for positions in product(range(len(S)), repeat=len(missing)):
-        yield nu | frozenset(zip(missing, positions, strict=True))
-
-
-def without(nu: Valuation, U: Variables) -> Valuation:
-    """What nu says outside U."""
-    return frozenset(pair for pair in nu if pair[0] not in U)
-
-
-def is_function(pairs: frozenset[tuple[str, int]]) -> bool:
-    """Whether no variable is at two positions."""
-    return len({x for x, _ in pairs}) == len(pairs)
-
-
-T = TypeVar("T")
-Choice: TypeAlias = core.Next | core.Last | core.Max
-Selection: TypeAlias = Mapping[tuple[int, Valuation], set[ComplexEvent]]
-"""The complex events that are kept, by their last position and by the valuation of what surrounds the strategy."""
-
-
-class Interpreter:
-    """The meaning of formulas over one stream; remembers what it has computed, and keeps to a budget.
-
-    Counted are the pairs that are made, each time that one is looked at again, the extensions of valuations and the
-    comparisons of MAX.
-    """
-
-    def __init__(self, S: Stream, budget: Budget = Budget()) -> None:
-        self.S = S
-        self.budget = budget
-        self._counted = 0
-        self._deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
-        self._meanings: dict[tuple[int, int], Pairs] = {}
-        self._selections: dict[int, Selection] = {}
-        self._kept: dict[int, core.Formula] = {}  # formulas are known by identity, so they must stay alive
-
-    def pairs(self, phi: core.Formula) -> Iterator[Pair]:
-        """All pairs of phi. Raises BudgetExceeded."""
-        for i in reversed(range(len(self.S))):  # an iteration asks for its own meaning further on: then it is known
-            yield from self.meaning(phi, i)
-
-    def meaning(self, phi: core.Formula, i: int) -> Pairs:
-        """The pairs (C, nu) of phi with min(C) = i. Raises BudgetExceeded."""
-        key = (id(phi), i)
-        if (pairs := self._meanings.get(key)) is None:
-            self._kept[id(phi)] = phi
-            try:
-                pairs = frozenset(self.counted(clause(phi, self.S, i, self)))
-            except RecursionError:
-                raise BudgetExceeded("the stream is too long for a formula nested this deeply", phi.span) from None
-            self._meanings[key] = pairs
-        self._count(len(pairs))
-        return pairs
-
-    def selected(self, phi: Choice) -> Selection:
-        """What a strategy keeps. Raises BudgetExceeded."""
-        if (selection_ := self._selections.get(id(phi))) is None:
-            self._kept[id(phi)] = phi
-            selection_ = self._selections[id(phi)] = selection(phi, self.S, self)
-        return selection_
-
-    def extended(self, nu: Valuation, variables: Variables) -> Iterator[Valuation]:
-        """The extensions of nu to the variables."""
-        return self.counted(extensions(nu, variables, self.S))
-
-    def counted(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, as long as the budget lasts."""
-        for item in items:
-            self._count(1)
-            yield item
-
-    def _count(self, more: int) -> None:
-        self._counted += more
-        if self._counted > self.budget.valuations:
-            limit = f"{self.budget.valuations} valuations"
-        elif self._deadline is not None and time.monotonic() > self._deadline:
-            limit = f"{self.budget.seconds} seconds"
-        else:
-            return
-        raise BudgetExceeded(
-            f"more than {limit}; the interpreter follows the definition and looks at all valuations, so give it a "
-            f"shorter stream or a larger budget (so far {self._counted} valuations, over {len(self._meanings)} "
-            "positions of formulas)"
-        )

@@ -32,8 +32,10 @@ def variables(phi: core.Formula) -> Variables:
             return frozenset({x})
         case core.Filter(psi, condition):
             return variables(psi) | mentioned(condition)
-        case _:
+        case core.Or() | core.Seq() | core.Plus() | core.Strict() | core.Next() | core.Last() | core.Max():
             return frozenset[str]().union(*map(variables, children(phi)))
+        case _:
+            assert_never(phi)
 
 
 def defined(phi: core.Formula) -> Variables:
@@ -48,8 +50,10 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
             return frozenset({x})
         case core.Plus():
             return frozenset()
-        case _:
+        case core.Filter() | core.Or() | core.Seq() | core.Strict() | core.Next() | core.Last() | core.Max():
             return frozenset[str]().union(*map(defined_outside_iteration, children(phi)))
+        case _:
+            assert_never(phi)
 
 
 def free(phi: core.Formula) -> Variables:
@@ -64,8 +68,10 @@ def free(phi: core.Formula) -> Variables:
             return free(psi) | mentioned(condition)
         case core.Plus(psi):
             return free(psi) - defined_outside_iteration(psi)
-        case _:
+        case core.Or() | core.Seq() | core.Strict() | core.Next() | core.Last() | core.Max():
             return frozenset[str]().union(*map(free, children(phi)))
+        case _:
+            assert_never(phi)
 
 
 def bound(phi: core.Formula) -> Variables:

@@ -118,12 +118,12 @@ def _cel(query: str, evaluator: str | None, valuations: bool) -> _Prepared:
 
 
 def _core_cel(query: str, evaluator: str | None) -> _Prepared:
-    from cerify.semantics.core_cel import denote, wellformed
+    from cerify.semantics.core_cel import interpreter, wellformed
     from cerify.semantics.core_cel.parse import parse as parse_core_cel
 
     phi = parse_core_cel(query)
     by_definition = evaluator != "automaton"
-    found = partial(denote.matches_of, phi) if by_definition else partial(_by_automaton, phi)
+    found = partial(interpreter.matches_of, phi) if by_definition else partial(_by_automaton, phi)
     return _Prepared(partial(wellformed.require_typed, phi), lambda S: iter(found(S)))
 
 

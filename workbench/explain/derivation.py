@@ -12,7 +12,8 @@ from typing import TypeAlias, assert_never
 
 from cerify.explain.evidence import braces, event, of_window, reasons_for
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter, interleavings, sup
+from cerify.semantics.cel.denote import interleavings, sup
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.show import show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import ComplexEvent, Valuation

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter, Valuations
+from cerify.semantics.cel.denote import Valuations
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Event, Stream

@@ -49,7 +49,8 @@ class Cel(Language[Formula]):
 
 
 def _denotational(phi: Formula, S: Stream, options: Options) -> Iterator[Match]:
-    from cerify.semantics.cel.denote import Interpreter, sup
+    from cerify.semantics.cel.denote import sup
+    from cerify.semantics.cel.interpreter import Interpreter
 
     interpreter = Interpreter(S, options.budget, options.predicates)
     for n in range(len(S)):

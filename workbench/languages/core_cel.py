@@ -49,7 +49,7 @@ class CoreCel(Language[Formula]):
 
 
 def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
-    from cerify.semantics.core_cel.denote import matches_of
+    from cerify.semantics.core_cel.interpreter import matches_of
 
     return matches_of(phi, S, options.budget)
 

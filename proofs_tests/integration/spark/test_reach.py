@@ -9,7 +9,7 @@ import pytest
 from cerify.automata.evaluate.scope import near
 from cerify.equivalence.generate import scoped
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula

@@ -12,7 +12,7 @@ from cerify.automata.evaluate.core import automaton, read
 from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS, formula, stream
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.wellformed import is_unary
 from cerify.semantics.events import Event, Stream

@@ -13,7 +13,7 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate.classify import classify
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Event, Stream, Valuation
 from proofs_tests.claims.search import BINARY, ONE_EVENT, UNARY, Space

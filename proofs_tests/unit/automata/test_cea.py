@@ -14,7 +14,7 @@ from cerify.automata.cea.trim import trim
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.explore import explore
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel import denote
+from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Stream
@@ -66,7 +66,7 @@ def test_the_compiled_automaton_has_the_valuations_of_the_formula(query: str) ->
     A = compile_cel(phi)
     for S in streams(4):
         for n in range(4):
-            assert valuations(A, S, n) == denote.valuations(phi, S, n)
+            assert valuations(A, S, n) == interpreter.valuations(phi, S, n)
 
 
 @pytest.mark.parametrize("query", FORMULAS)
@@ -104,7 +104,7 @@ def test_the_single_variable_form_keeps_the_complex_events_and_forgets_the_names
     assert {t.marks for t in A.transitions} == {frozenset(), frozenset({"•"})}
     S = stream("A B B")
     got = {denote.sup(mu) for mu in valuations(A, S, 2)}
-    assert got == denote.complex_events(parse("A ; B+"), S, 2)
+    assert got == interpreter.complex_events(parse("A ; B+"), S, 2)
 
 
 def test_trim_leaves_out_what_no_accepting_run_uses() -> None:
@@ -178,7 +178,7 @@ def test_a_window_of_events_is_counted(query: str) -> None:
     for types_ in product("ABC", repeat=4):
         S = Stream([Event(R) for R in types_])
         for n in range(4):
-            assert valuations(automaton, S, n) == denote.valuations(phi, S, n)
+            assert valuations(automaton, S, n) == interpreter.valuations(phi, S, n)
 
 
 def test_a_window_too_long_to_count_stops() -> None:
@@ -189,5 +189,5 @@ def test_a_window_too_long_to_count_stops() -> None:
 def test_what_had_won_under_last_may_win_again_after_it_has_lost() -> None:
     """Over A B A C: {1} wins over {0} at the B and loses to {0, 2} at the next A, but {1, 3} may still come."""
     phi, S = parse("LAST((B ; C) OR (A ; A ; C))"), stream("A B A C")
-    assert valuations(compile_cel(phi), S, 3) == denote.valuations(phi, S, 3)
+    assert valuations(compile_cel(phi), S, 3) == interpreter.valuations(phi, S, 3)
     assert {frozenset(n for _, n in mu) for mu in valuations(compile_cel(phi), S, 3)} == {frozenset({0, 2, 3})}

@@ -27,7 +27,7 @@ from cerify.automata.cea.trim import trim
 from cerify.automata.cea.windows import within_events
 from cerify.automata.minimize import classes
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel import denote
+from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel.denote import last_at_most, next_at_most, sup
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream, Valuation
@@ -198,7 +198,7 @@ def test_a_rival_that_marks_other_events_altogether(query: str) -> None:
     phi = parse(query)
     A = compile_cel(phi)
     for S in STREAMS:
-        assert on(A, S, 0, 2) == denote.valuations(phi, S, 2)
+        assert on(A, S, 0, 2) == interpreter.valuations(phi, S, 2)
 
 
 def test_the_quotient_is_the_coarsest() -> None:

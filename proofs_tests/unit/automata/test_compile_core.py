@@ -10,7 +10,7 @@ from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_st
 from cerify.automata.evaluate.core import compiled_matches, matches
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded, Unsupported

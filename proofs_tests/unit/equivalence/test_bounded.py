@@ -16,7 +16,8 @@ from cerify.equivalence.generate.cel import FIGURE_3, formula
 from cerify.equivalence.verdict import Bounded, Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import IllFormed

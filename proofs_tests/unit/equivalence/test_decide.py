@@ -20,7 +20,8 @@ from cerify.equivalence.generate.cel import CORE, EVERYTHING, formula
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded, InputError

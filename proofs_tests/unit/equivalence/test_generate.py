@@ -7,7 +7,7 @@ import pytest
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, PROFILES, Profile
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, size, subformulas

@@ -7,7 +7,7 @@ import pytest
 
 from cerify.equivalence.generate.core_cel import ANYTHING, CORE_CEL_PROFILES, UNARY_FILTERS, case, formula, stream
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.syntax import size

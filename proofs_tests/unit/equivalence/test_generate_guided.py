@@ -13,7 +13,7 @@ from cerify.equivalence.generate.cel import CORE, EVERYTHING, FIGURE_3, PROFILES
 from cerify.equivalence.generate.guided import guided_case, guided_stream, led_stream, tuple_predicates_only, with_copy
 from cerify.equivalence.generate.schemas import random_profile
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, size, subformulas

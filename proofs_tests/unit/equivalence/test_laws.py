@@ -15,7 +15,8 @@ from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.rewrite.laws import LAWS, Law, Level
 from cerify.equivalence.rewrite.laws.law import PREDICATES
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.denote import Interpreter, Valuations, sup
+from cerify.semantics.cel.denote import Valuations, sup
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, size

@@ -15,8 +15,8 @@ from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.decide.star import InStar, NotInStar, star_form
 from cerify.equivalence.generate.cel import EVERYTHING, formula, stream
 from cerify.equivalence.verdict import Undecided
-from cerify.semantics.cel.denote import complex_events
 from cerify.semantics.cel.fragment import beyond_star
+from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.events import Stream

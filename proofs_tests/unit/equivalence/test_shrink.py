@@ -11,6 +11,7 @@ from cerify.equivalence.shrink.shrink import WAYS, shrink
 from cerify.equivalence.shrink.weight import weight
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, size, subformulas
@@ -24,7 +25,7 @@ QUERY = "(((A IN X ; (B OR C)+) ; B IN Y) FILTER X.x > 3 AND (Y[x < 1000 and not
 
 
 def reported(phi: Formula, S: Stream) -> set[tuple[int, frozenset[int]]]:
-    interpreter = denote.Interpreter(S)
+    interpreter = Interpreter(S)
     return {(n, denote.sup(mu)) for n in range(len(S)) for mu in interpreter.meaning(phi, 0, n)}
 
 

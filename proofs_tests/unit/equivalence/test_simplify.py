@@ -19,7 +19,7 @@ from cerify.equivalence.rewrite.matching import rules
 from cerify.equivalence.rewrite.redundant import is_nothing, places
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel import denote
+from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
@@ -37,7 +37,7 @@ def short(query: str, level: Level = "events", schema: Schema | None = None) -> 
 
 
 def differs_at(phi: Formula, psi: Formula, S: Stream, level: Level) -> int | None:
-    ask = denote.complex_events if level == "events" else denote.valuations
+    ask = interpreter.complex_events if level == "events" else interpreter.valuations
     said = ((n, ask(phi, S, n, Budget(20_000)), ask(psi, S, n, Budget(20_000))) for n in range(len(S)))
     return next((n for n, left, right in said if left != right), None)
 

@@ -10,7 +10,7 @@ from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.decide.lengths import Lengths, output_lengths
 from cerify.equivalence.decide.strategies import STRATEGIES, coinciding
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
-from cerify.semantics.cel.denote import complex_events
+from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream

@@ -17,7 +17,7 @@ from cerify.equivalence.rewrite.simplify import simplify
 from cerify.evaluators import automaton, denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import complex_events
+from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, size, subformulas

@@ -29,7 +29,8 @@ from cerify.explain.html import render
 from cerify.explain.oracle import Oracle
 from cerify.explain.text import print_explanation
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported

@@ -9,14 +9,14 @@ from cerify.conformance.mutants.mutant import Mutant
 from cerify.evaluators import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.denote import (
+from cerify.semantics.core_cel.denote import satisfies
+from cerify.semantics.core_cel.interpreter import (
     Interpreter,
     Pair,
     Pairs,
     clause,
     extensions,
     is_function,
-    satisfies,
     without,
 )
 from cerify.semantics.core_cel.variables import defined_outside_iteration, mentioned
@@ -59,7 +59,7 @@ class _Wrong(Interpreter):
     def meaning(self, phi: core.Formula, i: int) -> Pairs:
         key = (id(phi), i)
         if key not in self._wrong:
-            self._kept[id(phi)] = phi
+            self._alive[id(phi)] = phi
             pairs = self.mutant.clause(phi, self.S, i, self)
             self._wrong[key] = frozenset(self.counted(clause(phi, self.S, i, self) if pairs is None else pairs))
         return self._wrong[key]

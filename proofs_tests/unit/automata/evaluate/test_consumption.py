@@ -10,7 +10,7 @@ from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluator import Consumption, Output
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported

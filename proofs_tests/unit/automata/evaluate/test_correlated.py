@@ -18,7 +18,7 @@ from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported

@@ -20,10 +20,10 @@ from cerify.equivalence.rewrite.normal_forms.push_in import push_in
 from cerify.equivalence.rewrite.trees import variables_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.registered import Predicates
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Stream

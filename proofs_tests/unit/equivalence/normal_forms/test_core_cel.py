@@ -5,7 +5,7 @@ import pytest
 from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive
 from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
 from cerify.equivalence.rewrite.normal_forms.core_safe import safe
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe, is_well_formed

@@ -3,7 +3,7 @@
 import pytest
 
 from cerify.equivalence.rewrite.normal_forms.push_in import push_in
-from cerify.semantics.cel.denote import valuations
+from cerify.semantics.cel.interpreter import valuations
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded

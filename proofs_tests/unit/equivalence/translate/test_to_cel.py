@@ -6,11 +6,11 @@ import pytest
 
 from cerify.equivalence.rewrite.translate.to_cel import to_cel
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel import denote
+from cerify.semantics.cel import interpreter
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show as show_core_cel
 from cerify.semantics.core_cel.wellformed import problems
@@ -238,7 +238,7 @@ def test_all_formulas_of_up_to_four_nodes(size: int) -> None:
             refused += 1
             continue
         expected = matches_of(phi, S)
-        found = sorted(Match(n, tuple(sorted(C))) for n in range(4) for C in denote.complex_events(psi, S, n))
+        found = sorted(Match(n, tuple(sorted(C))) for n in range(4) for C in interpreter.complex_events(psi, S, n))
         assert found == expected, f"{show_core_cel(phi)} -> {show(psi)} over {list(S)}"
         matched += bool(expected)
     assert matched > len(of_size(size)) // 10

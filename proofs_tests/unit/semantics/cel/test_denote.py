@@ -8,7 +8,8 @@ import pytest
 
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.denote import Interpreter, Meaning, Valuations, clause, last_at_most, next_at_most, valuations
+from cerify.semantics.cel.denote import Meaning, Valuations, clause, last_at_most, next_at_most
+from cerify.semantics.cel.interpreter import Interpreter, valuations
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, subformulas

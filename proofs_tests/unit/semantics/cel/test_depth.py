@@ -9,8 +9,8 @@ import pytest
 
 from cerify.semantics import predicates
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import valuations
 from cerify.semantics.cel.fragment import beyond_star
+from cerify.semantics.cel.interpreter import valuations
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.wellformed import is_unary, problems

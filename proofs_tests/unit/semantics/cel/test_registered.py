@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cerify.semantics.cel.denote import Interpreter, sup
+from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.registered import Events, Predicates, named, require_registered
 from cerify.semantics.errors import IllFormed, Unsupported

@@ -1,6 +1,6 @@
 """The running examples of cep17 in text, and what the paper says they output on the stream of Figure 1 of tods21."""
 
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.events import Stream
 from proofs_tests.support import stream

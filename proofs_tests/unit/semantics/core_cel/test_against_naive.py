@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.syntax import Formula

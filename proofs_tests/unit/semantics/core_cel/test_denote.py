@@ -3,7 +3,7 @@
 import pytest
 
 from cerify.semantics.budget import Budget
-from cerify.semantics.core_cel.denote import complex_events, matches_of
+from cerify.semantics.core_cel.interpreter import complex_events, matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.variables import bound, defined, defined_outside_iteration, free, variables
 from cerify.semantics.core_cel.wellformed import (

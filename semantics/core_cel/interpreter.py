@@ -1,0 +1,231 @@
+"""The meaning of core-CEL for all valuations at once, with memory and a budget.
+
+A formula has the set of all pairs (C, nu) with C in [phi](S, nu), where nu names only the variables on which that
+depends: a pair stands for all valuations that extend its nu, to any positions of S. Each case is the clause of
+denote.py for such pairs, and for the complex events that begin at i. The answers are those of denote.meaning: see
+proofs_tests/campaigns/definitions.py, which compares the two.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
+from itertools import chain, groupby, product
+from typing import TypeAlias, TypeVar, assert_never
+
+from cerify.semantics.budget import Budget
+from cerify.semantics.core_cel import denote
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.denote import Valuation, last_at_most, next_at_most, satisfies
+from cerify.semantics.core_cel.variables import Variables, defined_outside_iteration, free, mentioned, variables
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import ComplexEvent, Match, Stream
+
+Pair: TypeAlias = tuple[ComplexEvent, Valuation]
+Pairs: TypeAlias = frozenset[Pair]
+NONE: Pairs = frozenset()
+
+
+def complex_events(phi: core.Formula, S: Stream, n: int, budget: Budget = Budget()) -> frozenset[ComplexEvent]:
+    """The complex events of phi over S whose last position is n. Raises BudgetExceeded."""
+    return frozenset(C for C, _ in Interpreter(S, budget).pairs(phi) if max(C) == n)
+
+
+def matches_of(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
+    """The complex events of phi over S, each reported at its last position, sorted. Raises BudgetExceeded."""
+    return sorted({Match(max(C), tuple(sorted(C))) for C, _ in Interpreter(S, budget).pairs(phi)})
+
+
+def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
+    """The same as `matches_of`, by the clauses of denote.py; each is followed once for a valuation and a position.
+
+    For short streams: there are as many valuations as the number of events to the power of that of variables. Raises
+    BudgetExceeded.
+    """
+    computed: dict[tuple[int, Valuation, int], denote.ComplexEvents] = {}
+    made = 0
+
+    def meaning(psi: core.Formula, nu: Valuation, i: int) -> denote.ComplexEvents:
+        nonlocal made
+        if i >= len(S):
+            return denote.NONE
+        found = computed.get((id(psi), nu, i))
+        if found is None:
+            found = computed[id(psi), nu, i] = frozenset(denote.clause(psi, S, nu, i, meaning))
+            made += 1 + len(found)
+            if made > budget.valuations:
+                raise BudgetExceeded(f"more than {budget.valuations} valuations and complex events; shorten the stream")
+        return found
+
+    nus = denote.changed(denote.EMPTY, variables(phi), S)
+    return sorted({Match(max(C), tuple(sorted(C))) for nu in nus for C in meaning(phi, nu, 0)})
+
+
+def clause(phi: core.Formula, S: Stream, i: int, interpreter: Interpreter) -> Iterable[Pair]:
+    """The pairs (C, nu) of phi with min(C) = i, given the meaning of any formula from any position of S."""
+    match phi:
+        case core.Event(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
+            return {(frozenset({i}), frozenset({(x, i)}))} if S[i].type == R else NONE
+        case core.Filter(psi, condition):  # C in [psi](S, nu), and (S[nu(x1)], ..., S[nu(xn)]) in P
+            return (
+                (C, mu)
+                for C, nu in interpreter.meaning(psi, i)
+                for mu in interpreter.extended(nu, mentioned(condition))
+                if satisfies(mu, condition, S)
+            )
+        case core.Or(left, right):  # C in [left](S, nu) or C in [right](S, nu)
+            return chain(interpreter.meaning(left, i), interpreter.meaning(right, i))
+        case core.Seq(left, right):  # C = C1 . C2 with C1 in [left](S, nu) and C2 in [right](S, nu)
+            return sequenced(left, right, S, i, interpreter)
+        case core.Plus(psi):  # for some nu', C in [psi](S, nu[nu'/U]) or C in [psi ; phi](S, nu[nu'/U])
+            U = defined_outside_iteration(psi)
+            rounds = chain(interpreter.meaning(psi, i), sequenced(psi, phi, S, i, interpreter))
+            return ((C, without(nu, U)) for C, nu in rounds)
+        case core.Strict(psi):  # C in [psi](S, nu), and C is an interval
+            return ((C, nu) for C, nu in interpreter.meaning(psi, i) if max(C) - min(C) < len(C))
+        case core.Next(psi) | core.Last(psi) | core.Max(psi):  # C in [psi](S, nu), and no rival is better
+            U = defined_outside_iteration(psi)
+            return (
+                (C, mu)
+                for C, nu in interpreter.meaning(psi, i)
+                for mu in interpreter.extended(nu, free(psi) - U)
+                if C in interpreter.selected(phi)[max(C), without(mu, U)]
+            )
+        case _:
+            assert_never(phi)
+
+
+def sequenced(left: core.Formula, right: core.Formula, S: Stream, i: int, interpreter: Interpreter) -> Iterator[Pair]:
+    """left ; right under one valuation; with right the iteration itself, the second half of its clause."""
+    for C1, nu1 in interpreter.meaning(left, i):
+        for k in range(max(C1) + 1, len(S)):
+            for C2, nu2 in interpreter.meaning(right, k):
+                if is_function(nu1 | nu2):
+                    yield C1 | C2, nu1 | nu2
+
+
+def selection(phi: Choice, S: Stream, interpreter: Interpreter) -> Selection:
+    """What a strategy keeps of each set of rivals.
+
+    The rivals of C in [psi](S, nu) are the complex events of psi with the same last position under every valuation that
+    agrees with nu outside vdef+(psi): what surrounds psi stays as it is (docs/decisions/core-cel.md).
+    """
+    U = defined_outside_iteration(phi.phi)
+    rivals: defaultdict[tuple[int, Valuation], set[ComplexEvent]] = defaultdict(set)
+    for k in range(len(S)):
+        for C, nu in interpreter.meaning(phi.phi, k):
+            for mu in interpreter.extended(nu, free(phi.phi) - U):
+                rivals[max(C), without(mu, U)].add(C)
+    match phi:
+        case core.Next():
+            return {key: greatest(Cs, next_at_most) for key, Cs in rivals.items()}
+        case core.Last():
+            return {key: greatest(Cs, last_at_most) for key, Cs in rivals.items()}
+        case core.Max():
+            return {key: maximal(Cs, interpreter) for key, Cs in rivals.items()}
+        case _:
+            assert_never(phi)
+
+
+def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[ComplexEvent]:
+    """The one that is greatest in a total order (Lemma 1)."""
+    return {reduce(lambda C1, C2: C2 if at_most(C1, C2) else C1, Cs)}
+
+
+def maximal(Cs: set[ComplexEvent], interpreter: Interpreter) -> set[ComplexEvent]:
+    """Those that no other one includes; only a larger set can."""
+    found: set[ComplexEvent] = set()
+    for _, same_size in groupby(sorted(Cs, key=len, reverse=True), key=len):
+        found |= {C for C in same_size if not any(other > C for other in interpreter.counted(found))}
+    return found
+
+
+def extensions(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
+    """nu with each of the variables that it does not name at any position of S."""
+    missing = sorted(U - {x for x, _ in nu})
+    for positions in product(range(len(S)), repeat=len(missing)):
+        yield nu | frozenset(zip(missing, positions, strict=True))
+
+
+def without(nu: Valuation, U: Variables) -> Valuation:
+    """What nu says outside U."""
+    return frozenset(pair for pair in nu if pair[0] not in U)
+
+
+def is_function(pairs: frozenset[tuple[str, int]]) -> bool:
+    """Whether no variable is at two positions."""
+    return len({x for x, _ in pairs}) == len(pairs)
+
+
+T = TypeVar("T")
+Choice: TypeAlias = core.Next | core.Last | core.Max
+Selection: TypeAlias = Mapping[tuple[int, Valuation], set[ComplexEvent]]
+"""The complex events that are kept, by their last position and by the valuation of what surrounds the strategy."""
+
+
+class Interpreter:
+    """The meaning of formulas over one stream; it computes each once, and keeps to a budget.
+
+    What counts against the budget: the pairs that are made, each use of one, the extensions of valuations, and the
+    comparisons of MAX.
+    """
+
+    def __init__(self, S: Stream, budget: Budget = Budget()) -> None:
+        self.S = S
+        self.budget = budget
+        self._counted = 0
+        self._deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
+        self._meanings: dict[tuple[int, int], Pairs] = {}
+        self._selections: dict[int, Selection] = {}
+        self._alive: dict[int, core.Formula] = {}  # the keys are identities of formulas, which must not be reused
+
+    def pairs(self, phi: core.Formula) -> Iterator[Pair]:
+        """All pairs of phi. Raises BudgetExceeded."""
+        for i in reversed(range(len(self.S))):  # an iteration needs its own meaning further on
+            yield from self.meaning(phi, i)
+
+    def meaning(self, phi: core.Formula, i: int) -> Pairs:
+        """The pairs (C, nu) of phi with min(C) = i. Raises BudgetExceeded."""
+        key = (id(phi), i)
+        if (pairs := self._meanings.get(key)) is None:
+            self._alive[id(phi)] = phi
+            try:
+                pairs = frozenset(self.counted(clause(phi, self.S, i, self)))
+            except RecursionError:
+                raise BudgetExceeded("the stream is too long for a formula nested this deeply", phi.span) from None
+            self._meanings[key] = pairs
+        self._count(len(pairs))
+        return pairs
+
+    def selected(self, phi: Choice) -> Selection:
+        """What a strategy keeps. Raises BudgetExceeded."""
+        if (selection_ := self._selections.get(id(phi))) is None:
+            self._alive[id(phi)] = phi
+            selection_ = self._selections[id(phi)] = selection(phi, self.S, self)
+        return selection_
+
+    def extended(self, nu: Valuation, U: Variables) -> Iterator[Valuation]:
+        """The extensions of nu to the variables."""
+        return self.counted(extensions(nu, U, self.S))
+
+    def counted(self, items: Iterable[T]) -> Iterator[T]:
+        """The items, as long as the budget lasts."""
+        for item in items:
+            self._count(1)
+            yield item
+
+    def _count(self, more: int) -> None:
+        self._counted += more
+        if self._counted > self.budget.valuations:
+            limit = f"{self.budget.valuations} valuations"
+        elif self._deadline is not None and time.monotonic() > self._deadline:
+            limit = f"{self.budget.seconds} seconds"
+        else:
+            return
+        raise BudgetExceeded(
+            f"more than {limit}; the interpreter follows the definition and looks at all valuations, so give it a "
+            f"shorter stream or a larger budget (so far {self._counted} valuations, over {len(self._meanings)} "
+            "positions of formulas)"
+        )
