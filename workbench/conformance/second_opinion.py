@@ -1,4 +1,4 @@
-"""A second opinion on a query and a stream: the matches by the plain definition, which neither prunes nor remembers."""
+"""A second opinion on a query and a stream: the matches by the plain definition, which skips no clause."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote as cel_denote
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.registered import require_registered
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.interpreter import by_clauses
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream, bindings_of
 
@@ -39,7 +41,12 @@ def plain_cel(phi: cel.Formula, S: Stream, output: Output, budget: Budget) -> It
             yield Match(n, tuple(sorted(cel_denote.sup(mu))), bindings)
 
 
-PLAIN: Mapping[str, PlainDefinition] = {"cel": plain_cel}
+def plain_core_cel(phi: core.Formula, S: Stream, output: Output, budget: Budget) -> Iterator[Match]:
+    """The matches of a core-CEL formula by cep17, section 3, clause by clause, under every valuation."""
+    yield from by_clauses(phi, S, budget)
+
+
+PLAIN: Mapping[str, PlainDefinition] = {"cel": plain_cel, "core-cel": plain_core_cel}
 """The plain definition of each language that has one apart from its interpreter."""
 
 

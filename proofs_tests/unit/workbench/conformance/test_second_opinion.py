@@ -16,6 +16,7 @@ from cerify.equivalence.differential.judge import judge
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote, extent
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Match, Stream
 from proofs_tests.support import stream
@@ -26,7 +27,7 @@ ORIGIN = Case("x", "nxt", "", "cel", QUERY, None, [], "matches", ())
 
 def forget_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plant a fault in what saves the definition time: NXT is taken to have the matches of longer intervals."""
-    monkeypatch.setattr(extent, "ASKS_WHERE_IT_BEGINS", cel.Start | cel.Project | cel.Unless | cel.Last | cel.Max)
+    monkeypatch.setattr(extent, "INHERITING", extent.INHERITING | {cel.Next})
 
 
 def right() -> frozenset[Match]:
@@ -38,7 +39,7 @@ def right() -> frozenset[Match]:
 def test_the_plain_definition_has_no_part_in_what_saves_time(monkeypatch: pytest.MonkeyPatch) -> None:
     before = right()
     forget_next(monkeypatch)
-    interpreter = denote.Interpreter(S)
+    interpreter = Interpreter(S)
     assert frozenset({1, 2, 3}) not in map(denote.sup, interpreter.meaning(parse(QUERY), 0, 3))
     assert right() == before
     assert Match(3, (1, 2, 3)) in before
