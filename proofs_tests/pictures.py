@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cerify.draw.automaton import svg_of
 from cerify.draw.growth import growth_svg
 from cerify.draw.page import DRAWINGS
-from cerify.draw.record import record
 from cerify.draw.recording import Recording
 from cerify.draw.stream import places_svg
 from cerify.draw.svg import document
+from cerify.drawing import record, svg_of
 from cerify.semantics.events import Event, Stream
 from proofs_tests.unit.semantics.event_expressions import examples
 from proofs_tests.unit.semantics.event_expressions.examples import found, history

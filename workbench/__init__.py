@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cerify.compare import contained as contained
-    from cerify.compare import equivalent as equivalent
+    from cerify.api import contained as contained
+    from cerify.api import equivalent as equivalent
+    from cerify.api import match as match
     from cerify.conformance.run import conform as conform
-    from cerify.evaluators import match as match
     from cerify.semantics.budget import Budget as Budget
     from cerify.semantics.cel.parse import parse as parse
     from cerify.semantics.cel.show import show as show
@@ -29,9 +29,9 @@ _HOME = {
     "Schema": "semantics.events",
     "Stream": "semantics.events",
     "conform": "conformance.run",
-    "contained": "compare",
-    "equivalent": "compare",
-    "match": "evaluators",
+    "contained": "api",
+    "equivalent": "api",
+    "match": "api",
     "parse": "semantics.cel.parse",
     "read": "semantics.readers",
     "show": "semantics.cel.show",

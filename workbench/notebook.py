@@ -14,14 +14,14 @@ from typing import Any
 
 from cerify.automata.cea.model import CEA
 from cerify.automata.dfa.model import DFA
-from cerify.draw.automaton import diagram_of, diagram_of_cea, diagram_of_dfa
+from cerify.draw.automaton import diagram_of_cea, diagram_of_dfa
 from cerify.draw.diagram import Diagram
-from cerify.draw.record import record
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import match_text, stepper, summary
 from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row
 from cerify.draw.svg import document, svg
 from cerify.draw.timeline import Row
+from cerify.drawing import diagram_of, record
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
 from cerify.explain.derivation import Node
 from cerify.explain.evidence import braces

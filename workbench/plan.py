@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Generic, TypeVar
 
-from cerify.languages.language import BuiltIn, Language, Options
-from cerify.semantics.errors import IllFormed, Unsupported
+from cerify.languages.language import Language, Options
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 
 F = TypeVar("F")
@@ -42,12 +43,26 @@ class Plan(Generic[F]):
 
     def matches(self, S: Stream) -> Iterable[Match]:
         """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
-        return self._built_in().matches(self.query, S, self.options)
+        return self.language.matches(self.query, S, self.chosen, self.options)
 
-    def _built_in(self) -> BuiltIn[F]:
+    def all_matches(self, S: Stream) -> list[Match]:
+        """All matches, sorted. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
+        limit = self.options.budget.matches
+        found = list(islice(self.matches(S), limit + 1))
+        if len(found) > limit:
+            raise BudgetExceeded(f"more than {limit} matches; allow more: Budget(matches=...)")
+        return sorted(found)
+
+    def with_values(self, S: Stream) -> Iterable[Match]:
+        """As matches, with the values of attribute variables where the language has any."""
+        return self.language.with_values(self.query, S, self.chosen, self.options)
+
+    @property
+    def chosen(self) -> str:
+        """The evaluator. Raises the last of the reasons where there is none."""
         if self.evaluator is None:
-            raise next(iter(self.why_not.values()))
-        return self.language.evaluators[self.evaluator]
+            raise list(self.why_not.values())[-1]
+        return self.evaluator
 
 
 def plan(language: Language[F], query: F, schema: Schema | None = None, want: Want = Want()) -> Plan[F]:

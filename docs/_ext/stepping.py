@@ -15,9 +15,9 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from cerify.draw.record import record
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import stepper, summary
+from cerify.drawing import record
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.readers import read
 

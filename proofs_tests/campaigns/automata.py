@@ -23,6 +23,7 @@ from random import Random
 
 import click
 
+from cerify.automata.evaluate import compiled, streaming
 from cerify.equivalence.differential.remembered import compile_once
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core
@@ -31,11 +32,13 @@ from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY
 from cerify.equivalence.generate.scoped import around, clocked, counted_inside
 from cerify.equivalence.rewrite.translate.to_cel import to_cel
 from cerify.equivalence.shrink.shrink import shrink
-from cerify.evaluators import Output, automaton, core_cel, denotational, kernel
+from cerify.languages.language import Output
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.interpreter import matches_of as core_matches_of
 from cerify.semantics.core_cel.show import show as show_core
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
 from cerify.semantics.events import Match, Stream
@@ -49,7 +52,7 @@ TRIES = 1000  # candidates looked at to shrink a disagreement
 
 PROFILES = (EVERYTHING, EVERYTHING, replace(TYPED, operators=EVERYTHING.operators))
 CORE_PROFILES = (UNARY_FILTERS, STRATEGIES_TOO, ANYTHING)
-EVALUATORS = {"readable": automaton, "kernel": kernel}
+EVALUATORS = {"readable": streaming.matches, "kernel": compiled.matches}
 
 
 @dataclass
@@ -95,7 +98,7 @@ def _cel(rng: Random, number: int, found: Tally) -> None:
             S = clocked(rng, S)
         output: Output = "valuations" if rng.random() < 0.5 else "matches"
         kind = f"{'windows and partitions' if windowed else 'CEL'}, {output}"
-        _judge(found, f"{number * STREAMS + i}", kind, phi, S, output, partial(denotational, phi, S, output, ORACLE))
+        _judge(found, f"{number * STREAMS + i}", kind, phi, S, output, partial(matches_of, phi, S, output, ORACLE))
 
 
 def _core_cel(rng: Random, number: int, found: Tally) -> None:
@@ -114,7 +117,7 @@ def _core_cel(rng: Random, number: int, found: Tally) -> None:
             phi,
             S,
             "matches",
-            partial(core_cel, rho, S, "matches", ORACLE),
+            partial(core_matches_of, rho, S, ORACLE),
             rho,
         )
 
@@ -169,7 +172,7 @@ def _shown(
     if rho is None:
 
         def differs(psi: Formula, T: Stream) -> bool:
-            return EVALUATORS[wrong[0]](psi, T, output, EVALUATED) != denotational(psi, T, output, ORACLE)
+            return EVALUATORS[wrong[0]](psi, T, output, EVALUATED) != matches_of(psi, T, output, ORACLE)
 
         try:
             phi, S = shrink(phi, S, differs, TRIES)

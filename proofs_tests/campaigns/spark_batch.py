@@ -14,7 +14,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cerify.evaluators import match as local_match
+from cerify.api import match as local_match
 from cerify.examples import flights
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError, InputError

@@ -18,7 +18,7 @@ CERIFY = [sys.executable, "-c", "from cerify.cli import main; main()"]
 ENGINE = """
 import json, os, sys
 from cerify import protocol
-from cerify.evaluators import denotational
+from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.json_events import schema_of_json, stream_of_json
@@ -26,7 +26,7 @@ from cerify.semantics.json_events import schema_of_json, stream_of_json
 def matches(message):
     phi = parse(message["query"])
     S = stream_of_json(message["events"], schema_of_json(message["schema"]), "run")
-    return denotational(phi, S, message["output"], Budget())
+    return matches_of(phi, S, message["output"], Budget())
 
 for line in sys.stdin:
     message = json.loads(line)

@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from cerify import evaluators
+from cerify.automata.evaluate import streaming
 from cerify.equivalence.differential.campaign import Plan, Summary, campaign
 from cerify.equivalence.differential.judge import Output
 from cerify.equivalence.generate.cel import CORE, CORRELATED, EVERYTHING, FIGURE_3, TYPED
-from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, size
 from cerify.semantics.errors import Unsupported
@@ -21,14 +21,14 @@ from cerify.semantics.trees import children, rebuilt
 BOTH: tuple[Output, ...] = ("matches", "valuations")
 SMALL = Budget(valuations=100_000)
 
-oracle = partial(denotational, budget=SMALL)
-automaton = partial(evaluators.automaton, budget=Budget())
+oracle = partial(matches_of, budget=SMALL)
+automaton = partial(streaming.matches, budget=Budget())
 
 
 def overlapping_lost(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
     """The fault: of the matches reported at one position, only the first."""
     found: dict[int, Match] = {}
-    for match in denotational(phi, S, output, SMALL):
+    for match in matches_of(phi, S, output, SMALL):
         found.setdefault(match.at, match)
     return found.values()
 
@@ -42,14 +42,14 @@ def two_rounds(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
             return cel.Or(psi.phi, cel.ContiguousSeq(psi.phi, psi.phi))
         return psi
 
-    return denotational(wrong(phi), S, output, SMALL)
+    return matches_of(wrong(phi), S, output, SMALL)
 
 
 def crashes(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
     """The fault: an error that is no typed error, on streams of more than four events."""
     if len(S) > 4:
         raise KeyError("q7")
-    return denotational(phi, S, output, SMALL)
+    return matches_of(phi, S, output, SMALL)
 
 
 def uncorrelated(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
@@ -57,7 +57,7 @@ def uncorrelated(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
     filters = (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter))
     if any(isinstance(atom, cel.Correlated) for psi in filters for atom in cel.atoms(psi.condition)):
         raise Unsupported("it carries no filters across events")
-    return automaton(phi, S, output)
+    return streaming.matches(phi, S, output)
 
 
 def said(summary: Summary) -> list[tuple[int, str, str]]:
@@ -114,7 +114,7 @@ def test_the_campaign_stops_at_the_number_of_disagreements_asked_for_and_says_ho
 
 
 def test_cases_that_cannot_be_compared_are_no_agreement() -> None:
-    starved = partial(denotational, budget=Budget(valuations=10))
+    starved = partial(matches_of, budget=Budget(valuations=10))
     summary = campaign(Plan(oracle, starved, CORE, 200, seed=1))
     assert summary.outcomes["budget"] > 20
     assert summary.agreed + summary.outcomes["budget"] == summary.cases == 200

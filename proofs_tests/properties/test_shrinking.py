@@ -6,7 +6,7 @@ import pytest
 
 from cerify.conformance.fuzzed import FUZZED
 from cerify.conformance.shrinking import SHRINKERS
-from cerify.evaluators import LANGUAGES
+from cerify.languages import LANGUAGES
 from cerify.semantics.cel.show import show as show_cel
 from cerify.semantics.core_cel.show import show as show_core_cel
 from cerify.semantics.event_expressions.show import show as show_expression

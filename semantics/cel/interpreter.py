@@ -6,8 +6,9 @@ The answers are those of denote.meaning: see proofs_tests/campaigns/definitions.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Literal
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
@@ -16,7 +17,7 @@ from cerify.semantics.cel.extent import NOTHING, Extent, extents
 from cerify.semantics.cel.facts import RememberedFacts
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, require_registered
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import ComplexEvent, Stream, Valuation
+from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bindings_of
 
 COUNTED_TOGETHER = 100  # valuations made between two checks of the budget
 
@@ -29,6 +30,31 @@ def valuations(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -
 def complex_events(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -> frozenset[ComplexEvent]:
     """The complex events of phi at position n: the supports of its valuations (section 4). Raises BudgetExceeded."""
     return frozenset(map(sup, valuations(phi, S, n, budget)))
+
+
+def matches_of(
+    phi: cel.Formula,
+    S: Stream,
+    output: Literal["matches", "valuations"] = "matches",
+    budget: Budget = Budget(),
+    predicates: Predicates = NO_PREDICATES,
+) -> list[Match]:
+    """The matches at all positions of S, sorted; with output="valuations" one for each valuation, with its bindings.
+
+    Raises Unsupported for a predicate that is not registered, and BudgetExceeded.
+    """
+    return list(found(phi, S, output, budget, predicates))
+
+
+def found(
+    phi: cel.Formula, S: Stream, output: Literal["matches", "valuations"], budget: Budget, predicates: Predicates
+) -> Iterator[Match]:
+    """As matches_of, position by position."""
+    interpreter = Interpreter(S, budget, predicates)
+    for n in range(len(S)):
+        mus = interpreter.meaning(phi, 0, n)
+        answers = {(sup(mu), bindings_of(mu) if output == "valuations" else None) for mu in mus}
+        yield from sorted(Match(n, tuple(sorted(C)), bindings) for C, bindings in answers)
 
 
 class Interpreter:

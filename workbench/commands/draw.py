@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import click
 
-from cerify.commands.files import Source, reads_events, write
-from cerify.draw.automaton import AUTOMATA, diagram_of
+from cerify.api import planned
+from cerify.commands.files import Source, language_option, reads_events, write
 from cerify.draw.dot import dot
-from cerify.draw.hoa import hoa_of
 from cerify.draw.page import page
 from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row, places_row
 from cerify.draw.svg import document, svg
-from cerify.evaluators import match
-from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import require_typed
-from cerify.semantics.errors import Unsupported, errors_in
-from cerify.semantics.events import Match, Schema, Stream
+from cerify.drawing import diagram_of, hoa_of
+from cerify.languages.language import Options
+from cerify.semantics.errors import errors_in
+from cerify.semantics.events import Schema, Stream
 
 SUFFIXES = (".svg", ".html")
 
@@ -27,7 +24,7 @@ SUFFIXES = (".svg", ".html")
 @click.command()
 @click.argument("query")
 @click.argument("file", required=False)
-@click.option("--language", type=click.Choice(list(AUTOMATA)), default="cel", show_default=True)
+@language_option
 @click.option(
     "-o",
     "--output",
@@ -96,34 +93,20 @@ def _automaton(query: str, language: str, schema: Schema | None) -> tuple[str, s
 
 
 def _stream(query: str, language: str, S: Stream) -> tuple[str, str]:
-    found = list(islice(_matches(query, language, S), MOST_ROWS + 1 if language != "event-expression" else None))
-    if language == "event-expression":
+    plan = planned(query, language, S.schema, Options(), None)
+    if plan.language.takes_place:
+        found = list(plan.matches(S))
         shown = found if len(S) <= WHOLE else found[:MOST_ROWS]
         rows = [places_row(" ".join(query.split()), [match.at for match in shown])]
         says = f"{_count(len(S), 'event')}, it takes place at {len(found)}"
     else:
+        found = list(islice(plan.matches(S), MOST_ROWS + 1))
         shown = found[:MOST_ROWS]
         rows = list(map(match_row, shown))
         says = f"{_count(len(S), 'event')}, {_count(len(shown), 'match', 'matches')}"
     if len(found) > len(shown):
         says = f"{says}; only the first {len(shown)} are drawn" if rows[0].at is None else f"{says}, and there are more"
     return drawn(S, rows), says
-
-
-def _matches(query: str, language: str, S: Stream) -> Iterator[Match]:
-    """By automaton, those of CEL one after the other; and by the definition what no automaton carries."""
-    try:
-        if language == "cel":
-            from cerify.automata.cea.compile import compile_cel
-            from cerify.automata.evaluate.streaming import evaluate
-
-            phi = parse(query)
-            if S.schema is not None:
-                require_typed(phi, S.schema)
-            return evaluate(compile_cel(phi), S)
-        return iter(match(query, S, language=language))
-    except Unsupported:
-        return iter(match(query, S, language=language, evaluator="denotational"))
 
 
 def _count(number: int, word: str, words: str | None = None) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, get_args
 
 import click
 
 import cerify
 from cerify import protocol
-from cerify.evaluators import EVALUATORS, LANGUAGES, Evaluator, Output
-from cerify.semantics.budget import Budget
+from cerify.languages import LANGUAGES
+from cerify.languages.language import EVALUATORS, Language, Options, Output
+from cerify.plan import AUTOMATIC, Want, plan
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
@@ -22,47 +24,41 @@ FEATURES = (*(operator.name for operator in OPERATORS.values()), "correlation", 
 
 
 @click.command("engine")
-@click.option("--evaluator", type=click.Choice(sorted(EVALUATORS)), default="automaton", show_default=True)
+@click.option("--evaluator", type=click.Choice(sorted(EVALUATORS)), default=AUTOMATIC[0], show_default=True)
 def command(evaluator: str) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
-    served = {name: known.evaluators[evaluator] for name, known in LANGUAGES.items() if evaluator in known.evaluators}
-    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, list(served), FEATURES)
+    languages = [language for language in LANGUAGES.values() if evaluator in language.evaluators]
     if evaluator == "kernel":
-        compile_loops()
-    serve(info, EVALUATORS[evaluator], served)
+        compile_loops(languages)
+    info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, [one.name for one in languages], FEATURES)
+    serve(info, {language.name: partial(_matches, language, evaluator) for language in languages})
 
 
-LOOPS = {
-    "cel": ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]"),
-    "event-expression": ("relative(A, A)",),
-    "sase": ("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",),
-}
-"""Queries that use all compiled loops."""
-
-
-def compile_loops() -> None:
-    """Have the compiled loops compiled, which takes long the first time, before a first case is asked about."""
+def compile_loops(languages: Iterable[Language[Any]]) -> None:
+    """Compile the loops of the kernels, which takes long the first time, before the first case comes."""
     S = Stream([Event("A", {"x": 1}), Event("A", {"x": 1})])
-    for language, queries in LOOPS.items():
-        spoken = LANGUAGES[language]
-        for query in queries:
+    for language in languages:
+        for query in language.loops:
             for output in get_args(Output):
-                # Unsupported: without numba, or not carried; the case that asks for it is told
+                # Unsupported: numba is not installed, or the output is not the language's; the case's answer says so
                 with suppress(Unsupported):
-                    spoken.evaluators["kernel"](spoken.parse(query), S, output, Budget())
+                    _matches(language, "kernel", language.parse(query), S, Options(output))
 
 
-Served = Mapping[str, Callable[[Any, Stream, Output, Budget], list[Match]]]
-"""The evaluator of each language that is served."""
+Served = Mapping[str, Callable[[Any, Stream, Options], Collection[Match]]]
+"""What gives all matches of a query, for each language that is served."""
 
 
-def serve(info: protocol.EngineInfo, evaluate: Evaluator, others: Served | None = None) -> None:
-    """Answer the messages on standard input until one says stop, or it ends: CEL by evaluate, the others by others.
+def _matches(language: Language[Any], evaluator: str, query: Any, S: Stream, options: Options) -> list[Match]:
+    return plan(language, query, S.schema, Want(options, evaluator)).all_matches(S)
+
+
+def serve(info: protocol.EngineInfo, served: Served) -> None:
+    """Answer the messages on standard input until a message says stop, or the input ends.
 
     A query that uses what the evaluator does not carry is answered with "skipped", since the engine does not claim the
     feature; every other failure is answered with an error. A line that is no message gets an error without an id.
     """
-    served = {**(others or {}), "cel": evaluate}
     for text in sys.stdin.buffer:
         if text.strip():
             answer = answered(text, info, served)
@@ -109,7 +105,7 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
             if schema is not None:
                 language.require_typed(phi, schema)
             S = stream_of_json(message["events"], schema, "events")
-            found = served[name](phi, S, message.get("output", "matches"), Budget())
+            found = served[name](phi, S, Options(message.get("output", "matches")))
         except Unsupported as error:
             return {"skipped": error.message}
     return {"matches": [protocol.json_of_match(match) for match in found]}

@@ -5,31 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import click
 
-from cerify.commands.files import write
-from cerify.compare import BOUND, Language, contained, equivalent, expressions
+from cerify.api import BOUND, compared
+from cerify.commands.files import language_option, write
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.decide.expressions import ExpressionVerdict
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
 from cerify.explain.evidence import braces, row
+from cerify.languages import LANGUAGES
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.readers import read_schema
 
 UNDECIDED = 3
-LANGUAGES: tuple[Language, ...] = get_args(Language)
-EXPRESSIONS = "event-expression"
 
 
 @click.command()
 @click.argument("left")
 @click.argument("right")
-@click.option("--language", type=click.Choice([*LANGUAGES, EXPRESSIONS]), default="cel", show_default=True)
-@click.option("--language-right", type=click.Choice(LANGUAGES), help="Of RIGHT, if it is another.")
+@language_option
+@click.option("--language-right", type=click.Choice(list(LANGUAGES)), help="Of RIGHT, if it is another.")
 @click.option(
     "--level",
     type=click.Choice(get_args(Level)),
@@ -59,7 +57,7 @@ def command(
     left: str,
     right: str,
     language: str,
-    language_right: Language | None,
+    language_right: str | None,
     level: Level,
     one_way: bool,
     schema_text: str | None,
@@ -77,16 +75,8 @@ def command(
     """
     schema = None if schema_text is None else read_schema(schema_text)
     claim: Claim = "contained" if one_way else "equivalent"
-    verdict: Verdict | ExpressionVerdict
-    if language == EXPRESSIONS:
-        if level != "events" or language_right is not None:
-            raise click.UsageError("event expressions are compared with each other, and by their events")
-        verdict = expressions(left, right, claim, schema=schema)
-    else:
-        spoken = cast("Language", language)
-        verdict = (contained if one_way else equivalent)(
-            left, right, level=level, schema=schema, bound=bound, languages=(spoken, language_right or spoken)
-        )
+    languages = language, language_right or language
+    verdict = compared(left, right, claim, languages=languages, level=level, schema=schema, bound=bound)
     if certificate_file is not None and isinstance(verdict, Equivalent | Contained):
         write(certificate_file, verdict.certificate.to_json() + "\n")
     answer = (
@@ -102,7 +92,7 @@ def command(
             return UNDECIDED
 
 
-def _text(verdict: Verdict | ExpressionVerdict, asked: Claim, level: Level) -> list[str]:
+def _text(verdict: Verdict, asked: Claim, level: Level) -> list[str]:
     match verdict:
         case Equivalent(certificate, (left, right)) | Contained(certificate, (left, right)):
             claim = certificate.claim
@@ -155,7 +145,7 @@ def _bindings(match: Match) -> str:
     return " with " + (", ".join(f"{A} -> {braces(places)}" for A, places in match.bindings) or "nothing bound")
 
 
-def _json(verdict: Verdict | ExpressionVerdict, asked: Claim) -> dict[str, Any]:
+def _json(verdict: Verdict, asked: Claim) -> dict[str, Any]:
     answer: dict[str, Any] = {"verdict": "", "evidence": "decided", "bound": None, "witness": None, "reason": None}
     match verdict:
         case Equivalent():

@@ -165,15 +165,15 @@ def _expression(asked: _Asked, schema: Schema | None) -> int:
 
 def _sase(asked: _Asked, schema: Schema | None) -> int:
     """Explain a match of a query of SASE+, or each of its matches; positions are those of the stream that it reads."""
-    from cerify.evaluators import SASE
     from cerify.explain import running
     from cerify.explain.running_json import as_json
     from cerify.explain.running_text import print_found, print_matches
+    from cerify.languages import LANGUAGES
 
-    q, at = SASE.parse(asked.query), asked.at
+    q, at = LANGUAGES["sase"].parse(asked.query), asked.at
     with errors_in(asked.query):
         if schema is not None:
-            SASE.require_typed(q, schema)
+            LANGUAGES["sase"].require_typed(q, schema)
         known = running.Explainer(q, asked.stream())
         mu = None if asked.valuation_text is None else bindings_of(valuation(asked.valuation_text, known.S))
         if asked.match_text is not None or mu is not None:

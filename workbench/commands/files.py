@@ -11,7 +11,7 @@ from typing import Any, get_args
 import click
 
 from cerify.fit import require_fit
-from cerify.languages import language_named
+from cerify.languages import DEFAULT, LANGUAGES, language_named
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.readers import Format, read, read_schema
@@ -34,6 +34,9 @@ OPTIONS = (
         "--strict", is_flag=True, help="A name that no event has, or values of two kinds compared, is an error."
     ),
 )
+
+
+language_option = click.option("--language", type=click.Choice(list(LANGUAGES)), default=DEFAULT, show_default=True)
 
 
 @dataclass(frozen=True)

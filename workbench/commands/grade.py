@@ -10,14 +10,15 @@ import click
 
 from cerify.grade.exercises import Exercise, exercise, exercises
 from cerify.grade.grading import Right, graded
-from cerify.grade.text import LEVELS, NAMES, feedback, json_of, solution, statement
+from cerify.grade.text import LEVELS, feedback, json_of, solution, statement
+from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 
 
 @click.command()
 @click.argument("id_", metavar="[ID]", required=False)
 @click.argument("formula", required=False)
-@click.option("--language", type=click.Choice(list(NAMES)), help="List the exercises of this language only.")
+@click.option("--language", type=click.Choice(list(LANGUAGES)), help="List the exercises of this language only.")
 @click.option("--show", is_flag=True, help="Show the answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: of the list, a line for each exercise.")
 def command(id_: str | None, formula: str | None, language: str | None, show: bool, as_json: bool) -> int:
@@ -61,8 +62,8 @@ def _list(language: str | None, as_json: bool) -> int:
             click.echo(_dumped(_task(listed, False)))
         return 0
     width = max(len(listed.id) for listed in asked)
-    for spoken, group in groupby(asked, key=lambda listed: listed.language):
-        click.echo(NAMES[spoken])
+    for name, group in groupby(asked, key=lambda listed: listed.language):
+        click.echo(LANGUAGES[name].title)
         for listed in group:
             click.echo(f"  {listed.id:{width}}  {LEVELS[listed.level]:8}  {listed.sentence}")
     click.echo(

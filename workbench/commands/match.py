@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import click
 
-from cerify.commands.files import Source, reads_events
+from cerify.api import planned, read_query
+from cerify.commands.files import Source, language_option, reads_events
 from cerify.explain.evidence import printable
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.cel.wellformed import require_typed
-from cerify.semantics.core_cel import syntax as core
+from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, Output, ValuedMatch
 from cerify.semantics.errors import Unsupported, errors_in
-from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.sase.reading import read_reading
 from cerify.semantics.values import Value, plain, show_time
-
-if TYPE_CHECKING:
-    from cerify.semantics.event_expressions.relation import Relation
 
 TABLE_ROWS = 100
 
@@ -32,13 +25,12 @@ TABLE_ROWS = 100
 @click.command()
 @click.argument("query")
 @click.argument("file")
-@click.option(
-    "--language", type=click.Choice(["cel", "core-cel", "event-expression", "sase"]), default="cel", show_default=True
-)
+@language_option
 @click.option(
     "--evaluator",
-    type=click.Choice(["automaton", "denotational"]),
-    help="By automaton, or by the definition: slow, for all formulas.  [default: automaton; core-CEL: denotational]",
+    type=click.Choice(EVALUATORS),
+    help="By automaton, by automaton in compiled loops, or by the definition: slow, for all formulas.  "
+    "[default: automaton, or the definition where no automaton carries the query]",
 )
 @reads_events
 @click.option(
@@ -73,135 +65,39 @@ def command(
 
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """
-    if language == "core-cel" and valuations:
-        raise click.UsageError("the answer of a core-CEL query is its complex events; its valuations are not listed")
-    if language != "sase" and readings:
+    its, tree = read_query(query, language, source.schema)
+    if valuations and its.answer and not its.takes_place:
+        raise click.UsageError(f"{its.answer}; its valuations are not listed")
+    if readings and "reading" not in its.settings:
         raise click.UsageError("--reading is for SASE+ alone")
-    match language:
-        case "core-cel":
-            prepared = _core_cel(query, evaluator)
-        case "event-expression":
-            prepared = _event_expression(query, evaluator, valuations)
-        case "sase":
-            prepared = _sase(query, evaluator, readings)
-        case _:
-            prepared = _cel(query, evaluator, valuations)
-    schema = source.schema
+    output: Output = "valuations" if valuations and not its.answer else "matches"
+    options = Options(output, reading=read_reading(readings))
     with errors_in(query):
-        if schema is not None:
-            prepared.require_typed(schema)
         S = source.read_for(query, language, file)
-        found = prepared.matches(S)
-        if as_json:
-            return _print_json(islice(found, limit))
-        return _print_table(found, S, limit or TABLE_ROWS, valuations or language == "sase", language == "sase")
-
-
-@dataclass(frozen=True, order=True)
-class _Valued(Match):
-    """An event at which an event expression takes place, with values of its attribute variables for which it does."""
-
-    values: tuple[tuple[str, Value], ...] = ()
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """A parsed query of some language: how to check it against a schema, and how to evaluate it."""
-
-    require_typed: Callable[[Schema], None]
-    matches: Callable[[Stream], Iterator[Match]]
-
-
-def _cel(query: str, evaluator: str | None, valuations: bool) -> _Prepared:
-    phi = parse(query)
-    return _Prepared(partial(require_typed, phi), lambda S: _matches(phi, S, evaluator, valuations))
-
-
-def _core_cel(query: str, evaluator: str | None) -> _Prepared:
-    from cerify.semantics.core_cel import interpreter, wellformed
-    from cerify.semantics.core_cel.parse import parse as parse_core_cel
-
-    phi = parse_core_cel(query)
-    by_definition = evaluator != "automaton"
-    found = partial(interpreter.matches_of, phi) if by_definition else partial(_by_automaton, phi)
-    return _Prepared(partial(wellformed.require_typed, phi), lambda S: iter(found(S)))
-
-
-def _event_expression(query: str, evaluator: str | None, valuations: bool) -> _Prepared:
-    from cerify.automata.dfa.collect import tuples
-    from cerify.evaluators import event_automaton, event_expression
-    from cerify.semantics.event_expressions import wellformed
-    from cerify.semantics.event_expressions.compatible import compatible
-    from cerify.semantics.event_expressions.parse import parse as parse_expression
-
-    E = parse_expression(query)
-
-    def found(S: Stream) -> Iterator[Match]:
-        if evaluator == "denotational":
-            return _rows(compatible(E, S)) if valuations else iter(event_expression(E, S))
-        with _pointing_to_denotational():
-            return _rows(tuples(E, S)) if valuations else iter(event_automaton(E, S))
-
-    return _Prepared(partial(wellformed.require_typed, E), found)
-
-
-def _sase(query: str, evaluator: str | None, readings: tuple[str, ...]) -> _Prepared:
-    from cerify.evaluators import SASE, sase_matches
-    from cerify.semantics.sase.reading import read_reading
-
-    reading, q = read_reading(readings), SASE.parse(query)
-    found = partial(sase_matches, evaluator or "automaton", q, reading=reading)
-    return _Prepared(partial(SASE.require_typed, q), lambda S: iter(found(S)))
-
-
-def _rows(relation: Relation) -> Iterator[Match]:
-    """The compatible tuples as matches."""
-    for e, values in sorted(relation.rows):
-        yield _Valued(e, (e,), values=tuple((X, v) for X, (_, v) in zip(relation.variables, values, strict=True)))
-
-
-def _by_automaton(phi: core.Formula, S: Stream) -> Iterator[Match]:
-    """The matches of a core-CEL formula by an automaton, if filters compare events by that of a CEL formula."""
-    from cerify.automata.evaluate import core as evaluate_core
-    from cerify.equivalence.rewrite.translate.to_cel import to_cel
-    from cerify.semantics.core_cel.wellformed import is_unary
-
-    if is_unary(phi):
-        yield from evaluate_core.found(phi, S)
-        return
-    with _pointing_to_denotational():
-        psi = to_cel(phi)
-    yield from _matches(psi, S, "automaton", valuations=False)
+        plan = planned(tree, language, source.schema, options, evaluator)
+        with _pointing_to_denotational(plan.evaluator):
+            found = iter(plan.with_values(S) if valuations else plan.matches(S))
+            if as_json:
+                return _print_json(islice(found, limit))
+            return _print_table(found, S, limit or TABLE_ROWS, valuations or its.results, its.results)
 
 
 @contextmanager
-def _pointing_to_denotational() -> Iterator[None]:
-    """What is unsupported inside can be evaluated by the definition."""
+def _pointing_to_denotational(evaluator: str | None) -> Iterator[None]:
+    """Adds to the message of Unsupported that the definition can evaluate the query, unless that was tried."""
     try:
         yield
     except Unsupported as error:
-        raise Unsupported(f"{error.message}; try --evaluator denotational", error.span) from None
+        if evaluator == DENOTATIONAL:
+            raise
+        raise Unsupported(f"{error.message}; try --evaluator {DENOTATIONAL}", error.span) from None
 
 
-def _matches(phi: Formula, S: Stream, evaluator: str | None, valuations: bool) -> Iterator[Match]:
-    """The matches in the order of their positions; the automaton finds each only when it is asked for."""
-    output: Literal["matches", "valuations"] = "valuations" if valuations else "matches"
-    if evaluator == "denotational":
-        from cerify.evaluators import EVALUATORS
-
-        yield from EVALUATORS["denotational"](phi, S, output, Budget())
-        return
-    from cerify.automata.evaluate.streaming import found
-
-    with _pointing_to_denotational():
-        yield from found(phi, S, output)
-
-
-def _print_json(matches: Iterator[Match]) -> int:
+def _print_json(matches: Iterable[Match]) -> int:
     status = 1
     for match in matches:
         line: dict[str, Any] = {"at": match.at, "events": list(match.events)}
-        if isinstance(match, _Valued):
+        if isinstance(match, ValuedMatch):
             line["values"] = {X: _shown(v) for X, v in match.values}
         if match.bindings is not None:
             line["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
@@ -235,7 +131,7 @@ def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool
     for match in sorted(matches[:limit]):
         cells = [str(match.at), _positions(match.events)]
         if valuations:
-            values = match.values if isinstance(match, _Valued) else ()
+            values = match.values if isinstance(match, ValuedMatch) else ()
             bound = [*((X, _shown(v)) for X, v in values), *((x, _positions(p)) for x, p in match.bindings or ())]
             cells.append("\n".join(printable(f"{variable}: {shown}") for variable, shown in bound))
         if match.result is not None:

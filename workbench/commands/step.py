@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from cerify.commands.files import Source, reads_events, write
-from cerify.draw.record import RECORDERS, record
+from cerify.commands.files import Source, language_option, reads_events, write
 from cerify.draw.stepper import stepper, summary
+from cerify.drawing import record
 from cerify.semantics.errors import errors_in
 
 
 @click.command()
 @click.argument("query")
 @click.argument("file")
-@click.option("--language", type=click.Choice(list(RECORDERS)), default="cel", show_default=True)
+@language_option
 @click.option(
     "-o",
     "--output",

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from cerify import protocol
 from cerify.conformance.model import Case
-from cerify.evaluators import LANGUAGES
+from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
 
@@ -75,14 +75,15 @@ def case_of_line(text: str, where: str) -> Case:
             raise InputError(f"{where}: the field {field!r} is missing, or no {kind.__name__}")
     message = {key: obj[key] for key in ("id", "language", "query", "schema", "events", "output") if key in obj}
     protocol.read(protocol.line({"cmd": "run", **message}), "run", where)
-    if obj["language"] == "sase" and obj["output"] != "valuations":
+    language = LANGUAGES[obj["language"]]
+    if language.results and obj["output"] != "valuations":
         raise InputError(
-            f"{where}: the field 'output': a match of SASE+ always has its bindings and its result: 'valuations'"
+            f"{where}: the field 'output': a match of {language.title} always has its bindings and its result: "
+            "'valuations'"
         )
     answer = protocol.read(protocol.line({"id": obj["id"], "matches": obj["matches"]}), "answer", where)
     schema = None if obj.get("schema") is None else _of_field("schema", where, partial(schema_of_json, obj["schema"]))
     stream_of_json(obj["events"], schema, where)
-    language = LANGUAGES[obj["language"]]
     phi = _of_field("query", where, partial(language.parse, obj["query"]))
     if schema is not None:
         _of_field("query", where, partial(language.require_typed, phi, schema))

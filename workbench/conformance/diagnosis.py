@@ -12,10 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from cerify.api import match
 from cerify.conformance.mutants import cel, core_cel, event_expressions, sase
 from cerify.conformance.mutants.mutant import Mutant
 from cerify.conformance.shrinking import SHRINKERS
-from cerify.evaluators import LANGUAGES, match
+from cerify.languages import LANGUAGES
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cerify.evaluators import EVALUATORS
+from cerify.languages.language import EVALUATORS
 from cerify.semantics.errors import InputError
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable install may be a tree of links

@@ -31,7 +31,9 @@ from cerify.equivalence.generate.scoped import case as scoped_case
 from cerify.equivalence.rewrite.translate.shape import as_cel_tree, of_cel_tree
 from cerify.equivalence.shrink import expression_shape
 from cerify.equivalence.shrink import sase as shrink_sase
-from cerify.evaluators import CORE_CEL, EVENT_EXPRESSION, SASE, Language, automaton, denotational, kernel
+from cerify.languages import LANGUAGES
+from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options
+from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
@@ -128,7 +130,8 @@ class SasePlan(Plan):
 
     def parse(self, text: str) -> sase.Tree:
         """The query that the text writes."""
-        return SASE.parse(text)
+        tree: sase.Tree = LANGUAGES["sase"].parse(text)
+        return tree
 
 
 class CoreCelEngine(Engine):
@@ -152,7 +155,7 @@ class SaseEngineEvaluator(EngineEvaluator):
 
     def __call__(self, phi: Any, S: Stream, output: Output) -> Collection[Match]:
         if S.schema is not None:
-            SASE.require_typed(phi, S.schema)
+            LANGUAGES["sase"].require_typed(phi, S.schema)
         return self.asked("sase", show_sase(phi), S, "valuations")
 
 
@@ -161,7 +164,7 @@ def evaluate_sase(
 ) -> Collection[Match]:
     """The matches of a query of SASE+ that fits the stream's schema."""
     if S.schema is not None:
-        SASE.require_typed(phi, S.schema)
+        LANGUAGES["sase"].require_typed(phi, S.schema)
     return evaluate(phi, S, output, budget)
 
 
@@ -191,9 +194,15 @@ def maker_of(profile: Any, streams: Literal["guided", "random"]) -> CaseMaker:
     return random_case if streams == "random" else guided_case
 
 
-def _built_in(evaluate: Callable[..., Collection[Match]], language: Language[Any]) -> Mapping[str, Evaluator]:
+def _built_in(evaluate: Callable[..., Collection[Match]], language: str) -> Mapping[str, Evaluator]:
     """All evaluators of a language but the reference."""
-    return {name: partial(evaluate, own) for name, own in language.evaluators.items() if name != "denotational"}
+    return {name: partial(evaluate, partial(_evaluated, language, name)) for name in EVALUATORS if name != DENOTATIONAL}
+
+
+def _evaluated(
+    language: str, evaluator: str, phi: Any, S: Stream, output: Output, budget: Budget = Budget()
+) -> list[Match]:
+    return plan(LANGUAGES[language], phi, S.schema, Want(Options(output, budget), evaluator)).all_matches(S)
 
 
 def _show_tree(phi: Formula) -> str:
@@ -208,8 +217,8 @@ FUZZED: Mapping[str, Fuzzed] = {
     "cel": Fuzzed(
         {**PROFILES, "typed-everything": replace(TYPED, operators=EVERYTHING.operators), "windows": WINDOWS},
         CelPlan,
-        partial(denotational, budget=ORACLE_BUDGET),
-        {"automaton": partial(automaton, budget=Budget()), "kernel": partial(kernel, budget=Budget())},
+        partial(_evaluated, "cel", DENOTATIONAL, budget=ORACLE_BUDGET),
+        {name: partial(_evaluated, "cel", name, budget=Budget()) for name in EVALUATORS if name != DENOTATIONAL},
         Engine,
         show,
         second_opinion=SecondOpinionIn("cel"),
@@ -217,24 +226,24 @@ FUZZED: Mapping[str, Fuzzed] = {
     "core-cel": Fuzzed(
         CORE_CEL_PROFILES,
         CoreCelPlan,
-        partial(evaluate_tree, CORE_CEL.evaluators["denotational"], budget=ORACLE_BUDGET),
-        _built_in(evaluate_tree, CORE_CEL),
+        partial(evaluate_tree, partial(_evaluated, "core-cel", DENOTATIONAL), budget=ORACLE_BUDGET),
+        _built_in(evaluate_tree, "core-cel"),
         CoreCelEngine,
         _show,
     ),
     "event-expression": Fuzzed(
         {**generate_expressions.PROFILES, **generate_expressions.VALUED_PROFILES},
         ExpressionPlan,
-        partial(evaluate_expression_tree, EVENT_EXPRESSION.evaluators["denotational"], budget=ORACLE_BUDGET),
-        _built_in(evaluate_expression_tree, EVENT_EXPRESSION),
+        partial(evaluate_expression_tree, partial(_evaluated, "event-expression", DENOTATIONAL), budget=ORACLE_BUDGET),
+        _built_in(evaluate_expression_tree, "event-expression"),
         ExpressionEngine,
         _show_tree,
     ),
     "sase": Fuzzed(
         generate_sase.PROFILES,
         SasePlan,
-        partial(evaluate_sase, SASE.evaluators["denotational"], budget=ORACLE_BUDGET),
-        _built_in(evaluate_sase, SASE),
+        partial(evaluate_sase, partial(_evaluated, "sase", DENOTATIONAL), budget=ORACLE_BUDGET),
+        _built_in(evaluate_sase, "sase"),
         Engine,
         show_sase,
         SaseEngineEvaluator,

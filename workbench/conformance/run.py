@@ -14,7 +14,8 @@ from cerify.conformance.process import Limits
 from cerify.conformance.second_opinion import second_opinion
 from cerify.conformance.shrinking import SHRINKERS, stream_only
 from cerify.conformance.words import shown
-from cerify.evaluators import LANGUAGES
+from cerify.languages import LANGUAGES
+from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
@@ -70,7 +71,7 @@ def reconsidered(result: Result) -> Result:
     language = LANGUAGES[case.language]
     phi, S = language.parse(case.query), stream_of(case)
     try:
-        by_definition = language.evaluators["denotational"](phi, S, case.output, SHRINK_BUDGET)
+        by_definition = list(language.matches(phi, S, DENOTATIONAL, Options(case.output, SHRINK_BUDGET)))
     except (Unsupported, BudgetExceeded):
         return result
     if set(by_definition) != set(case.matches):
@@ -191,5 +192,5 @@ def as_case(query: str, S: Stream, origin: Case) -> Case:
         query=query,
         schema=None if S.schema is None else json_of_schema(S.schema),
         events=[json_of_event(event) for event in S],
-        matches=language.evaluators["denotational"](phi, S, origin.output, SHRINK_BUDGET),
+        matches=list(language.matches(phi, S, DENOTATIONAL, Options(origin.output, SHRINK_BUDGET))),
     )

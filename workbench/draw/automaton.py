@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from cerify.automata.algebra.minterms import minterms
 from cerify.automata.cea.model import CEA, Marks
 from cerify.automata.dfa.decide import coaccessible_states
 from cerify.automata.dfa.model import DFA, Alphabet
 from cerify.draw.diagram import Diagram, Edge, Kind, State, merged
-from cerify.draw.svg import document, svg
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, IllFormed, InternalError
-from cerify.semantics.events import Schema
+from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.predicate_text import show_predicate
 from cerify.semantics.predicates import Anything, Both, Either, Not, OfType, Predicate
-from cerify.semantics.sase import syntax as sase
 
 TYPES = Budget(states=200)  # types of events, beyond which predicates are told as they are
 MARKED = "The variables after the slash mark the event. A match is a run to a double circle; it has the marked events."
@@ -24,35 +21,9 @@ UNDRAWN = "What has no arrow leads to where the expression can never again take 
 OCCURS = "The expression takes place at an event if the automaton is in a double circle after it."
 
 
-def svg_of(query: str, language: str = "cel", schema: Schema | None = None, budget: Budget = Budget()) -> str:
-    """The automaton of a query as the text of an SVG file.
-
-    Raises ParseError, IllFormed, Unsupported where no automaton carries the query, and BudgetExceeded where the
-    automaton is too large, to be made or to be read.
-    """
-    return document(svg(diagram_of(query, language, schema, budget)))
-
-
-def diagram_of(query: str, language: str = "cel", schema: Schema | None = None, budget: Budget = Budget()) -> Diagram:
-    """The automaton of a query as a diagram. Raises what svg_of raises."""
-    match automaton_of(query, language, schema, budget):
-        case CEA() as A:
-            return diagram_of_cea(A, _title(query))
-        case DFA() as A:
-            return diagram_of_dfa(A, _title(query))
-        case q:
-            from cerify.draw.nfab import diagram_of_query
-
-            return diagram_of_query(q, _title(query))
-
-
-def automaton_of(
-    query: str, language: str = "cel", schema: Schema | None = None, budget: Budget = Budget()
-) -> CEA | DFA | sase.Tree:
-    """What is drawn of a query; of SASE+ the query, with an automaton for each block. Raises what svg_of raises."""
-    if language not in AUTOMATA:
-        raise IllFormed(f"there is no drawing for the language {language!r}; there is for {', '.join(AUTOMATA)}")
-    return AUTOMATA[language](query, schema, budget)
+def diagram_of_automaton(A: CEA | DFA, title: str) -> Diagram:
+    """An automaton as a diagram. Raises BudgetExceeded where it is too large to be read."""
+    return diagram_of_cea(A, title) if isinstance(A, CEA) else diagram_of_dfa(A, title)
 
 
 def diagram_of_cea(A: CEA, title: str) -> Diagram:
@@ -209,61 +180,3 @@ def _asks_type(P: Predicate) -> bool:
             return _asks_type(left) or _asks_type(right)
         case _:
             return False
-
-
-def _cel(query: str, schema: Schema | None, budget: Budget) -> CEA:
-    from cerify.automata.cea.compile import compile_cel
-    from cerify.semantics.cel.parse import parse
-    from cerify.semantics.cel.wellformed import require_typed
-
-    phi = parse(query)
-    if schema is not None:
-        require_typed(phi, schema)
-    return compile_cel(phi, budget)
-
-
-def _core_cel(query: str, schema: Schema | None, budget: Budget) -> CEA:
-    from cerify.automata.cea.compile import compile_cel
-    from cerify.equivalence.rewrite.translate.to_cel import to_cel
-    from cerify.semantics.core_cel.parse import parse
-    from cerify.semantics.core_cel.wellformed import require_typed
-
-    phi = parse(query)
-    if schema is not None:
-        require_typed(phi, schema)
-    return compile_cel(to_cel(phi, budget), budget)
-
-
-def _event_expression(query: str, schema: Schema | None, budget: Budget) -> DFA:
-    from cerify.automata.dfa.compile import compile_expression
-    from cerify.semantics.event_expressions.parse import parse
-    from cerify.semantics.event_expressions.wellformed import require_typed
-
-    E = parse(query)
-    if schema is not None:
-        require_typed(E, schema)
-    return compile_expression(E, schema, budget)
-
-
-def _sase(query: str, schema: Schema | None, _: Budget) -> sase.Tree:
-    from cerify.semantics.sase.parse import parse
-    from cerify.semantics.sase.wellformed import require_typed, require_wellformed
-
-    q = parse(query)
-    require_wellformed(q)
-    if schema is not None:
-        require_typed(q, schema)
-    return q
-
-
-def _title(query: str) -> str:
-    return f"Automaton of {' '.join(query.split())}"
-
-
-AUTOMATA: Mapping[str, Callable[[str, Schema | None, Budget], CEA | DFA | sase.Tree]] = {
-    "cel": _cel,
-    "core-cel": _core_cel,
-    "event-expression": _event_expression,
-    "sase": _sase,
-}
-"""What is drawn of a query, by language."""

@@ -11,27 +11,15 @@ from collections.abc import Iterable, Mapping
 
 from cerify.automata.cea.model import CEA, Marks
 from cerify.automata.dfa.model import DFA
-from cerify.draw.automaton import automaton_of, predicate_text
-from cerify.semantics.budget import Budget
-from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Schema
+from cerify.draw.automaton import predicate_text
 from cerify.semantics.predicates import Anything, Predicate
 
 FINITE = "Words are finite: a run accepts if it ends in a state of the set 0."
 
 
-def hoa_of(query: str, language: str = "cel", schema: Schema | None = None, budget: Budget = Budget()) -> str:
-    """The automaton of a query as the text of an HOA file.
-
-    Raises ParseError, IllFormed, Unsupported where no automaton without a buffer carries the query, BudgetExceeded.
-    """
-    match automaton_of(query, language, schema, budget):
-        case CEA() as A:
-            return hoa_of_cea(A, " ".join(query.split()))
-        case DFA() as A:
-            return hoa_of_dfa(A, " ".join(query.split()))
-        case _:
-            raise Unsupported("an NFA^b has a buffer, and the HOA format has none; draw it with --svg or --dot")
+def hoa_of_automaton(A: CEA | DFA, name: str) -> str:
+    """An automaton as the text of an HOA file."""
+    return hoa_of_cea(A, name) if isinstance(A, CEA) else hoa_of_dfa(A, name)
 
 
 def hoa_of_cea(A: CEA, name: str) -> str:

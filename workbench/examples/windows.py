@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from random import Random
 
 from cerify.conformance.model import Case
-from cerify.evaluators import denotational
 from cerify.examples.flights import SCHEMA
 from cerify.examples.queries import Example
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
@@ -75,7 +75,7 @@ def case(example: Example, window: Window, S: Stream) -> tuple[Case, Window]:
     while True:
         part = window.of(S)
         try:
-            expected = denotational(phi, part, "matches", BUDGET)
+            expected = matches_of(phi, part, "matches", BUDGET)
             break
         except BudgetExceeded:
             if len(window.positions) == 1:

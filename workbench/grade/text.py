@@ -8,18 +8,18 @@ from typing import Any
 from cerify.explain.evidence import SHOWN, braces, row
 from cerify.grade.exercises import Exercise
 from cerify.grade.grading import Evidence, Grade, Right, Wrong
+from cerify.languages import LANGUAGES
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event
 
 LISTED = 20  # events of a stream
 LEVELS = {1: "easy", 2: "middling", 3: "hard"}
-NAMES = {"cel": "CEL", "core-cel": "core-CEL", "event-expression": "event expressions", "sase": "SASE+"}
 
 
 def statement(exercise: Exercise) -> list[str]:
     """The exercise: its sentence, and the events that there are."""
     types = (f"{name}({', '.join(attributes)})" if attributes else name for name, attributes in _schema(exercise))
-    heading = f"{exercise.id}, {NAMES[exercise.language]}, {LEVELS[exercise.level]}"
+    heading = f"{exercise.id}, {LANGUAGES[exercise.language].title}, {LEVELS[exercise.level]}"
     return [heading, exercise.sentence, f"events: {', '.join(types)}"]
 
 
@@ -35,8 +35,13 @@ def feedback(exercise: Exercise, grade: Grade) -> list[str]:
         case Right(evidence, length):
             return [f"right: {_how_known(evidence, length)}"]
         case Wrong(S, at, wanted, yours, shortest, evidence):
-            told = _taking_place if exercise.language == "event-expression" else _reporting
-            return [_where(S, shortest, evidence), *_events(S), *told(S, at, wanted, yours), f"hint: {exercise.hint}"]
+            difference = _taking_place if LANGUAGES[exercise.language].takes_place else _reporting
+            return [
+                _where(S, shortest, evidence),
+                *_events(S),
+                *difference(S, at, wanted, yours),
+                f"hint: {exercise.hint}",
+            ]
 
 
 def json_of(exercise: Exercise, grade: Grade) -> dict[str, Any]:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from cerify.languages.language import BuiltIn, Language, Options
+from cerify.languages.language import BuiltIn, Checked, Language, Options, Question
+from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.wellformed import problems, require_typed
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Match, Schema, Stream, bindings_of
+from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.trees import children
+
+if TYPE_CHECKING:
+    from cerify.automata.cea.model import CEA
+    from cerify.draw.recording import Recording
+    from cerify.equivalence.verdict import Verdict
+    from cerify.languages.language import Streamed
 
 
 class Cel(Language[Formula]):
@@ -23,6 +31,8 @@ class Cel(Language[Formula]):
     name = "cel"
     title = "CEL"
     trees = get_args(Formula)
+    settings = frozenset({"predicates"})
+    loops = ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]")
 
     def parse(self, text: str) -> Formula:
         return parse(text)
@@ -47,16 +57,77 @@ class Cel(Language[Formula]):
             "kernel": BuiltIn(_kernel, _needs_definition),
         }
 
+    def check(self, query: Formula, schema: Schema | None) -> Checked:
+        from cerify.equivalence.decide.vacuous import satisfiable, vacuous
+        from cerify.semantics.cel.fragment import beyond_star
+        from cerify.semantics.cel.registered import named
+        from cerify.semantics.cel.wellformed import is_unary
+
+        unary, beyond = is_unary(query), sorted(beyond_star(query))
+        written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
+        found = problems(query, schema)
+        if not found or all(problem.rule == "unused" for problem in found):
+            found += vacuous(query, schema)
+        return Checked(
+            {"unary": unary, "star": not beyond, "beyond_star": beyond},
+            f"{written}, {'unary' if unary else 'not unary: it compares events with each other'}",
+            found,
+            tuple(dict.fromkeys((atom.name, atom.variables) for atom in named(query))),
+            satisfiable(query, schema),
+        )
+
+    def in_cel(self, query: Formula, budget: Budget) -> Formula:
+        return query
+
+    def compare(self, left: Formula, right: Formula, question: Question) -> Verdict:
+        from cerify.automata.cea.compile import compilable
+        from cerify.equivalence.decide.cel import contained, equivalent
+        from cerify.equivalence.verdict import Undecided
+
+        level, schema, budget = question.level, question.schema, question.budget
+        if compilable(left) and compilable(right):
+            decide = equivalent if question.claim == "equivalent" else contained
+            return decide(left, right, level, schema, budget)
+        if question.bound == 0:
+            return Undecided("a query compares events with each other, and with a bound of 0 no stream is looked at")
+        from cerify.equivalence.bounded.compare import compare
+
+        return compare(left, right, question.bound, level, question.claim == "contained", schema, budget=budget)
+
+    @property
+    def normal_forms(self) -> Mapping[str, Callable[[Formula, int], Formula] | None]:
+        from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
+        from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
+        from cerify.equivalence.rewrite.normal_forms.push_in import push_in
+
+        return {"disjunctive": disjunctive, "push-in": push_in, "push-filters": push_filters, "star": None}
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[Formula, Reading], Any]]:
+        from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
+
+        return {"core-cel": lambda phi, _: to_core_cel(phi)}
+
+    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed:
+        from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+
+        return CompiledCelEvaluator(query, output=options.output, budget=options.budget)
+
+    def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
+        from cerify.automata.cea.compile import compile_cel
+
+        return compile_cel(query, budget)
+
+    def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
+        from cerify.draw.record_cel import record
+
+        return record(query, S, title, options.output, options.budget)
+
 
 def _denotational(phi: Formula, S: Stream, options: Options) -> Iterator[Match]:
-    from cerify.semantics.cel.denote import sup
-    from cerify.semantics.cel.interpreter import Interpreter
+    from cerify.semantics.cel.interpreter import found
 
-    interpreter = Interpreter(S, options.budget, options.predicates)
-    for n in range(len(S)):
-        mus = interpreter.meaning(phi, 0, n)
-        bound = (bindings_of(mu) if options.output == "valuations" else None for mu in mus)
-        yield from sorted({Match(n, tuple(sorted(sup(mu))), one) for mu, one in zip(mus, bound, strict=True)})
+    return found(phi, S, options.output, options.budget, options.predicates)
 
 
 def _automaton(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from cerify.languages.language import BuiltIn, Language, Options
+from cerify.languages import LANGUAGES
+from cerify.languages.language import BuiltIn, Checked, Language, Options, Question
+from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.syntax import Formula
 from cerify.semantics.core_cel.wellformed import is_unary, problems, require_typed
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.trees import children
+
+if TYPE_CHECKING:
+    from cerify.automata.cea.model import CEA
+    from cerify.draw.recording import Recording
+    from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
+    from cerify.languages.language import Streamed
+    from cerify.semantics.cel.syntax import Formula as CelFormula
+
+ANSWER = "the answer of a core-CEL query is its complex events"
 
 
 class CoreCel(Language[Formula]):
@@ -23,6 +35,7 @@ class CoreCel(Language[Formula]):
     name = "core-cel"
     title = "core-CEL"
     trees = get_args(Formula)
+    answer = ANSWER
 
     def parse(self, text: str) -> Formula:
         return parse(text)
@@ -47,6 +60,81 @@ class CoreCel(Language[Formula]):
             "kernel": BuiltIn(_kernel, _no_valuations),
         }
 
+    def check(self, query: Formula, schema: Schema | None) -> Checked:
+        from cerify.semantics.core_cel import wellformed
+
+        fragment = {
+            "unary": wellformed.is_unary(query),
+            "well_formed": wellformed.is_well_formed(query),
+            "safe": wellformed.is_safe(query),
+            "lp_normal": wellformed.is_lp_normal(query),
+        }
+        words = (name.replace("_", "-") if yes else f"not {name.replace('_', '-')}" for name, yes in fragment.items())
+        return Checked(fragment, f"core-CEL: {', '.join(words)}", problems(query, schema))
+
+    def in_cel(self, query: Formula, budget: Budget) -> CelFormula:
+        from cerify.equivalence.rewrite.translate.to_cel import to_cel
+
+        return to_cel(query, budget)
+
+    def compare(self, left: Formula, right: Formula, question: Question) -> Verdict:
+        """By way of CEL."""
+        from cerify.equivalence.verdict import Undecided
+
+        if question.level == "valuations":
+            raise IllFormed(f"{ANSWER}; compare at the level of events")
+        try:
+            phi, psi = (self.in_cel(query, question.budget) for query in (left, right))
+        except Unsupported as error:
+            return Undecided(error.described())
+        return LANGUAGES["cel"].compare(phi, psi, question)
+
+    def difference(
+        self, left: Formula, right: Formula, schema: Schema, budget: Budget = Budget()
+    ) -> Different | Bounded | Undecided | None:
+        """Of unary queries decided by their own automata, also where one has no formula of CEL."""
+        if not (is_unary(left) and is_unary(right)):
+            return super().difference(left, right, schema, budget)
+        from cerify.automata.cea.compile_core import compile_core
+        from cerify.equivalence.decide.automata import difference
+        from cerify.equivalence.verdict import Different
+
+        S = difference(compile_core(left), compile_core(right), "events", schema)
+        if S is None:
+            return None
+        at = len(S) - 1
+        one, other = ({m for m in self.matches(query, S) if m.at == at} for query in (left, right))
+        return Different(S, at, tuple(sorted(one - other)), tuple(sorted(other - one)), True)
+
+    @property
+    def normal_forms(self) -> Mapping[str, Callable[[Formula, int], Formula] | None]:
+        from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive
+        from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
+        from cerify.equivalence.rewrite.normal_forms.core_safe import safe
+
+        return {"disjunctive": disjunctive, "safe": safe, "lp-normal": lp_normal}
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[Formula, Reading], Any]]:
+        return {"cel": lambda phi, _: self.in_cel(phi, Budget())}
+
+    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed:
+        """By its formula of CEL."""
+        from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+
+        return CompiledCelEvaluator(self.in_cel(query, options.budget), budget=options.budget)
+
+    def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
+        """Of its formula of CEL."""
+        from cerify.automata.cea.compile import compile_cel
+
+        return compile_cel(self.in_cel(query, budget), budget)
+
+    def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
+        from cerify.draw.record_cel import record
+
+        return record(self.in_cel(query, options.budget), S, title, options.output, options.budget)
+
 
 def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
     from cerify.semantics.core_cel.interpreter import matches_of
@@ -57,13 +145,13 @@ def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
 def _automaton(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
     """By an automaton of core-CEL; a formula whose filters compare events by way of CEL, if it has a formula there."""
     if is_unary(phi):
-        from cerify.automata.evaluate.core import matches
+        from cerify.automata.evaluate import core
 
-        return matches(phi, S, options.budget)
-    from cerify.automata.evaluate.streaming import found
+        return core.matches(phi, S, options.budget)
+    from cerify.automata.evaluate.streaming import matches
     from cerify.equivalence.rewrite.translate.to_cel import to_cel
 
-    return found(to_cel(phi, options.budget), S, "matches", options.budget)
+    return matches(to_cel(phi, options.budget), S, "matches", options.budget)
 
 
 def _kernel(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
@@ -80,7 +168,7 @@ def _kernel(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
 def _no_valuations(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
     if options.output == "matches":
         return None
-    return Unsupported("the answer of a core-CEL query is its complex events; its valuations are not listed")
+    return Unsupported(f"{ANSWER}; its valuations are not listed")
 
 
 LANGUAGE = CoreCel()

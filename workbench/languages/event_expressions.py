@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from cerify.languages.language import BuiltIn, Language, Options
-from cerify.semantics.errors import Unsupported
+from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Language, Options, Question, ValuedMatch
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.event_expressions.syntax import Expression, children, rebuilt
 from cerify.semantics.event_expressions.wellformed import problems, require_typed
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
+
+if TYPE_CHECKING:
+    from cerify.automata.dfa.model import DFA
+    from cerify.draw.recording import Recording
+    from cerify.equivalence.verdict import Verdict
+    from cerify.languages.language import Streamed
+
+ANSWER = "the answer of an event expression is the events at which it takes place"
 
 
 class EventExpressions(Language[Expression]):
@@ -22,6 +32,13 @@ class EventExpressions(Language[Expression]):
     name = "event-expression"
     title = "event expressions"
     trees = get_args(Expression)
+    answer = ANSWER
+    takes_place = True
+    positional = True
+    unsaved = (
+        "of an event expression with attribute variables no state can be saved; use cerify.spark.match on data at rest"
+    )
+    loops = ("relative(A, A)",)
 
     def parse(self, text: str) -> Expression:
         return parse(text)
@@ -49,6 +66,82 @@ class EventExpressions(Language[Expression]):
             "kernel": BuiltIn(_kernel, _no_valuations),
         }
 
+    def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
+        """The compatible tuples of attribute variables (vldb92, section 6.1)."""
+        if evaluator == DENOTATIONAL:
+            from cerify.semantics.event_expressions.compatible import compatible
+
+            relation = compatible(query, S, options.budget)
+        else:
+            from cerify.automata.dfa.collect import tuples
+
+            relation = tuples(query, S, options.budget)
+        for e, values in sorted(relation.rows):
+            named = zip(relation.variables, values, strict=True)
+            yield ValuedMatch(e, (e,), values=tuple((X, v) for X, (_, v) in named))
+
+    def check(self, query: Expression, schema: Schema | None) -> Checked:
+        from cerify.equivalence.decide.expressions import shortest_history
+        from cerify.semantics.event_expressions.scope import chosen
+
+        definitions = query.definitions if isinstance(query, expr.Let) else ()
+        body = query.body if isinstance(query, expr.Let) else query
+        values = bool(chosen(body, ())) or any(chosen(d.body, d.parameters) for d in definitions)
+        fragment = {
+            "names": bool(definitions),
+            "correlation_variables": any(
+                isinstance(F, expr.Exists | expr.Equated | expr.Variable) for F in expr.subexpressions(query)
+            ),
+            "attribute_variables": values,
+        }
+        used = ", ".join(name.replace("_", " ") for name, yes in fragment.items() if yes)
+        automaton = "an automaton for each value" if values else "a finite automaton"
+        summary = f"event expression{f' with {used}' if used else ''}: {automaton}"
+        found = problems(query, schema)
+        try:
+            takes_place = shortest_history(query, schema) is not None
+        except (Unsupported, BudgetExceeded):
+            return Checked(fragment, summary, found)
+        if not found and not takes_place:
+            found = [Problem("never", "it takes place at no event of any history", body.span)]
+        return Checked(fragment, summary, found, (), takes_place)
+
+    def compare(self, left: Expression, right: Expression, question: Question) -> Verdict:
+        from cerify.equivalence.decide.expressions import contained, equivalent
+
+        if question.level == "valuations":
+            raise IllFormed(f"{ANSWER}; compare at the level of events")
+        decide = equivalent if question.claim == "equivalent" else contained
+        return decide(left, right, question.schema, question.budget)
+
+    def streamed(self, query: Expression, schema: Schema | None, options: Options) -> Streamed:
+        """Its automaton; with attribute variables what makes an automaton for each choice of values."""
+        if (A := self.dfa(query, schema, options.budget)) is not None:
+            return A
+        if schema is None:
+            raise Unsupported("without a schema only the whole stream decides which attribute an argument stands for")
+        from cerify.automata.dfa.arguments import order_under
+        from cerify.automata.dfa.parametric import symbolic
+
+        return symbolic(query, order_under(schema), options.budget)
+
+    def dfa(self, query: Expression, schema: Schema | None, budget: Budget) -> DFA | None:
+        from cerify.automata.dfa.arguments import order_under
+        from cerify.automata.dfa.inlined import inlined
+        from cerify.automata.dfa.valued import Valued
+
+        return None if inlined(query).variables else Valued(query, order_under(schema), budget).automaton(())
+
+    def automaton(self, query: Expression, schema: Schema | None, budget: Budget) -> DFA:
+        from cerify.automata.dfa.compile import compile_expression
+
+        return compile_expression(query, schema, budget)
+
+    def record(self, query: Expression, S: Stream, title: str, options: Options) -> Recording:
+        from cerify.draw.record_expression import record
+
+        return record(query, S, title, options.budget)
+
 
 def _denotational(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
     from cerify.semantics.event_expressions.interpreter import matches_of
@@ -75,7 +168,7 @@ def _kernel(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
 def _no_valuations(E: Expression, schema: Schema | None, options: Options) -> Unsupported | None:
     if options.output == "matches":
         return None
-    return Unsupported("the answer of an event expression is the events at which it takes place; it binds no sets")
+    return Unsupported(f"{ANSWER}; it binds no sets")
 
 
 LANGUAGE = EventExpressions()

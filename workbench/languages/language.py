@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
 
+from cerify.equivalence.claim import Claim, Level
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import Predicates
 from cerify.semantics.errors import Unsupported
@@ -29,10 +30,25 @@ from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.values import Value
+
+if TYPE_CHECKING:
+    from cerify.automata.cea.model import CEA
+    from cerify.automata.dfa.model import DFA
+    from cerify.automata.dfa.parametric import Symbolic
+    from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+    from cerify.draw.diagram import Diagram
+    from cerify.draw.recording import Recording
+    from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
+    from cerify.semantics.cel.syntax import Formula
+    from cerify.semantics.sase.syntax import Query
+
+    Streamed: TypeAlias = CompiledCelEvaluator | DFA | Symbolic | Query
 
 F = TypeVar("F")
 Output: TypeAlias = Literal["matches", "valuations"]
 EvaluatorName: TypeAlias = Literal["denotational", "automaton", "kernel"]
+EVALUATORS: tuple[EvaluatorName, ...] = get_args(EvaluatorName)
 DENOTATIONAL: EvaluatorName = "denotational"
 """The evaluator that follows the definition: every language has it, and the others are compared with it."""
 
@@ -70,16 +86,65 @@ class BuiltIn(Generic[F]):
     why_not: Callable[[F, Schema | None, Options], Unsupported | None] = no_objection
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What is known of a query before any event.
+
+    fragment: the fragment of the language that it is in, as JSON; summary: the same in words. problems: what breaks a
+    rule, or makes no sense under the schema. predicates: the names of the registered predicates that it needs, each
+    with its variables. satisfiable: whether it matches on some stream; None where that is not decided.
+    """
+
+    fragment: Mapping[str, Any]
+    summary: str
+    problems: list[Problem]
+    predicates: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    satisfiable: bool | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be decided of two queries, on the streams of a schema (None: on all).
+
+    bound: the length in events of the streams that are searched where no automaton decides.
+    """
+
+    claim: Claim = "equivalent"
+    level: Level = "events"
+    schema: Schema | None = None
+    bound: int = 4
+    budget: Budget = field(default_factory=Budget)
+
+
+@dataclass(frozen=True, order=True)
+class ValuedMatch(Match):
+    """A match with values of the query's attribute variables for which it is one."""
+
+    values: tuple[tuple[str, Value], ...] = ()
+
+
 class Language(ABC, Generic[F]):
     """A language; F is the type of its syntax trees. Instances have no state, and all of a class are equal.
 
     name: as in the protocol and on the command line. title: as in text for people. trees: the classes of the syntax
-    trees, one of which the root of a query has.
+    trees, one of which the root of a query has. answer: what a query answers, as the start of a sentence, where matches
+    have no valuations; "" where they have. results: whether each match has bindings and a result, whatever the output.
+    takes_place: whether a match is one event, at which a query takes place. positional: whether a query names the
+    attributes of an event by their position. unsaved: why the state of a query cannot be saved between batches; "" if
+    the error of the evaluator says it. settings: the Options that are its own, as
+    "reading". loops: queries which use between them all compiled loops.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     trees: ClassVar[tuple[type[Any], ...]]
+    answer: ClassVar[str] = ""
+    results: ClassVar[bool] = False
+    takes_place: ClassVar[bool] = False
+    positional: ClassVar[bool] = False
+    unsaved: ClassVar[str] = ""
+    settings: ClassVar[frozenset[str]] = frozenset()
+    loops: ClassVar[tuple[str, ...]] = ()
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)
@@ -143,6 +208,10 @@ class Language(ABC, Generic[F]):
         """The number of operators and leaves."""
         return sum(1 for _ in self.subterms(query))
 
+    def constants(self, query: F) -> list[Value]:
+        """The constants that the query's conditions mention, and the widths of its windows on time, in seconds."""
+        return []
+
     # --- evaluation ---------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -155,3 +224,80 @@ class Language(ABC, Generic[F]):
     ) -> Iterable[Match]:
         """All matches by one evaluator, in the order of positions. Raises Unsupported, BudgetExceeded."""
         return self.evaluators[evaluator].matches(query, S, options)
+
+    def with_values(self, query: F, S: Stream, evaluator: str, options: Options) -> Iterable[Match]:
+        """The matches as a command lists them with --valuations, by position; ValuedMatch where there are values."""
+        return self.matches(query, S, evaluator, options)
+
+    # --- what is known of queries -------------------------------------------------------------------------------------
+
+    def check(self, query: F, schema: Schema | None) -> Checked:
+        """What is known of a query before any event. Raises BudgetExceeded."""
+        return Checked({}, self.title, [])
+
+    def in_cel(self, query: F, budget: Budget) -> Formula:
+        """A CEL formula with the same matches on every stream. Raises Unsupported where there is none."""
+        raise Unsupported(f"a query in {self.name} is not evaluated as one of CEL")
+
+    def compare(self, left: F, right: F, question: Question) -> Verdict:
+        """Whether two queries have the same matches on every stream, with the evidence.
+
+        Raises IllFormed for a level that the language does not have.
+        """
+        from cerify.equivalence.verdict import Undecided
+
+        return Undecided(f"there is no decider for {self.title}")
+
+    def difference(
+        self, left: F, right: F, schema: Schema, budget: Budget = Budget()
+    ) -> Different | Bounded | Undecided | None:
+        """What tells two queries apart on a stream of the schema; None if it is decided that nothing does."""
+        from cerify.equivalence.verdict import Bounded, Different, Undecided
+
+        verdict = self.compare(left, right, Question(schema=schema, budget=budget))
+        return verdict if isinstance(verdict, Different | Bounded | Undecided) else None
+
+    @property
+    def normal_forms(self) -> Mapping[str, Callable[[F, int], F] | None]:
+        """The normal forms by name: what rewrites a query, to so many nodes at most; None for one that is decided."""
+        return {}
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[F, Reading], Any]]:
+        """By the name of another language what writes a query in it: a tree of that language.
+
+        The functions raise Unsupported and BudgetExceeded.
+        """
+        return {}
+
+    # --- streams of batches (Spark) -----------------------------------------------------------------------------------
+
+    def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed:
+        """What reads streams batch by batch and reports matches as they become certain.
+
+        Raises Unsupported where only the whole stream decides, and BudgetExceeded.
+        """
+        raise Unsupported(f"a query in {self.title} is evaluated over the whole stream")
+
+    def dfa(self, query: F, schema: Schema | None, budget: Budget) -> DFA | None:
+        """One finite automaton whose accepting states report a match; None where there is none."""
+        return None
+
+    # --- pictures -----------------------------------------------------------------------------------------------------
+
+    def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
+        """The automaton of a query. Raises Unsupported where there is none, or it needs a buffer; BudgetExceeded."""
+        raise Unsupported(f"there is no automaton to draw of a query in {self.title}")
+
+    def diagram(self, query: F, title: str, schema: Schema | None, budget: Budget) -> Diagram:
+        """The automaton of a query as a diagram. Raises Unsupported, BudgetExceeded."""
+        from cerify.draw.automaton import diagram_of_automaton
+
+        return diagram_of_automaton(self.automaton(query, schema, budget), title)
+
+    def record(self, query: F, S: Stream, title: str, options: Options) -> Recording:
+        """The run of a query over a stream, event by event.
+
+        Raises Unsupported where not one automaton carries the query, and BudgetExceeded for a stream too long to show.
+        """
+        raise Unsupported(f"there is no run to show of a query in {self.title}")

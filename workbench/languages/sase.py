@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from importlib import import_module
-from typing import get_args
+from itertools import chain
+from typing import TYPE_CHECKING, Any, get_args
 
-from cerify.languages.language import BuiltIn, Language, Options
+from cerify.languages import LANGUAGES
+from cerify.languages.language import BuiltIn, Checked, Language, Options, Question
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase import program
 from cerify.semantics.sase.parse import parse
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.show import show
+from cerify.semantics.sase.streams import blocks_of, queries_of
 from cerify.semantics.sase.syntax import Tree
 from cerify.semantics.sase.wellformed import problems, require_typed, require_wellformed
+from cerify.semantics.values import Value
+
+if TYPE_CHECKING:
+    from cerify.automata.cea.model import CEA
+    from cerify.draw.diagram import Diagram
+    from cerify.draw.recording import Recording
+    from cerify.equivalence.verdict import Verdict
+    from cerify.languages.language import Streamed
 
 FINDERS: Mapping[str, str] = {
     "denotational": "semantics.sase.denote",
@@ -30,6 +44,13 @@ class Sase(Language[Tree]):
     name = "sase"
     title = "SASE+"
     trees = get_args(Tree)
+    results = True
+    unsaved = (
+        "of this query no state can be saved, and no window bounds what it looks back on; put WITHIN around it, or use "
+        "cerify.spark.match on data at rest"
+    )
+    settings = frozenset({"aggregates", "reading"})
+    loops = ("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",)
 
     def parse(self, text: str) -> Tree:
         return parse(text)
@@ -43,9 +64,83 @@ class Sase(Language[Tree]):
     def require_typed(self, query: Tree, schema: Schema) -> None:
         require_typed(query, schema)
 
+    def constants(self, query: Tree) -> list[Value]:
+        from cerify.equivalence.shrink.sase import constants
+
+        blocks = [q for part in queries_of(query) for q in blocks_of(part)]
+        windows = [q.within.seconds for q in blocks if q.within is not None]
+        return [*windows, *chain.from_iterable(map(constants, blocks))]
+
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
         return {name: BuiltIn(partial(_matches, name)) for name in FINDERS}
+
+    def check(self, query: Tree, schema: Schema | None) -> Checked:
+        from cerify.semantics.sase.fragment import beyond_cayuga, beyond_sql_ts, operators, strategies
+
+        fragment: dict[str, Any] = {
+            "strategies": sorted(strategies(query)),
+            "operators": sorted(operators(query)),
+            "beyond_sql_ts": beyond_sql_ts(query),
+            "beyond_cayuga": beyond_cayuga(query),
+        }
+        lines = [f"SASE+: {', '.join([*fragment['strategies'], *fragment['operators']])}"]
+        for name, why in (("SQL-TS", fragment["beyond_sql_ts"]), ("Cayuga", fragment["beyond_cayuga"])):
+            lines.append(f"not of {name}: {'; '.join(why)}" if why else f"of {name} too")
+        return Checked(fragment, "\n".join(lines), problems(query, schema))
+
+    def compare(self, left: Tree, right: Tree, question: Question) -> Verdict:
+        """Decided where both have a formula of CEL that compares no events with each other."""
+        from cerify.automata.cea.compile import compilable
+        from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
+        from cerify.equivalence.verdict import Undecided
+
+        try:
+            phi, psi = sase_to_cel(left), sase_to_cel(right)
+        except Unsupported as error:
+            return Undecided(error.described())
+        if not (compilable(phi) and compilable(psi)):
+            return Undecided("a query compares events with each other; of SASE+ no bounded search is made")
+        return LANGUAGES["cel"].compare(phi, psi, question)
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[Tree, Reading], Any]]:
+        from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
+        from cerify.equivalence.rewrite.translate.sase_to_expression import sase_to_expression
+
+        def wellformed(translate: Callable[[Tree, Reading], Any]) -> Callable[[Tree, Reading], Any]:
+            def checked(query: Tree, reading: Reading) -> Any:
+                require_wellformed(query)
+                return translate(query, reading)
+
+            return checked
+
+        return {"cel": wellformed(sase_to_cel), "event-expression": wellformed(sase_to_expression)}
+
+    def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed:
+        """A query block over the input, in which no component is negated."""
+        from cerify.semantics.sase.clauses import negated
+        from cerify.semantics.sase.syntax import Query
+
+        if not isinstance(query, Query) or query.returned.non_overlap or negated(query):
+            raise Unsupported("only the end of the stream decides which matches of the query there are")
+        return query
+
+    def automaton(self, query: Tree, schema: Schema | None, budget: Budget) -> CEA:
+        raise Unsupported("an NFA^b has a buffer, and the HOA format has none; draw it with --svg or --dot")
+
+    def diagram(self, query: Tree, title: str, schema: Schema | None, budget: Budget) -> Diagram:
+        """An automaton for each query block."""
+        from cerify.draw.nfab import diagram_of_query
+
+        require_wellformed(query)
+        return diagram_of_query(query, title)
+
+    def record(self, query: Tree, S: Stream, title: str, options: Options) -> Recording:
+        from cerify.draw.record_sase import record
+
+        require_wellformed(query)
+        return record(query, S, title, options.reading, options.budget)
 
 
 def _matches(evaluator: str, q: Tree, S: Stream, options: Options) -> Iterable[Match]:

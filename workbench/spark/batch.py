@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cerify.evaluators import SASE
+from cerify.languages import DEFAULT
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Schema
@@ -36,7 +36,7 @@ def match(
     partition_by: str | Sequence[str] | None = None,
     id_col: str | None = None,
     schema: Schema | None = None,
-    language: str = "cel",
+    language: str = DEFAULT,
     output: Output = "matches",
     budget: Budget = Budget(),
     observation: Observation | None = None,
@@ -82,7 +82,7 @@ def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output)
             said = {"match": T.LongType(), "at": place, "event": place}
         case _:
             said = {"at": place, "events": places, "bindings": T.MapType(T.StringType(), places)}
-            if query.spoken is SASE:
+            if query.plugin.results:
                 said["result"] = T.StringType()
     if doubled := [name for name in columns.keys if name in said]:
         raise InputError(f"the answer has a column {doubled[0]!r} of its own; rename that of the key")

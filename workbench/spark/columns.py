@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
@@ -112,7 +111,7 @@ def column(name: str) -> Any:
 
 def _certain(query: Query) -> set[str]:
     """The attributes that events must be asked for; those of streams that a program of SASE+ makes are none."""
-    if query.spoken is EVENT_EXPRESSION or isinstance(query.parsed, sase.Program):
+    if query.plugin.positional or isinstance(query.parsed, sase.Program):
         return set()
     nodes = list(_nodes(query.parsed))
     certain = {node.name for node in nodes if isinstance(node, Attribute) and node.name}

@@ -17,7 +17,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import arrow_udtf
 
-from cerify.evaluators import Output
+from cerify.languages import DEFAULT
+from cerify.languages.language import Output
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE
 from cerify.spark.columns import mentioned
@@ -59,7 +60,7 @@ class CelMatch:
         """The matches known by some rows of the partition."""
         with told():
             shown: Output = "valuations" if _text(output) == "valuations" else "matches"
-            asked = Query(_text(query) or "", _text(language) or "cel", shown)
+            asked = Query(_text(query) or "", _text(language) or DEFAULT, shown)
             columns = _columns(rows, asked, _names(key), _text(id), _text(type) or TYPE, _text(time))
             if self._run is None:
                 self._run = start(asked)

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cerify.evaluators import SASE, Output
+from cerify.languages import DEFAULT
+from cerify.languages.language import Output
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema
@@ -42,7 +43,7 @@ def match_stream(
     type_col: str | None = None,
     id_col: str | None = None,
     schema: Schema | None = None,
-    language: str = "cel",
+    language: str = DEFAULT,
     output: Output = "matches",
     observe: str = "cerify",
 ) -> DataFrame:
@@ -112,7 +113,7 @@ def asked(
     type_col: str | None = None,
     id_col: str | None = None,
     schema: Schema | None = None,
-    language: str = "cel",
+    language: str = DEFAULT,
     output: Output = "matches",
 ) -> Asked:
     """The arguments of match_stream, checked; the errors are said there."""
@@ -159,7 +160,7 @@ def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.R
     id_col = said.columns.id
     found = told_by(pa.int64() if id_col is None else said.schema.field(id_col).type)
     row = pa.struct(list(said.schema))
-    told = found.names if said.query.spoken is SASE else found.names[:-1]  # only these have results
+    told = found.names if said.query.plugin.results else found.names[:-1]  # only these have results
     for batch in batches:
         for i in range(batch.num_rows):
             kind, pack = batch.column(KIND)[i].as_py(), batch.column(ROWS)[i].as_py()

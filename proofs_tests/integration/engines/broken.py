@@ -10,18 +10,18 @@ from cerify.commands.engine import serve
 from cerify.conformance.diagnosis import MUTANTS
 from cerify.conformance.mutants.mutant import Mutant
 from cerify.conformance.mutants.sase import READINGS
-from cerify.evaluators import LANGUAGES, Output
+from cerify.languages import LANGUAGES
+from cerify.languages.language import Options
 from cerify.protocol import EngineInfo
-from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
 
 
-def evaluate(mutant: Mutant, language: str, phi: Any, S: Stream, output: Output, budget: Budget) -> list[Match]:
+def evaluate(mutant: Mutant, language: str, phi: Any, S: Stream, options: Options) -> list[Match]:
     """The matches by a mutant that stand inside the stream; of SASE+ the right ones where it is no other engine."""
-    found = mutant.matches(phi, S, output)
+    found = mutant.matches(phi, S, options.output)
     if found is None and language == "sase":
-        return LANGUAGES[language].evaluators["denotational"](phi, S, output, budget)
+        return list(LANGUAGES[language].matches(phi, S, options=options))
     if found is None:
         raise Unsupported("it takes too long, or is not supported")
     return sorted(match for match in found if match.at < len(S))
@@ -31,7 +31,7 @@ def main(name: str, language: str = "cel") -> None:
     """Serve the mutant."""
     (mutant,) = (mutant for mutant in (*MUTANTS[language], *READINGS) if mutant.name == name)
     wrong = partial(evaluate, mutant, language)
-    serve(EngineInfo(f"broken ({mutant.name})", "0", [language]), wrong, {language: wrong})
+    serve(EngineInfo(f"broken ({mutant.name})", "0", [language]), {language: wrong})
 
 
 main(*sys.argv[1:])

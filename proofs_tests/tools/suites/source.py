@@ -8,9 +8,8 @@ from typing import TypeAlias, cast
 
 from cerify.conformance.model import Case
 from cerify.conformance.mutants.mutant import Mutant, killed_by
-from cerify.evaluators import Output
 from cerify.languages import language_named
-from cerify.languages.language import DENOTATIONAL, Options
+from cerify.languages.language import DENOTATIONAL, Options, Output
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema
 from proofs_tests.tools.choosing import most_killing

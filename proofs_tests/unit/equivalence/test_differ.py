@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cerify.automata.evaluate import streaming
 from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign
 from cerify.equivalence.differential.causes import Cause, by_cause, cause, shape
 from cerify.equivalence.differential.checkpoint import Checkpoint
@@ -17,9 +18,9 @@ from cerify.equivalence.differential.differ import Asked, differ
 from cerify.equivalence.differential.judge import Output
 from cerify.equivalence.generate.cel import CORE, FIGURE_3
 from cerify.equivalence.generate.guided import guided_case
-from cerify.evaluators import automaton, denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, subformulas
@@ -31,11 +32,11 @@ small = partial(differ, nodes=6, events=5)
 
 
 def right(query: str, S: Stream) -> Iterable[Match]:
-    return denotational(parse(query), S, budget=SMALL)
+    return matches_of(parse(query), S, budget=SMALL)
 
 
 def by_automaton(query: str, S: Stream) -> Iterable[Match]:
-    return automaton(parse(query), S)
+    return streaming.matches(parse(query), S)
 
 
 def as_pairs(query: str, S: Stream) -> Iterable[tuple[int, Iterable[int]]]:
@@ -228,9 +229,9 @@ def test_a_disagreement_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_a_plan_with_evaluators_of_three_arguments_can_be_kept_too(tmp_path: Path) -> None:
     def lost(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
-        return denotational(phi, S, output, SMALL)[1:]
+        return matches_of(phi, S, output, SMALL)[1:]
 
-    plan = Plan(partial(denotational, budget=SMALL), lost, CORE, 20, outputs=("matches", "valuations"))
+    plan = Plan(partial(matches_of, budget=SMALL), lost, CORE, 20, outputs=("matches", "valuations"))
     with Checkpoint(tmp_path / "c", plan, "lost") as checkpoint:
         first = campaign(plan, stop_after=2, checkpoint=checkpoint)
     with Checkpoint(tmp_path / "c", plan, "lost") as checkpoint:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
+from cerify.automata.evaluate import streaming
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, PROFILES, TYPED
 from cerify.equivalence.generate.hypothesis import cases, formulas, schemas, streams
 from cerify.equivalence.rewrite.simplify import simplify
-from cerify.evaluators import automaton, denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.interpreter import complex_events
+from cerify.semantics.cel.interpreter import complex_events, matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, size, subformulas
@@ -74,7 +74,7 @@ def test_a_case_that_fails_is_brought_down_to_its_core() -> None:
     """A wrong rule: that every match has at most two events."""
     phi, S = find(
         cases(CORE),
-        lambda case: any(len(m.events) > 2 for m in denotational(*case)),
+        lambda case: any(len(m.events) > 2 for m in matches_of(*case)),
         settings=SOME,
     )
     assert size(phi) <= 2
@@ -97,7 +97,7 @@ def test_streams_of_a_schema_are_streams_of_it(found: tuple[Schema, Stream]) -> 
 )
 def test_streams_of_a_formula_can_match_it(query: str) -> None:
     phi = parse(query)
-    S = find(streams(phi), lambda S: any(denotational(phi, S)), settings=SOME)
+    S = find(streams(phi), lambda S: any(matches_of(phi, S)), settings=SOME)
     assert len(S) <= 2
 
 
@@ -114,7 +114,7 @@ def test_simplifying_changes_no_complex_event(case: tuple[Formula, Stream]) -> N
 @FEW
 @given(cases(TYPED, nodes=8, events=6))
 def test_the_automaton_agrees_with_the_denotation(case: tuple[Formula, Stream]) -> None:
-    assert automaton(*case) == denotational(*case)
+    assert streaming.matches(*case) == matches_of(*case)
 
 
 def test_without_hypothesis_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,16 +15,16 @@ import pytest
 from click.testing import CliRunner
 
 import cerify
+from cerify.api import contained, equivalent, match
 from cerify.commands import engine, fuzz, translate
 from cerify.commands import match as match_command
-from cerify.compare import contained, equivalent
 from cerify.conformance import fuzzed
 from cerify.conformance.fuzzed import FUZZED, CoreCelPlan
 from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES, formula
 from cerify.equivalence.rewrite.translate.shape import as_cel_tree, of_cel_tree
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
-from cerify.evaluators import CORE_CEL, EVALUATORS
+from cerify.languages.language import EVALUATORS
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.show import show as show_cel
 from cerify.semantics.cel.syntax import Formula
@@ -191,7 +191,7 @@ def test_a_wrong_evaluator_is_found_and_shrunk_and_shown_in_core_cel(
 ) -> None:
     def wrong(phi: Formula, S: Stream, output: str) -> Collection[Match]:
         psi = one_variable_for_all_rounds(of_cel_tree(phi))
-        return CORE_CEL.evaluators["denotational"](psi, S, "matches", fuzzed.ORACLE_BUDGET)
+        return match(psi, S, evaluator="denotational", budget=fuzzed.ORACLE_BUDGET)
 
     built_in = fuzzed.FUZZED["core-cel"].built_in
     monkeypatch.setitem(built_in, "automaton", wrong)  # type: ignore[arg-type]

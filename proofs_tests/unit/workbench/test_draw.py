@@ -16,11 +16,12 @@ from cerify.automata.algebra.minterms import minterms
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.dfa.compile import compile_expression
 from cerify.commands import draw
-from cerify.draw.automaton import diagram_of, diagram_of_cea, diagram_of_dfa, predicate_text, svg_of, types_text
+from cerify.draw.automaton import diagram_of_cea, diagram_of_dfa, predicate_text, types_text
 from cerify.draw.diagram import MOST_EDGES, MOST_STATES, Diagram, Edge, Kind, State
 from cerify.draw.layout import CHARACTER, LINE, RADIUS, layout
 from cerify.draw.stream import matches_svg, places_svg
 from cerify.draw.svg import LONGEST, MOST_LINES, document, svg
+from cerify.drawing import diagram_of, svg_of
 from cerify.equivalence.generate import expressions as generate_expressions
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Unsupported
@@ -399,7 +400,7 @@ def test_what_cannot_be_drawn(folder: Path, arguments: list[str], error: type[Ex
 
 
 def test_there_is_a_drawing_for_each_language_or_a_word_about_it() -> None:
-    with pytest.raises(IllFormed, match="no drawing for the language 'sql'"):
+    with pytest.raises(IllFormed, match="no language 'sql'"):
         diagram_of("A", "sql")
     schema = Schema({"A": {"n": "int"}})
     with pytest.raises(IllFormed):

@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from cerify.draw.automaton import diagram_of
+from cerify.api import match
 from cerify.draw.diagram import Diagram, Edge, State
 from cerify.draw.dot import STYLES, dot
-from cerify.draw.hoa import hoa_of
 from cerify.draw.layout import graphviz
-from cerify.evaluators import match
+from cerify.drawing import diagram_of, hoa_of
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from cerify.evaluators import LANGUAGES, match
+from cerify.api import match
+from cerify.languages import LANGUAGES
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event

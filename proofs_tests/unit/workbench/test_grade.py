@@ -8,10 +8,10 @@ from click.testing import CliRunner, Result
 
 import cerify
 from cerify.commands.grade import command
-from cerify.evaluators import LANGUAGES
 from cerify.grade.exercises import Exercise, exercise, exercises
 from cerify.grade.grading import Right, Wrong, graded
 from cerify.grade.text import feedback
+from cerify.languages import LANGUAGES
 from cerify.semantics.errors import ParseError
 from cerify.semantics.events import Event, Stream
 

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 import cerify
 from cerify import protocol
+from cerify.api import match
 from cerify.commands import check, engine, fuzz
 from cerify.commands import match as match_command
 from cerify.conformance.fuzzed import FUZZED, SasePlan
@@ -22,8 +23,7 @@ from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.differential.causes import cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.generate.sase import PROFILES
-from cerify.evaluators import SASE
-from cerify.semantics.budget import Budget
+from cerify.languages import LANGUAGES
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Event, Match, Schema, Stream, result_of
 from cerify.semantics.sase import syntax as sase
@@ -49,7 +49,7 @@ def file(tmp_path: Path) -> str:
 # --- match ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("evaluator", SASE.evaluators)
+@pytest.mark.parametrize("evaluator", LANGUAGES["sase"].evaluators)
 def test_matches_have_bindings_and_results(evaluator: str) -> None:
     found = cerify.match(QUERY, S, language="sase", evaluator=evaluator)
     assert [protocol.json_of_match(m) for m in found] == ANSWER
@@ -125,7 +125,7 @@ def test_results_are_read_and_compared() -> None:
 
 def forgetful(q: sase.Query, S: Stream, output: Any) -> list[Match]:
     """An evaluator with a fault: under a window it forgets matches of several events."""
-    found = SASE.evaluators["denotational"](q, S, output, Budget())
+    found = match(q, S, evaluator="denotational", output=output)
     return [m for m in found if not (q.within is not None and len(m.events) > 1)]
 
 

@@ -14,12 +14,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from cerify.api import match
 from cerify.commands import step as command
 from cerify.draw.growth import growth_svg
-from cerify.draw.record import record
 from cerify.draw.recording import MOST_EVENTS, MOST_FOUND, MOST_NODES, Recording, Step
 from cerify.draw.stepper import sentence, stepper, summary
-from cerify.evaluators import match
+from cerify.drawing import record
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
 
@@ -168,7 +168,7 @@ def test_what_nobody_could_look_at() -> None:
 
 
 def test_what_has_no_run_to_show() -> None:
-    with pytest.raises(IllFormed, match="no run to show"):
+    with pytest.raises(IllFormed, match="no language 'sql'"):
         record("A", LETTERS, "sql")
     with pytest.raises(ParseError):
         record("A ;", LETTERS)

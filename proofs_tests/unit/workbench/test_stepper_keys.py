@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from cerify.draw.record import record
 from cerify.draw.recording import Recording, Step
 from cerify.draw.stepper import sentence, stepper
+from cerify.drawing import record
 from cerify.semantics.events import Event, Stream
 from proofs_tests.pages import FOCUS, SCHEMES
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.evaluators import Output
+from cerify.languages.language import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.denote import satisfies

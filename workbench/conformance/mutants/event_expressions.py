@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.evaluators import Output
+from cerify.languages.language import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr

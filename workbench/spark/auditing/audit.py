@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from cerify.conformance.diagnosis import Cause, Evidence, Piece, Place, Progress, causes, thinned
+from cerify.languages import DEFAULT
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Schema
 from cerify.spark.auditing.pieces import BESIDE, Divergence, beside, divergences, sampled, struct_of
@@ -126,7 +127,7 @@ def audit(
     type_col: str | None = None,
     partition_by: str | Sequence[str] | None = None,
     schema: Schema | None = None,
-    language: str = "cel",
+    language: str = DEFAULT,
     budget: Budget = Budget(),
 ) -> Audit:
     """The audit of what an engine has reported about a log of events, the columns of which are named as for `match`.

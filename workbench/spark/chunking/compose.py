@@ -17,7 +17,6 @@ from pyspark.sql import types as T
 
 from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.model import DFA
-from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.budget import Budget
 from cerify.spark.chunking.cuts import Cuts, even_cuts, in_chunks
 from cerify.spark.chunking.owned import Owned, answers_of_run, chunk_of
@@ -59,7 +58,7 @@ def composed(
 ) -> DataFrame | None:
     """The answer, of chunks that are read side by side; None where they do not compose, or follow too many states."""
     said = query.to_json()
-    expression = query.spoken is EVENT_EXPRESSION
+    expression = query.plugin.takes_place
     if (not expression and output != "count") or transfer_of(said, budget, begins=True) is None:
         return None
     cuts = even_cuts(df, columns, parts)

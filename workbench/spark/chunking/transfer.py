@@ -22,7 +22,6 @@ from cerify.automata.dfa.compiled import CompiledEvaluator
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.evaluators import CEL, CORE_CEL
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Stream
@@ -173,8 +172,6 @@ def counter_of(query: Query, budget: Budget) -> CompiledCelEvaluator | None:
 
     So its states have the same numbers wherever it is made. None where that is too much, or there is no such evaluator.
     """
-    if query.spoken not in (CEL, CORE_CEL):
-        return None
     try:
         E = CompiledCelEvaluator(query.in_cel(budget), budget=budget)
         if not E.scope.everything:

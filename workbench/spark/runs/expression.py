@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from cerify.automata.dfa.arguments import order_under
 from cerify.automata.dfa.compiled import CompiledEvaluator
-from cerify.automata.dfa.inlined import inlined
 from cerify.automata.dfa.model import DFA
 from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
-from cerify.automata.dfa.valued import Valued
-from cerify.evaluators import EVENT_EXPRESSION
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Stream
 from cerify.spark.runs.query import Query
@@ -18,10 +14,8 @@ from cerify.spark.runs.run import NOTHING, Classes, Run, of_events
 
 
 def automaton_of(query: Query, budget: Budget) -> DFA | None:
-    """The automaton of an event expression; None where there is one for each choice of values, or no expression."""
-    if query.spoken is not EVENT_EXPRESSION or inlined(query.parsed).variables:
-        return None
-    return Valued(query.parsed, order_under(query.schema), budget).automaton(())
+    """The finite automaton that finds the matches of a query; None where there is not one."""
+    return query.plugin.dfa(query.parsed, query.schema, budget)
 
 
 class ExpressionRun(Run):

@@ -6,13 +6,15 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from cerify.evaluators import match
+from cerify.api import match
+from cerify.languages.language import EvaluatorName
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import NOTHING, Classes, Run, of_matches
 
+GATHERED: EvaluatorName = "kernel"  # of a stream that is evaluated as a whole
 EVENTS = 1_000_000  # of one stream, at most
 
 
@@ -43,6 +45,4 @@ class GatheredRun(Run):
             return NOTHING
         S = Stream.from_table(pa.concat_tables(self._parts, promote_options="permissive"), self.query.schema)
         query = self.query
-        return of_matches(
-            match(query.parsed, S, language=query.language, output=query.output, budget=self.budget, evaluator="kernel")
-        )
+        return of_matches(match(query.parsed, S, output=query.output, budget=self.budget, evaluator=GATHERED))

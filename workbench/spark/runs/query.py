@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.evaluators import CEL, CORE_CEL, EVENT_EXPRESSION, LANGUAGES, Language, Output
+from cerify.languages import DEFAULT, language_named
+from cerify.languages.language import Language, Options, Output
+from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.registered import NO_PREDICATES, require_registered
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported, errors_in
+from cerify.semantics.errors import BudgetExceeded, Unsupported, errors_in
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import schema_of_json
 
@@ -22,7 +22,7 @@ class Query:
     """A query's text, its language, what its matches are to tell, and the schema of the events, if they have one."""
 
     text: str
-    language: str = "cel"
+    language: str = DEFAULT
     output: Output = "matches"
     schema: Schema | None = None
 
@@ -30,33 +30,23 @@ class Query:
     def parsed(self) -> Any:
         """The tree of the query, checked. Raises ParseError, IllFormed and Unsupported."""
         with errors_in(self.text):
-            phi = self.spoken.parse(self.text)
+            phi = self.plugin.parse(self.text)
             if self.schema is not None:
-                self.spoken.require_typed(phi, self.schema)
-            if isinstance(phi, get_args(Formula)):
-                require_registered(phi, NO_PREDICATES)
-            if self.output == "valuations" and self.spoken in (CORE_CEL, EVENT_EXPRESSION):
-                raise Unsupported(f"the answer of a query in {self.language} is its matches; it binds no sets to list")
+                self.plugin.require_typed(phi, self.schema)
+            _ = plan(self.plugin, phi, self.schema, Want(Options(self.output))).chosen
             return phi
 
     def in_cel(self, budget: Budget) -> Formula:
         """The query as a formula of CEL. Raises Unsupported where there is none."""
-        if self.spoken is CEL:
-            phi: Formula = self.parsed
-            return phi
-        if self.spoken is not CORE_CEL:
-            raise Unsupported(f"a query in {self.language} is not evaluated as one of CEL")
         try:
-            return to_cel(self.parsed, budget)
+            return self.plugin.in_cel(self.parsed, budget)
         except BudgetExceeded as error:
             raise Unsupported(error.message, error.span) from None
 
     @property
-    def spoken(self) -> Language[Any]:
+    def plugin(self) -> Language[Any]:
         """The language. Raises IllFormed if there is none of that name."""
-        if self.language not in LANGUAGES:
-            raise IllFormed(f"there is no language {self.language!r}; use one of {', '.join(LANGUAGES)}")
-        return LANGUAGES[self.language]
+        return language_named(self.language)
 
     def to_json(self) -> str:
         """All of it as text."""

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
 from cerify.automata.evaluate.scope import SECONDS, Width
-from cerify.evaluators import SASE
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.extent import extents
@@ -46,12 +45,10 @@ Found: TypeAlias = Reach | None
 
 def reach_of_query(query: Query, budget: Budget) -> Found:
     """The reach of a query; None if it may look at all of the past."""
-    if query.spoken is SASE:
-        return reach_of_block(query.parsed)
     try:
         return reach_of(query.in_cel(budget))
     except Unsupported:
-        return None
+        return reach_of_block(query.parsed)
 
 
 def reach_of(phi: Formula) -> Found:

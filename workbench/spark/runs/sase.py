@@ -22,11 +22,6 @@ from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import Classes, Run, of_matches
 
 
-def is_carried(q: sase.Tree) -> bool:
-    """Whether matches can be told as they come: one block over the input, none of its components negated."""
-    return isinstance(q, sase.Query) and not q.returned.non_overlap and not any(k.negated for k in q.pattern)
-
-
 class SaseRun(Run):
     """An evaluator of batches, and the rows that a match may still have: those of the window, or all.
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from cerify.automata.dfa.arguments import order_under
 from cerify.automata.dfa.compiled import CompiledEvaluator
-from cerify.automata.dfa.parametric import symbolic
+from cerify.automata.dfa.model import DFA
+from cerify.automata.dfa.parametric import Symbolic
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.evaluators import EVENT_EXPRESSION, SASE
+from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
+from cerify.semantics.sase import syntax as sase
 from cerify.spark.runs.cel import CelRun
-from cerify.spark.runs.expression import ExpressionRun, ParametricRun, automaton_of
+from cerify.spark.runs.expression import ExpressionRun, ParametricRun
 from cerify.spark.runs.gathered import GatheredRun
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import Run
-from cerify.spark.runs.sase import SaseRun, is_carried
+from cerify.spark.runs.sase import SaseRun
 
 Make: TypeAlias = Callable[[], Run]
 QUERIES = 64  # that a process keeps compiled
@@ -40,30 +41,25 @@ def _makes(text: str, budget: Budget) -> Make:
     query = Query.from_json(text)
     if find_spec("numba") is None:
         raise Unsupported("cerify.spark needs numba on every worker: pip install 'cerify[spark]'")
-    phi = query.parsed
+    _ = query.parsed  # its errors are not those of a run
     with errors_in(query.text):
         try:
-            return _streaming(phi, query, budget)
+            return _streaming(query, budget)
         except Unsupported:
             return partial(GatheredRun, query, budget)
 
 
-def _streaming(phi: Any, query: Query, budget: Budget) -> Make:
-    """Runs that tell matches as they come. Raises Unsupported where there are none."""
-    if query.spoken is EVENT_EXPRESSION:
-        return _expressions(phi, query, budget)
-    if query.spoken is SASE:
-        if not is_carried(phi):
-            raise Unsupported("it is known at the end")
-        SaseRun(query, budget)
-        return partial(SaseRun, query, budget)
-    first = CompiledCelEvaluator(query.in_cel(budget), output=query.output, budget=budget)
-    return lambda: CelRun(first.fresh())
-
-
-def _expressions(E: Any, query: Query, budget: Budget) -> Make:
-    if (A := automaton_of(query, budget)) is not None:
-        return partial(ExpressionRun, CompiledEvaluator([A]))
-    if query.schema is None:
-        raise Unsupported("which attribute is meant, only the whole stream says")
-    return partial(ParametricRun, symbolic(E, order_under(query.schema), budget), budget)
+def _streaming(query: Query, budget: Budget) -> Make:
+    """Runs that report matches as they become certain. Raises Unsupported where there are none."""
+    match query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget)):
+        case CompiledCelEvaluator() as first:
+            return lambda: CelRun(first.fresh())
+        case DFA() as A:
+            return partial(ExpressionRun, CompiledEvaluator([A]))
+        case Symbolic() as machine:
+            return partial(ParametricRun, machine, budget)
+        case sase.Query():
+            SaseRun(query, budget)  # raises Unsupported for what it does not carry
+            return partial(SaseRun, query, budget)
+        case other:
+            raise Unsupported(f"there is no run of {type(other).__name__}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from cerify.evaluators import EVENT_EXPRESSION, SASE
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import TIME
@@ -39,14 +38,8 @@ def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compile
 
 
 def _refused(query: Query, error: Unsupported) -> Unsupported:
-    if query.spoken in (SASE, EVENT_EXPRESSION):
-        return Unsupported(
-            "of this query no state can be saved, and no window bounds what it looks back on; put WITHIN around it, or "
-            "use cerify.spark.match on data at rest"
-            if query.spoken is SASE
-            else "of an event expression with attribute variables no state can be saved; use cerify.spark.match on "
-            "data at rest"
-        )
+    if query.plugin.unsaved:
+        return Unsupported(query.plugin.unsaved)
     return Unsupported(
         f"{error.message}; or put WITHIN around it, some events or on the time, which bounds what has to be kept",
         error.span,

@@ -17,7 +17,7 @@ from cerify.conformance.mutants.cel.model import CelMutant
 from cerify.conformance.mutants.mutant import killed_by
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import Profile
-from cerify.evaluators import Output
+from cerify.languages.language import Output
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula

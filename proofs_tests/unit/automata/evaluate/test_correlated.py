@@ -15,10 +15,9 @@ from cerify.automata.evaluate.decorrelation import decorrelated
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import agreeing, partitioned
 from cerify.equivalence.generate.cel import EVERYTHING, case
-from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.interpreter import Interpreter
+from cerify.semantics.cel.interpreter import Interpreter, matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -50,7 +49,7 @@ def test_the_evaluators_agree_with_the_definition(windows: bool, cases: int) -> 
             continue
         output = "valuations" if i % 2 == 0 else "matches"
         try:
-            expected = denotational(phi, S, output, SMALL)
+            expected = matches_of(phi, S, output, SMALL)
         except BudgetExceeded:
             continue
         for name, evaluator in EVALUATORS.items() if i % 5 == 0 else [("readable", streaming.matches)]:
@@ -177,10 +176,10 @@ def test_what_is_asked_of_which_round(
     query: str, types: str, x: list[int], expected: set[tuple[int, ...]], evaluate: Evaluate
 ) -> None:
     S = stream(types, x=list(x))
-    assert {m.events for m in denotational(parse(query), S)} == expected
+    assert {m.events for m in matches_of(parse(query), S)} == expected
     for output in ("matches", "valuations"):
         found = evaluate(parse(query), S, output)
-        assert found == denotational(parse(query), S, output)
+        assert found == matches_of(parse(query), S, output)
         assert len(found) == len(set(found))
 
 
@@ -217,7 +216,7 @@ def test_too_many_candidates_end_in_a_budget_error(evaluate: Evaluate) -> None:
 
 def test_matches_are_counted_by_enumerating_them_and_found_lazily() -> None:
     phi, S = parse("A+ ; B FILTER A.x != B.x"), stream("A A B A B", x=[1, 2, 1, 3, 3])
-    at = Counter(m.at for m in denotational(phi, S))
+    at = Counter(m.at for m in matches_of(phi, S))
     assert list(streaming.count(phi, S)) == [at[n] for n in range(5)]
     long = stream(" ".join("AB" * 400), x=[i % 7 for i in range(800)])
     first = next(streaming.found(phi, long, budget=Budget(valuations=100)))

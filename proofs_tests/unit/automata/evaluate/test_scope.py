@@ -19,8 +19,8 @@ from cerify.automata.evaluate.scope import key_of, lookback_bounds, reports_at_l
 from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState, Unordered
 from cerify.automata.evaluate.scoped import ScopedEvaluation
 from cerify.equivalence.generate.cel import PROFILES
-from cerify.evaluators import denotational
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
@@ -47,7 +47,7 @@ def test_the_evaluators_agree_with_the_definition(profile: str, cases: int) -> N
         phi, S = scoped_case(Random(f"scope/{i}"), PROFILES[profile])
         output = "valuations" if i % 3 == 0 else "matches"
         try:
-            expected = denotational(phi, S, output, SMALL)
+            expected = matches_of(phi, S, output, SMALL)
         except BudgetExceeded:
             continue
         for name, evaluator in EVALUATORS.items():
@@ -115,7 +115,7 @@ def test_partitions_filter_what_the_whole_stream_gives(
     query: str, types: str, k: str, expected: set[tuple[int, ...]]
 ) -> None:
     S, phi = stream(types, k=list(k)), parse(query)
-    assert {m.events for m in denotational(phi, S)} == expected
+    assert {m.events for m in matches_of(phi, S)} == expected
     assert {m.events for m in streaming.matches(phi, S)} == expected
     assert {m.events for m in compiled.matches(phi, S)} == expected
 
@@ -129,13 +129,13 @@ def test_what_does_not_equal_itself_is_in_no_partition(evaluate: Evaluate) -> No
 def test_kinds_never_agree() -> None:
     S = Stream(Event("A", {"k": v}) for v in (1, True, "1", 1.0))
     found = streaming.matches(parse("A ; A PARTITION BY [k]"), S)
-    assert found == denotational(parse("A ; A PARTITION BY [k]"), S) == [Match(3, (0, 3))]
+    assert found == matches_of(parse("A ; A PARTITION BY [k]"), S) == [Match(3, (0, 3))]
 
 
 def test_values_that_go_back_are_looked_at_match_by_match(evaluate: Evaluate) -> None:
     """A position cannot say what is near on this attribute: 0 and 3 are, 1 between them is not."""
     S, phi = stream("A A A B", u=[5, 0, 9, 6]), parse("A+ ; B WITHIN 3 [u]")
-    assert evaluate(phi, S) == denotational(phi, S) == [Match(3, (0, 3)), Match(3, (2, 3))]
+    assert evaluate(phi, S) == matches_of(phi, S) == [Match(3, (0, 3)), Match(3, (2, 3))]
     assert list(streaming.count(phi, S)) == [0, 0, 0, 2]
     assert lookback_bounds(strip_windows(phi), S).unordered
 
@@ -177,14 +177,14 @@ def test_a_difference_is_rounded_as_the_definition_rounds_it(evaluate: Evaluate)
     """0.3 - 0.1 is less than 0.2 in binary64, but 0.3 - 0.2 is less than 0.1, so that no threshold will do."""
     for first, last, width in ((0.1, 0.3, 0.2), (0.7, 0.8, 0.1), (1.1, 1.4, 0.3), (0.2, 0.3, 0.1)):
         S, phi = stream("A B", u=[first, last]), parse(f"A ; B WITHIN {width} [u]")
-        assert evaluate(phi, S) == denotational(phi, S) == ([Match(1, (0, 1))] if last - first <= width else [])
+        assert evaluate(phi, S) == matches_of(phi, S) == ([Match(1, (0, 1))] if last - first <= width else [])
 
 
 def test_integers_at_the_ends_of_their_range(evaluate: Evaluate) -> None:
     S = stream("A A B B", u=[-(2**63), -(2**63) + 5, 2**63 - 6, 2**63 - 1])
     for width in (3, 10**30, 2**63):
         phi = parse(f"(A OR B)+ WITHIN {width} [u]")
-        assert evaluate(phi, S) == denotational(phi, S)
+        assert evaluate(phi, S) == matches_of(phi, S)
 
 
 WIDE = {
@@ -285,7 +285,7 @@ def test_a_formula_that_projects_its_end_away_is_not_punctual() -> None:
     assert not reports_at_last_event(compile_cel(parse("PROJECT[A](A ; B)")))
     S = stream("A B C B", k=list("xxxx"))
     for phi in map(parse, ("PROJECT[A](A ; B) WITHIN 1 EVENTS", "PROJECT[A](A ; B) PARTITION BY [k]")):
-        assert streaming.matches(phi, S) == denotational(phi, S) == [Match(1, (0,)), Match(3, (0,))]
+        assert streaming.matches(phi, S) == matches_of(phi, S) == [Match(1, (0,)), Match(3, (0,))]
 
 
 @pytest.mark.parametrize(

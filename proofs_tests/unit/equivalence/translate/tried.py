@@ -11,9 +11,10 @@ from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core_cel
 from cerify.equivalence.rewrite.translate.to_cel import to_cel
 from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
-from cerify.evaluators import core_cel, denotational
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.show import show as show_cel
+from cerify.semantics.core_cel.interpreter import matches_of as core_matches_of
 from cerify.semantics.core_cel.show import show as show_core_cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
@@ -33,8 +34,8 @@ class Side:
     translate: Callable[..., Any]
 
 
-CEL = Side(denotational, show_cel, to_core_cel)
-CORE_CEL = Side(core_cel, show_core_cel, to_cel)
+CEL = Side(matches_of, show_cel, to_core_cel)
+CORE_CEL = Side(lambda phi, S, _, budget: core_matches_of(phi, S, budget), show_core_cel, to_cel)
 
 Case = tuple[Any, Stream]
 SOURCES: dict[str, tuple[Side, Side, Callable[[Random], Case]]] = {}

@@ -6,12 +6,11 @@ from functools import cache
 
 import pytest
 
+from cerify.api import match
 from cerify.conformance.cases import load
 from cerify.conformance.model import Case
 from cerify.conformance.mutants.core_cel import MUTANTS
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.evaluators import CORE_CEL
-from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.wellformed import require_typed
@@ -35,14 +34,14 @@ def stream(case: Case) -> Stream:
 
 def test_every_case_expects_what_the_denotation_says_today() -> None:
     for case in suite():
-        assert CORE_CEL.evaluators["denotational"](parse(case.query), stream(case), "matches", Budget()) == case.matches
+        assert match(parse(case.query), stream(case), evaluator="denotational") == case.matches
 
 
 def test_the_automaton_agrees_wherever_it_can() -> None:
     answered = 0
     for case in suite():
         try:
-            found = CORE_CEL.evaluators["automaton"](parse(case.query), stream(case), "matches", Budget())
+            found = match(parse(case.query), stream(case), evaluator="automaton")
         except Unsupported:
             continue
         assert found == case.matches, case.id

@@ -6,12 +6,11 @@ from functools import cache
 
 import pytest
 
+from cerify.api import match
 from cerify.conformance.cases import load
 from cerify.conformance.model import Case
 from cerify.conformance.mutants.event_expressions import MUTANTS
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.evaluators import EVENT_EXPRESSION
-from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.occurrences import occurrences
@@ -34,9 +33,8 @@ def stream(case: Case) -> Stream:
 
 
 def test_every_case_expects_what_the_meaning_says_today() -> None:
-    evaluate = EVENT_EXPRESSION.evaluators["denotational"]
     for one in suite():
-        assert evaluate(parse(one.query), stream(one), "matches", Budget()) == one.matches, one.id
+        assert match(parse(one.query), stream(one), evaluator="denotational") == one.matches, one.id
 
 
 @pytest.mark.parametrize("evaluator", ["automaton", "kernel"])
@@ -44,7 +42,7 @@ def test_the_automata_agree_wherever_they_can(evaluator: str) -> None:
     skipped = Counter[str]()
     for one in suite():
         try:
-            found = EVENT_EXPRESSION.evaluators[evaluator](parse(one.query), stream(one), "matches", Budget())
+            found = match(parse(one.query), stream(one), evaluator=evaluator)
         except Unsupported:
             skipped[one.feature] += 1
             continue

@@ -6,12 +6,13 @@ from functools import cache
 
 import pytest
 
+from cerify.api import match
 from cerify.conformance.cases import load
 from cerify.conformance.model import Case
 from cerify.conformance.mutants.mutant import Mutant
 from cerify.conformance.mutants.sase import MUTANTS, READING_FEATURE, READINGS
-from cerify.evaluators import SASE, SASE_FINDERS
-from cerify.semantics.budget import Budget
+from cerify.languages import LANGUAGES
+from cerify.languages.language import EVALUATORS
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from cerify.semantics.sase.parse import parse
@@ -30,10 +31,10 @@ def stream(case: Case) -> Stream:
     return stream_of_json(case.events, schema_of_json(case.schema), case.id)
 
 
-@pytest.mark.parametrize("evaluator", SASE_FINDERS)
+@pytest.mark.parametrize("evaluator", EVALUATORS)
 def test_every_case_expects_what_the_evaluators_say_today(evaluator: str) -> None:
     for one in suite():
-        found = SASE.evaluators[evaluator](parse(one.query), stream(one), "valuations", Budget())
+        found = match(parse(one.query), stream(one), evaluator=evaluator, output="valuations")
         assert found == one.matches, one.id
 
 
@@ -41,7 +42,7 @@ def test_every_query_is_well_typed_and_survives_printing() -> None:
     for one in suite():
         q = parse(one.query)
         assert parse(show(q)) == q, one.id
-        SASE.require_typed(q, schema_of_json(one.schema))
+        LANGUAGES["sase"].require_typed(q, schema_of_json(one.schema))
 
 
 def test_ids_are_unique_and_say_the_feature() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from cerify.conformance.shrinking import SHRINKERS, Shrinker, stream_only
 from cerify.equivalence.shrink.expression_shape import without_names
-from cerify.evaluators import LANGUAGES
+from cerify.languages import LANGUAGES
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show

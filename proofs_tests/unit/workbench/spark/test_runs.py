@@ -8,7 +8,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from cerify.evaluators import match
+from cerify.api import match
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import Match, Result, Schema, Stream

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from cerify.conformance.mutants.mutant import Mutant
 from cerify.equivalence.rewrite.trees import same
-from cerify.evaluators import Output
+from cerify.languages.language import Output
 from cerify.semantics.cel.denote import Meaning, Valuations, clause, sup
 from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.events import Event, Match, Stream, Valuation, bindings_of

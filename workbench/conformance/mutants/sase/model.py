@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.evaluators import Output
+from cerify.languages.language import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match, Stream

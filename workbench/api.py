@@ -1,0 +1,154 @@
+"""What one does with queries: match, check, compare. A query is a text, or the syntax tree of any language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, get_args
+
+from cerify.equivalence.claim import Claim, Level
+from cerify.equivalence.verdict import Undecided, Verdict
+from cerify.fit import warn_of_misfits
+from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
+from cerify.languages.language import Checked, Language, Options, Output, Question
+from cerify.plan import Plan, Want, plan
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
+from cerify.semantics.errors import IllFormed, Unsupported, errors_in
+from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
+from cerify.semantics.sase.reading import DECIDED, Reading
+
+BOUND = Question.bound
+
+
+def as_stream(events: Stream | Iterable[Event]) -> Stream:
+    """The events as a stream. Raises InputError."""
+    return events if isinstance(events, Stream) else Stream(events)
+
+
+def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple[Language[Any], Any]:
+    """The language and the syntax tree of a query, which is a text of the language, or a tree of any.
+
+    With a schema the query is checked against it. Raises ParseError, IllFormed.
+    """
+    with errors_in(query if isinstance(query, str) else ""):
+        its = language_named(language) if isinstance(query, str) else language_of(query)
+        tree = its.parse(query) if isinstance(query, str) else query
+        if schema is not None:
+            its.require_typed(tree, schema)
+        return its, tree
+
+
+def planned(query: Any, language: str, schema: Schema | None, options: Options, evaluator: str | None) -> Plan[Any]:
+    """The plan for a query. Raises ParseError, IllFormed."""
+    if options.output not in get_args(Output):
+        raise IllFormed(f"there is no output {options.output!r}; use one of {', '.join(get_args(Output))}")
+    its, tree = read_query(query, language, schema)
+    with errors_in(query if isinstance(query, str) else ""):
+        return plan(its, tree, schema, Want(options, evaluator))
+
+
+def match(
+    query: Any,
+    events: Stream | Iterable[Event],
+    *,
+    language: str = DEFAULT,
+    evaluator: str | None = None,
+    output: Output = "matches",
+    budget: Budget = Budget(),
+    predicates: Predicates = NO_PREDICATES,
+    aggregates: Operations = NO_OPERATIONS,
+    reading: Reading = DECIDED,
+    strict: bool = False,
+) -> list[Match]:
+    """All matches of a query over a stream, sorted by position; language is that of a query given as text.
+
+    evaluator is one of the language's evaluators; by default cerify.plan chooses one. predicates are those of the
+    user's own that a CEL query may name; a query with one is evaluated by the interpreter, since no automaton carries
+    it. aggregates are those that a query of SASE+ may name besides the language's own, and reading answers what its
+    papers leave open.
+
+    With output="valuations" a match of CEL also has the positions of each variable, and two matches may differ in that
+    alone; a match of SASE+ always has them, and the result that RETURN makes of it.
+
+    If the stream has a schema the query is checked against it first. If it has none, an event type or attribute that no
+    event has, and a comparison of an attribute with a value of another kind, is a QueryWarning, or with strict an
+    error. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+    """
+    S = as_stream(events)
+    text = query if isinstance(query, str) else None
+    options = Options(output, budget, predicates, aggregates, reading)
+    its = planned(query, language, S.schema, options, evaluator)
+    with errors_in(text or ""):
+        warn_of_misfits(its.language, its.query, S, text=text, strict=strict, stacklevel=2)
+        return its.all_matches(S)
+
+
+def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT) -> Checked:
+    """The fragment that a query is in, its problems under the schema, and whether it matches on any stream.
+
+    Raises ParseError, IllFormed, BudgetExceeded.
+    """
+    its, tree = read_query(query, language)
+    return its.check(tree, schema)
+
+
+def equivalent(
+    left: Any,
+    right: Any,
+    *,
+    level: Level = "events",
+    schema: Schema | None = None,
+    bound: int = BOUND,
+    languages: tuple[str, str] = (DEFAULT, DEFAULT),
+    budget: Budget = Budget(),
+) -> Verdict:
+    """Whether two queries have the same complex events, or valuations, at every position of every stream.
+
+    languages are those of the left and the right, where they are texts. Queries of two languages are compared by their
+    formulas of CEL. For unary queries, with windows of so many events, the answer is Equivalent, with a certificate, or
+    Different, with a shortest stream. Queries that compare events with each
+    other are compared on all streams of up to bound events: Bounded says that these do not differ. Undecided says why
+    there is no answer. Raises ParseError, IllFormed.
+    """
+    return _compared(left, right, languages, Question("equivalent", level, schema, bound, budget))
+
+
+def contained(
+    left: Any,
+    right: Any,
+    *,
+    level: Level = "events",
+    schema: Schema | None = None,
+    bound: int = BOUND,
+    languages: tuple[str, str] = (DEFAULT, DEFAULT),
+    budget: Budget = Budget(),
+) -> Verdict:
+    """Whether the right query has all that the left one has; as equivalent, with Contained for Equivalent."""
+    return _compared(left, right, languages, Question("contained", level, schema, bound, budget))
+
+
+def compared(
+    left: Any, right: Any, claim: Claim, *, languages: tuple[str, str] = (DEFAULT, DEFAULT), **of: Any
+) -> Verdict:
+    """The verdict on a claim about two queries; the other arguments are those of equivalent."""
+    return (equivalent if claim == "equivalent" else contained)(left, right, languages=languages, **of)
+
+
+def _compared(left: Any, right: Any, languages: tuple[str, str], question: Question) -> Verdict:
+    (mine, phi), (theirs, psi) = (
+        read_query(query, name, question.schema) for query, name in zip((left, right), languages, strict=True)
+    )
+    if mine == theirs:
+        return mine.compare(phi, psi, question)
+    for its in (mine, theirs):
+        if question.level == "valuations" and its.answer:
+            raise IllFormed(f"{its.answer}; compare at the level of events")
+    try:
+        in_cel = []
+        for query, its, tree in ((left, mine, phi), (right, theirs, psi)):
+            with errors_in(query if isinstance(query, str) else ""):
+                in_cel.append(its.in_cel(tree, question.budget))
+    except Unsupported as error:
+        return Undecided(error.described())
+    return LANGUAGES["cel"].compare(in_cel[0], in_cel[1], question)

@@ -1,0 +1,68 @@
+"""Pictures of queries: the automaton as a diagram, as SVG and in the HOA format, and the run over a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cerify.api import as_stream, read_query
+from cerify.draw.diagram import Diagram
+from cerify.draw.hoa import hoa_of_automaton
+from cerify.draw.recording import Recording
+from cerify.draw.svg import document, svg
+from cerify.languages import DEFAULT
+from cerify.languages.language import Options, Output
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import Unsupported, errors_in
+from cerify.semantics.events import Event, Schema, Stream
+
+
+def svg_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> str:
+    """The automaton of a query as the text of an SVG file.
+
+    Raises ParseError, IllFormed, Unsupported where no automaton carries the query, and BudgetExceeded where the
+    automaton is too large, to be made or to be read.
+    """
+    return document(svg(diagram_of(query, language, schema, budget)))
+
+
+def diagram_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> Diagram:
+    """The automaton of a query as a diagram. Raises what svg_of raises."""
+    its, tree = read_query(query, language, schema)
+    with errors_in(query):
+        return its.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
+
+
+def hoa_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> str:
+    """The automaton of a query as the text of an HOA file.
+
+    Raises ParseError, IllFormed, Unsupported where no automaton without a buffer carries the query, BudgetExceeded.
+    """
+    its, tree = read_query(query, language, schema)
+    with errors_in(query):
+        return hoa_of_automaton(its.automaton(tree, schema, budget), _line(query))
+
+
+def record(
+    query: str,
+    events: Stream | Iterable[Event],
+    language: str = DEFAULT,
+    output: Output = "matches",
+    budget: Budget = Budget(),
+) -> Recording:
+    """The run of a query over a stream, event by event, by the evaluator in readable Python.
+
+    With output="valuations", nodes keep the variables that mark their events. Raises ParseError, IllFormed, Unsupported
+    where not one automaton carries the query or its language has no valuations, and BudgetExceeded for a stream or a
+    run too large to look at.
+    """
+    S = as_stream(events)
+    its, tree = read_query(query, language, S.schema)
+    with errors_in(query):
+        if output == "valuations" and its.answer:
+            raise Unsupported(f"{its.answer}; a run cannot keep variables")
+        return its.record(tree, S, _line(query), Options(output, budget))
+
+
+def _line(query: Any) -> str:
+    return " ".join(query.split())
