@@ -15,7 +15,6 @@ from click.testing import CliRunner
 
 import cerify
 from cerify import protocol
-from cerify.api import match
 from cerify.commands import check, engine, fuzz
 from cerify.commands import match as match_command
 from cerify.conformance.fuzzed import FUZZED, SasePlan
@@ -125,7 +124,7 @@ def test_results_are_read_and_compared() -> None:
 
 def forgetful(q: sase.Query, S: Stream, output: Any) -> list[Match]:
     """An evaluator with a fault: under a window it forgets matches of several events."""
-    found = match(q, S, evaluator="denotational", output=output)
+    found = LANGUAGES["sase"].matches(q, S)
     return [m for m in found if not (q.within is not None and len(m.events) > 1)]
 
 
