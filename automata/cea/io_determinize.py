@@ -99,6 +99,12 @@ class Determinized:
                 raise self.named(BudgetExceeded(too_slow))
         return known
 
+    def numbered(self, subset: Subset) -> int:
+        """The state that stands for a subset of the states of A. Raises ValueError if it is none, BudgetExceeded."""
+        if not all(0 <= q < self.A.states for q in subset):
+            raise ValueError("a state of the automaton is out of range")
+        return self._numbered(subset)
+
     def described(self) -> str:
         """What it is made of, and what to try where that is too much."""
         return (

@@ -21,7 +21,7 @@ nodes as the automaton has states, and one more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from cerify.automata.cea.model import Marks
@@ -102,7 +102,7 @@ def _union(n1: Node, n2: Node) -> Node:
     return Union(n1.left, Union(n2.left, tail))
 
 
-def enumerate_(node: Node, low: list[int]) -> Iterator[list[Output]]:
+def enumerate_(node: Node, low: Sequence[int] | Mapping[int, int]) -> Iterator[list[Output]]:
     """Each complex event of a node that is in its window once, as its nodes from the latest position to the first.
 
     low[i] is the least position at which one that ends at i may begin. The list handed out is the algorithm's own and
@@ -129,7 +129,7 @@ def enumerate_(node: Node, low: list[int]) -> Iterator[list[Output]]:
                 pending.append((node.left, depth))
 
 
-def number(node: Node, low: list[int]) -> int:
+def number(node: Node, low: Sequence[int] | Mapping[int, int]) -> int:
     """How many complex events enumerate_ would list, in time linear in the number of nodes for each ending position."""
     total, ends = 0, [node]
     while ends:
@@ -150,17 +150,18 @@ def _paths(root: Node, bound: int) -> int:
     pending = [root]
     while pending:
         node = pending[-1]
-        children = [child for child in _children(node) if child.latest >= bound]
-        unknown = [child for child in children if id(child) not in counts]
+        below = [child for child in children(node) if child.latest >= bound]
+        unknown = [child for child in below if id(child) not in counts]
         if unknown:
             pending.extend(unknown)
         else:
-            counts[id(node)] = sum(counts[id(child)] for child in children) if children else 1
+            counts[id(node)] = sum(counts[id(child)] for child in below) if below else 1
             pending.pop()
     return counts[id(root)]
 
 
-def _children(node: Node) -> tuple[Node, ...]:
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes that a node leads to."""
     match node:
         case Bottom():
             return ()
@@ -181,7 +182,7 @@ def forget(roots: Iterable[Node], bound: int) -> int:
         seen.add(id(node))
         if isinstance(node, Union) and node.right is not None and node.right.latest < bound:
             node.right = None
-        pending.extend(_children(node))
+        pending.extend(children(node))
     return len(seen)
 
 

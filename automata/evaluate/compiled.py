@@ -16,8 +16,7 @@ from cerify.automata.evaluate.decorrelation import Decorrelated
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
 from cerify.automata.evaluate.match_store import MatchStore
 from cerify.automata.evaluate.partitions import partitioned
-from cerify.automata.evaluate.scope import strip_windows, within_width, without_widths
-from cerify.automata.evaluate.scope_columns import Unordered
+from cerify.automata.evaluate.scope import Unordered, strip_windows, within_width, without_widths
 from cerify.automata.evaluate.stores import unwindowed_store
 from cerify.automata.evaluate.tables import tabulate, transition_tables
 from cerify.automata.evaluator import Output

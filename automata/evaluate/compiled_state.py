@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from hashlib import sha256
 from io import BytesIO
 from typing import Any, Self
 
@@ -20,20 +19,18 @@ from numpy.typing import NDArray
 from cerify.automata.cea.culprit import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate.batches import require
-from cerify.automata.evaluate.decorrelation import correlated
 from cerify.automata.evaluate.match_store import MatchStore
-from cerify.automata.evaluate.partitions import partitioned
-from cerify.automata.evaluate.scope import reports_at_last_event, strip_windows
+from cerify.automata.evaluate.partitions import without_correlation
+from cerify.automata.evaluate.scope import fingerprint, reports_at_last_event, strip_windows
 from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState
 from cerify.automata.evaluate.stores import unwindowed_store, windowed_store
 from cerify.automata.evaluate.tables import Tables, TransitionCache, TransitionTables
 from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
-from cerify.semantics.budget import Budget, depth_limited
-from cerify.semantics.cel import syntax as cel
+from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.errors import InputError
 
-FORMAT, VERSION = "cerify evaluator", 3
+FORMAT, VERSION = "cerify evaluator", 4
 LAST = 2**62  # position; the loops count on from it in 64 bits
 
 
@@ -55,7 +52,7 @@ class CompiledState(Evaluator):
         require_output(output)
         self.phi, self.output, self.budget = phi, output, budget
         self.consumption = Consumption.of(consumption)
-        self.scope = strip_windows(carried(phi))
+        self.scope = strip_windows(without_correlation(phi))
         form = None if output == "valuations" else single_variable
         self.cache = TransitionCache(lazily(self.scope.core, budget, form))
         self.reports_at_last_event = reports_at_last_event(self.automaton.A)
@@ -133,7 +130,7 @@ class CompiledState(Evaluator):
         header = {
             "format": FORMAT,
             "version": VERSION,
-            "query": self._fingerprint(),
+            "query": fingerprint(self.automaton.A, self.scope, self._options),
             "position": self.position,
             "types": [str(type_) for type_ in self.types],
             "growth": self.snapshot.growth,
@@ -160,7 +157,7 @@ class CompiledState(Evaluator):
             raise InputError(f"this is no saved state of an evaluator: {error}") from None
         if written != (FORMAT, VERSION):
             raise InputError(f"a state of format {written}; this version reads {(FORMAT, VERSION)}, so start again")
-        if query != self._fingerprint():
+        if query != fingerprint(self.automaton.A, self.scope, self._options):
             raise InputError(
                 "the state is of another query, other options, or another version of the automaton; restore it with "
                 "those it was saved with, or start again"
@@ -192,22 +189,6 @@ class CompiledState(Evaluator):
             fresh.range_windows[i] = replace(window, positions=positions, values=values, kind=str(kind))
         self.__dict__.update(fresh.__dict__)
 
-    def _fingerprint(self) -> str:
-        A, scope = self.automaton.A, self.scope
-        steps = [(t.source, repr(t.predicate), sorted(t.marks), t.target) for t in A.transitions]
-        query = (steps, sorted(A.initial), sorted(A.final), scope.events, scope.widths, scope.attributes)
-        return sha256(repr((query, self.output, self.consumption.value)).encode()).hexdigest()
-
-
-def carried(phi: Formula) -> Formula:
-    """The formula, with filters as partitions where that is the same. Raises Unsupported for other correlated ones."""
-    with depth_limited(phi.span):
-        psi = partitioned(phi)
-    for node in cel.subformulas(psi):
-        if isinstance(node, cel.Filter) and correlated(node.condition):
-            raise Unsupported(
-                "an evaluator of batches carries a filter across events only if all events of a match agree on an "
-                "attribute by it, as by PARTITION BY; collect the stream and use cerify.match, which carries all",
-                node.span,
-            )
-    return psi
+    @property
+    def _options(self) -> str:
+        return f"{self.output} {self.consumption.value}"

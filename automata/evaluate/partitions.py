@@ -18,8 +18,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cerify.automata.evaluate.binding_analysis import BindingAnalysis, Variables, analyze_bindings
+from cerify.automata.evaluate.decorrelation import correlated
+from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
+from cerify.semantics.errors import Unsupported
 from cerify.semantics.predicates import Attribute, Comparison
 
 Equation = tuple[str, str]
@@ -37,6 +40,20 @@ def partitioned(phi: Formula) -> Formula:
             return replace(phi, left=partitioned(left))
         case _:
             return phi
+
+
+def without_correlation(phi: Formula) -> Formula:
+    """The formula, with filters as partitions where that is the same. Raises Unsupported for other correlated ones."""
+    with depth_limited(phi.span):
+        psi = partitioned(phi)
+    for node in cel.subformulas(psi):
+        if isinstance(node, cel.Filter) and correlated(node.condition):
+            raise Unsupported(
+                "an evaluator of batches carries a filter across events only if all events of a match agree on an "
+                "attribute by it, as by PARTITION BY; collect the stream and use cerify.match, which carries all",
+                node.span,
+            )
+    return psi
 
 
 def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import sha256
 from itertools import pairwise
 from math import isfinite
 from typing import TypeAlias, assert_never
@@ -18,7 +19,7 @@ from typing import TypeAlias, assert_never
 from cerify.automata.cea.model import CEA
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, Event
 from cerify.semantics.values import Value, kind
 
@@ -28,18 +29,21 @@ Width: TypeAlias = int | float
 Key: TypeAlias = tuple[tuple[str, Value], ...]
 
 
-@dataclass(frozen=True)
-class Scope:
-    """A formula without its windows and partitions, and the tightest of each.
+class Unordered(InputError):
+    """The values of a window's attribute decrease, so that no position bounds where a match may begin."""
 
-    events: the events a window holds, None without one. widths: pairs (attribute, width), one for each attribute.
-    attributes: those on which the events of a match agree.
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows and partitions around a formula, the tightest of each.
+
+    events: the number of events in a window, None without one. widths: pairs (attribute, width), one for each
+    attribute. attributes: those on which the events of a match agree.
     """
 
-    core: Formula
-    events: int | None
-    widths: tuple[tuple[str, Width], ...]
-    attributes: tuple[str, ...]
+    events: int | None = None
+    widths: tuple[tuple[str, Width], ...] = ()
+    attributes: tuple[str, ...] = ()
 
     @property
     def windowed(self) -> bool:
@@ -50,6 +54,13 @@ class Scope:
     def everything(self) -> bool:
         """Whether there is neither a window nor a partition."""
         return not self.windowed and not self.attributes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope(Windows):
+    """A formula without its windows and partitions, and these."""
+
+    core: Formula
 
 
 def strip_windows(phi: Formula) -> Scope:
@@ -88,7 +99,7 @@ def strip_windows(phi: Formula) -> Scope:
                 "FILTER, IN, START, STRICT and on the left of UNLESS; here it stands deeper",
                 psi.span,
             )
-    return Scope(phi, min(events, default=None), tuple(widths.items()), tuple(attributes))
+    return Scope(min(events, default=None), tuple(widths.items()), tuple(attributes), core=phi)
 
 
 def without_widths(scope: Scope) -> Formula:
@@ -102,6 +113,13 @@ def without_widths(scope: Scope) -> Formula:
 def reports_at_last_event(A: CEA) -> bool:
     """Whether each complex event ends at the position at which it is reported: no step into a final state skips."""
     return all(t.marks or t.target not in A.final for t in A.transitions)
+
+
+def fingerprint(A: CEA, windows: Windows, options: str) -> str:
+    """A hash of an automaton, its windows and other options, equal for evaluators that can exchange saved states."""
+    steps = [(t.source, repr(t.predicate), sorted(t.marks), t.target) for t in A.transitions]
+    of_windows = windows.events, windows.widths, windows.attributes
+    return sha256(repr((steps, sorted(A.initial), sorted(A.final), of_windows, options)).encode()).hexdigest()
 
 
 def key_of(attributes: Sequence[str], event: Event) -> Key | None:

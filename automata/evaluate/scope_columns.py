@@ -17,16 +17,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.batches import require
-from cerify.automata.evaluate.scope import Width
+from cerify.automata.evaluate.scope import Unordered, Width
 from cerify.semantics.errors import InputError
 
 Longs = NDArray[np.int64]
 NO_KEY, UNKNOWN = -1, -2
 MICROSECONDS = 10**6
-
-
-class Unordered(InputError):
-    """The values of a window's attribute go back, so that no position says how far a match may reach."""
 
 
 @dataclass

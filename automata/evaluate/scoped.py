@@ -50,6 +50,11 @@ class ScopedEvaluation:
         self._windowed = windowed
         self._reports_at_last_event = reports_at_last_event(automaton.A)
         self._made = self._left = 0
+        self.made = 0  # nodes for events
+
+    def restart(self) -> None:
+        """Forget all partial matches, as at the beginning of a stream."""
+        self.T, self.unmarked = {}, 0
 
     def push(self, type_: int, key: Key | None, low: int) -> None:
         """Read the next event: its type as a bit mask, its key (None if no match has it), how far back it reaches."""
@@ -72,6 +77,7 @@ class ScopedEvaluation:
             assert key is not None
             table[key] = add(table[key], [node]) if key in table else [node]
             self._made += len(table[key])
+        self.made += len(marked)
         self.T = T_
 
     def ends(self) -> Iterator[Node]:

@@ -1,0 +1,276 @@
+"""Evaluators of batches in readable Python, for CEL and for core-CEL: the twins of those in compiled_evaluator.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.evaluate import ces_window as ces
+from cerify.automata.evaluate.ces_window import BOTTOM, Node, complex_event, enumerate_, number, valuation
+from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.core import automaton as core_automaton
+from cerify.automata.evaluate.partitions import without_correlation
+from cerify.automata.evaluate.running_bounds import RunningBounds
+from cerify.automata.evaluate.scope import Key, Windows, fingerprint, key_of, reports_at_last_event, strip_windows
+from cerify.automata.evaluate.scoped import ScopedEvaluation
+from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.events import Match, Stream, bindings_of
+from cerify.semantics.values import Value, microseconds, time_at
+
+FORMAT, VERSION = "cerify readable evaluator", 1
+
+
+class ReadableEvaluator(Evaluator):
+    """An I/O-determinized automaton on its way through a stream, within windows.
+
+    low: how far back a match reaches that ends at a position, for the positions at which one may still end. whole:
+    false once an error has stopped the evaluator inside a batch.
+    """
+
+    def __init__(
+        self,
+        automaton: Determinized,
+        windows: Windows,
+        output: Output = "matches",
+        consumption: Consumption = Consumption.NONE,
+        budget: Budget = Budget(),
+    ) -> None:
+        self.windows, self.output, self.consumption, self.budget = windows, output, consumption, budget
+        self.evaluation = ScopedEvaluation(automaton, windows.windowed)
+        self.bounds = RunningBounds(windows)
+        self.low: dict[int, int] = {}
+        self.whole = True
+        self._first = 0
+        self._reports_at_last_event = reports_at_last_event(automaton.A)
+
+    def read(self, S: Stream) -> list[Match]:
+        """As `push`, of a Stream."""
+        found: list[Match] = []
+        for node in self._ends(S):
+            found += self._matches(node)
+            if len(found) > self.budget.matches:
+                raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones, or count")
+        self.whole = True
+        return sorted(found)
+
+    def tally(self, S: Stream) -> int:
+        """As `count`: by paths in the sets of complex events, which are not enumerated."""
+        total = sum(number(node, self.low) for node in self._ends(S))
+        self.whole = True
+        return total
+
+    def _ends(self, S: Stream) -> Iterator[Node]:
+        """Read all events; the sets of complex events at each. A batch that is out of order changes nothing."""
+        self._require_whole()
+        bounds = self.bounds.copy()
+        reached = [bounds.read(self.position + i, event) for i, event in enumerate(S)]
+        types = classify(self.evaluation.automaton.A.predicates, S)
+        self.bounds, self.whole = bounds, False
+        for event, type_, (low, admitted) in zip(S, types, reached, strict=True):
+            key = key_of(self.windows.attributes, event) if admitted else None
+            self.low[self.position] = low
+            self.evaluation.push(type_, key, low)
+            self.position += 1
+            yield from self._completed()
+            if self._reports_at_last_event:
+                self.low.clear()
+
+    def _completed(self) -> Iterator[Node]:
+        """The sets of complex events at the position that was read last."""
+        found = False
+        for node in self.evaluation.ends():
+            found = found or next(enumerate_(node, self.low), None) is not None
+            yield node
+        if found and self.consumption is Consumption.ANY:
+            self.evaluation.restart()
+
+    def _matches(self, node: Node) -> Iterator[Match]:
+        for path in enumerate_(node, self.low):
+            bindings = bindings_of(valuation(path)) if self.output == "valuations" else None
+            yield Match(self.position - 1, complex_event(path), bindings)
+
+    @property
+    def counters(self) -> Counters:
+        """nodes: those for events; unions are not counted."""
+        E = self.evaluation
+        return Counters(self.position - self._first, E.made, len(E.automaton.subsets))
+
+    def save(self) -> bytes:
+        """The state as JSON. States of the automaton are written as the subsets that they are."""
+        self._require_whole()
+        E = self.evaluation
+        numbers, nodes = _numbered(node for table in E.T.values() for series in table.values() for node in series)
+        table = [
+            [sorted(E.automaton.subsets[q]), [[_json(k), [numbers[id(n)] for n in some]] for k, some in series.items()]]
+            for q, series in E.T.items()
+        ]
+        state = {
+            "format": FORMAT,
+            "version": VERSION,
+            "query": self._fingerprint(),
+            "position": self.position,
+            "low": list(self.low.items()),
+            "windows": [[[p, _json(value)] for p, value in window.reached] for window in self.bounds.ranges],
+            "nodes": nodes,
+            "table": table,
+            "unmarked": None if E.unmarked is None else sorted(E.automaton.subsets[E.unmarked]),
+        }
+        return json.dumps(state).encode()
+
+    def restore(self, saved: bytes) -> None:
+        """Continue from a saved state. Raises InputError if events have been read, and for a state of anything else."""
+        if self.position:
+            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
+        try:
+            state = json.loads(saved)
+            written, query = (state["format"], state["version"]), state["query"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"this is no saved state of a readable evaluator: {error}") from None
+        if written != (FORMAT, VERSION) or query != self._fingerprint():
+            raise InputError("the state is of another query, other options, or another version; start again")
+        try:
+            self._load(state)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+            raise InputError(f"the saved state is damaged: {error!r}") from None
+
+    def _load(self, state: dict[str, Any]) -> None:
+        E = ScopedEvaluation(self.evaluation.automaton, self.windows.windowed)
+        position, bounds = int(state["position"]), RunningBounds(self.windows)
+        E.position = position - 1
+        nodes: list[Node] = [BOTTOM]
+        for row in state["nodes"]:
+            nodes.append(_node(row, nodes, position))
+        for subset, rows in state["table"]:
+            E.T[E.automaton.numbered(frozenset(subset))] = {
+                _key(key): [nodes[n] for n in series] for key, series in rows if series and min(series) > 0
+            }
+        E.unmarked = None if state["unmarked"] is None else E.automaton.numbered(frozenset(state["unmarked"]))
+        for window, rows in zip(bounds.ranges, state["windows"], strict=True):
+            window.reached.extend((int(p), _value(value)) for p, value in rows)
+        self.low = {int(p): int(low) for p, low in state["low"]}
+        self.evaluation, self.bounds, self.position, self._first = E, bounds, position, position
+
+    def _fingerprint(self) -> str:
+        options = f"{self.output} {self.consumption.value}"
+        return fingerprint(self.evaluation.automaton.A, self.windows, options)
+
+    def _require_whole(self) -> None:
+        if not self.whole:
+            raise InputError("the evaluator stopped inside an earlier batch; restore a saved state, or start again")
+
+
+class ReadableCelEvaluator(ReadableEvaluator):
+    """The matches of a formula of CEL over a stream that comes in batches. Raises Unsupported, BudgetExceeded."""
+
+    def __init__(
+        self,
+        phi: Formula,
+        output: Output = "matches",
+        consumption: Consumption | str = Consumption.NONE,
+        budget: Budget = Budget(),
+    ) -> None:
+        require_output(output)
+        self.phi = phi
+        scope = strip_windows(without_correlation(phi))
+        automaton = lazily(scope.core, budget, None if output == "valuations" else single_variable)
+        super().__init__(automaton, scope, output, Consumption.of(consumption), budget)
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.phi, self.output, self.consumption, self.budget)
+
+
+class ReadableCoreEvaluator(ReadableEvaluator):
+    """The matches of a unary formula of core-CEL over a stream that comes in batches.
+
+    waits: whether the formula looks ahead, so that all its matches are returned by `finish`. Raises Unsupported where
+    filters compare events, and BudgetExceeded.
+    """
+
+    def __init__(self, phi: core.Formula, budget: Budget = Budget()) -> None:
+        self.phi = phi
+        A, self.waits = core_automaton(phi, budget)
+        super().__init__(Determinized(A, budget), Windows(), budget=budget)
+
+    def rest(self) -> list[Match]:
+        """The matches of a formula that looks ahead."""
+        return sorted(m for n in self.evaluation.ends() for m in self._at_last_event(n)) if self.waits else []
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.phi, self.budget)
+
+    def _completed(self) -> Iterator[Node]:
+        return iter(()) if self.waits else super()._completed()
+
+    def _matches(self, node: Node) -> Iterator[Match]:
+        return self._at_last_event(node)
+
+    def _at_last_event(self, node: Node) -> Iterator[Match]:
+        for path in enumerate_(node, self.low):
+            C = complex_event(path)
+            yield Match(C[-1], C)
+
+
+def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:
+    """The numbers of all nodes below some roots, by id, and the nodes as rows; children come before their parents.
+
+    A row is [position, marks, child] of an output and [left, right or null] of a union; the terminator has number 0.
+    """
+    numbers, rows = {id(BOTTOM): 0}, []
+    pending = list(roots)
+    while pending:
+        node = pending[-1]
+        new = [child for child in ces.children(node) if id(child) not in numbers]
+        pending += new
+        if not new:
+            pending.pop()
+            if id(node) not in numbers:
+                rows.append(_row(node, numbers))
+                numbers[id(node)] = len(rows)
+    return numbers, rows
+
+
+def _row(node: Node, numbers: dict[int, int]) -> list[Any]:
+    match node:
+        case ces.Output():
+            return [node.position, sorted(node.marks), numbers[id(node.child)]]
+        case ces.Union():
+            return [numbers[id(node.left)], None if node.right is None else numbers[id(node.right)]]
+        case ces.Bottom():
+            raise AssertionError("the terminator has a number")
+
+
+def _node(row: list[Any], nodes: list[Node], position: int) -> Node:
+    """Raises ValueError and others if the row is of no node whose children are among the nodes."""
+    if len(row) == 3:
+        at, marks, child = row
+        if not 0 <= at < position or not 0 <= child < len(nodes):
+            raise ValueError("a node is out of range")
+        return ces.Output(at, frozenset(map(str, marks)), nodes[child])
+    left, right = row
+    if not 0 < left < len(nodes) or (right is not None and not 0 < right < len(nodes)):
+        raise ValueError("a node is out of range")
+    return ces.Union(nodes[left], None if right is None else nodes[right])
+
+
+def _json(value: Any) -> Any:
+    """A value, or a key, which is a tuple of pairs (kind, value), as JSON."""
+    if isinstance(value, tuple):
+        return [[name, _json(one)] for name, one in value]
+    return {"time": microseconds(value)} if isinstance(value, datetime) else value
+
+
+def _value(obj: Any) -> Value:
+    value: Value = time_at(obj["time"]) if isinstance(obj, dict) else obj
+    return value
+
+
+def _key(obj: Any) -> Key:
+    return tuple((name, _value(one)) for name, one in obj)

@@ -1,0 +1,148 @@
+"""Readable evaluators of batches against the definition, in random batches, saved in between."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from random import Random
+from typing import Any
+
+import pytest
+
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator, ReadableCoreEvaluator
+from cerify.automata.evaluate.scope import Unordered
+from cerify.automata.evaluator import Consumption, Evaluator, Output
+from cerify.equivalence.generate.cel import PROFILES, case
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.parse import parse as parse_core
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.events import Event, Match, Stream
+from proofs_tests.support import stream
+from proofs_tests.unit.automata.evaluate.cases import scoped_case
+from proofs_tests.unit.automata.evaluate.test_consumption import defined
+
+SCOPED = "(A ; B) WITHIN 9 [time] PARTITION BY [k]"
+
+
+def in_batches(evaluator: Evaluator, S: Stream, rng: Random) -> tuple[list[Match], int]:
+    """The matches of batches between which the evaluator is pickled, and the counts of another one."""
+    counter, found, counted, at = pickle.loads(pickle.dumps(evaluator)), [], 0, 0
+    while at < len(S):
+        batch = S.part(at, rng.randint(1, len(S)))
+        new = evaluator.push(batch)
+        number = counter.count(batch)
+        assert number == len(new)
+        found, counted, at = found + new, counted + number, at + len(batch)
+        evaluator = pickle.loads(pickle.dumps(evaluator))
+        assert evaluator.position == at
+    return found + evaluator.finish(), counted
+
+
+@pytest.mark.parametrize("output", ["matches", "valuations"])
+@pytest.mark.parametrize("consumption", Consumption)
+@pytest.mark.parametrize("scoped", [False, True], ids=["formulas", "windows and partitions"])
+def test_formulas_of_cel(consumption: Consumption, output: Output, scoped: bool) -> None:
+    compared = 0
+    for i in range(80):
+        rng = Random(f"readable/{scoped}/{i}")
+        profile = PROFILES[rng.choice(("everything", "core"))]
+        phi, S = scoped_case(rng, profile) if scoped else case(rng, profile, 8, 9)
+        try:
+            evaluator = ReadableCelEvaluator(phi, output, consumption, Budget(states=2000))
+            expected = defined(phi, S, consumption, output)
+            found, _ = in_batches(evaluator, S, rng)
+        except (BudgetExceeded, Unsupported, Unordered):
+            continue
+        assert sorted(found) == expected, (show(phi), S.events)
+        compared += bool(expected)
+    assert compared > 15
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "A AS x ; B AS y",
+        "(A AS x)+ ; B AS x",
+        "NXT(A AS x ; B AS y)",
+        "(A AS x ; B AS y FILTER x[a = 1]) FILTER y[a > 0]",
+        "MAX(((A AS y ; B AS z) FILTER x[a = 1]) OR B AS z) ; B AS x",
+    ],
+)
+def test_formulas_of_core_cel(query: str) -> None:
+    phi, rng = parse_core(query), Random(query)
+    waits, matched = ReadableCoreEvaluator(phi).waits, 0
+    for _ in range(12):
+        S = Stream([Event(rng.choice("AB"), {"a": rng.randint(0, 1)}) for _ in range(6)])
+        found, counted = in_batches(ReadableCoreEvaluator(phi), S, rng)
+        assert sorted(found) == sorted(matches_of(phi, S))
+        assert counted == (0 if waits else len(found))
+        matched += bool(found)
+    assert matched
+
+
+def test_one_of_the_formulas_looks_ahead() -> None:
+    assert ReadableCoreEvaluator(parse_core("(A AS y ; B AS z) FILTER x[a = 1]")).waits
+
+
+def test_a_batch_that_is_out_of_order_changes_nothing() -> None:
+    S = Stream([Event("A", {"time": 5, "k": 1}), Event("B", {"time": 4, "k": 1})])
+    evaluator = ReadableCelEvaluator(parse(SCOPED))
+    before = evaluator.save()
+    with pytest.raises(Unordered, match="position 1: 'time' is less"):
+        evaluator.push(S)
+    assert evaluator.save() == before
+    assert evaluator.push([S[0], Event("B", {"time": 6, "k": 1})]) == [Match(1, (0, 1))]
+
+
+def test_what_is_kept_is_bounded_by_the_window() -> None:
+    evaluator, sizes = ReadableCelEvaluator(parse("A+ ; B WITHIN 5 EVENTS")), []
+    for _ in range(3):
+        evaluator.count(stream("A A B " * 1000))
+        sizes.append(len(evaluator.save()))
+    assert sizes[2] < 2 * sizes[0]
+    assert evaluator.counters.events == 9000
+    compiled = CompiledCelEvaluator(parse("A+ ; B WITHIN 5 EVENTS"))
+    compiled.count(stream("A A B " * 3000))
+    assert compiled.counters.nodes >= evaluator.counters.nodes > 9000
+
+
+def test_an_evaluator_that_stopped_inside_a_batch_says_so() -> None:
+    evaluator = ReadableCelEvaluator(parse("A+"), budget=Budget(matches=5))
+    with pytest.raises(BudgetExceeded, match="more than 5 matches in a batch"):
+        evaluator.push(stream("A A A A"))
+    for what in (evaluator.save, lambda: evaluator.push(stream("A"))):
+        with pytest.raises(InputError, match="stopped inside"):
+            what()
+
+
+def test_states_of_something_else_are_refused() -> None:
+    evaluator = ReadableCelEvaluator(parse(SCOPED))
+    evaluator.push([Event("A", {"time": 5, "k": 1}), Event("A", {"time": 6, "k": "x"})])
+    state = evaluator.save()
+    with pytest.raises(InputError, match="read nothing"):
+        evaluator.restore(state)
+    for other in (SCOPED.replace("9", "8"), SCOPED.replace("[k]", "[m]"), "A ; C"):
+        with pytest.raises(InputError, match="another query"):
+            ReadableCelEvaluator(parse(other)).restore(state)
+    with pytest.raises(InputError, match="no saved state"):
+        ReadableCelEvaluator(parse(SCOPED)).restore(b"{}")
+
+
+DAMAGES: list[dict[str, Any]] = [
+    {"position": None}, {"nodes": [[9, ["•"], 0]]}, {"nodes": [[0, ["•"], 1]]}, {"nodes": [[1, 0]]}, {"low": [1]},
+    {"table": [[[99], []]]}, {"table": [[[0], [[[["number", 1]], [7]]]]]}, {"windows": []}, {"unmarked": [99]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: next(iter(damage)))
+def test_damaged_states_are_refused(damage: dict[str, Any]) -> None:
+    evaluator = ReadableCelEvaluator(parse(SCOPED))
+    evaluator.push([Event("A", {"time": 5, "k": 1})])
+    state = json.loads(evaluator.save())
+    assert ReadableCelEvaluator(parse(SCOPED)).restore(json.dumps(state).encode()) is None
+    with pytest.raises(InputError, match="damaged"):
+        ReadableCelEvaluator(parse(SCOPED)).restore(json.dumps(state | damage).encode())
