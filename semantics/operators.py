@@ -28,11 +28,13 @@ class Operator:
     name: a word in lower case: in profiles of generators, in names of mutants, and the feature of the suite.
     symbol: the operator in messages. title: its name in words.
     clause: where its clause is printed, as the cases of the suite cite it.
-    text: how it is printed; a field of the node in braces. position, level: where parentheses are needed: an operand is
-        put in parentheses where its own level is lower than that of its place; the higher, the tighter.
+    text: how it is printed; a field of the node in braces, and the node itself where these are empty.
+    position, level: where parentheses are needed: an operand is put in parentheses where its own level is lower than
+        that of its place; the higher, the tighter.
     samples: functions from operands to a node, for generators and tests; the class itself where a node has no other
         fields than its operands.
     aliases: other spellings of the symbol that parse.
+    chains: of an infix operator, whether another one of its level may be its first operand without parentheses.
     linear: whether each valuation or complex event of it comes from one of its only operand over the same interval.
     """
 
@@ -47,6 +49,7 @@ class Operator:
     samples: tuple[Callable[..., Any], ...] = ()
     aliases: tuple[str, ...] = ()
     linear: bool = False
+    chains: bool = False
 
     @property
     def plain(self) -> bool:
@@ -55,7 +58,7 @@ class Operator:
 
     def instances(self) -> tuple[Callable[..., Any], ...]:
         """Functions from operands to nodes of this operator, one at least."""
-        return (self.node,) if self.plain else self.samples
+        return self.samples if self.samples or not self.plain else (self.node,)
 
 
 Operators: TypeAlias = Mapping[type, Operator]
@@ -89,7 +92,7 @@ def printed(root: T, operators: Operators, field: Callable[[Any], str]) -> str:
             written += literal
             if name is None:
                 continue
-            value = getattr(node, name)
+            value = getattr(node, name) if name else node
             if name not in node.operands:
                 written += field(value)
             elif isinstance(value, tuple):
@@ -107,7 +110,7 @@ def _place(operator: Operator, below: type, number: int) -> int:
     """The level that the operand of that number is printed at: an infix chain of one operator is left-associative."""
     match operator.position:
         case "infix":
-            return operator.level if number == 0 and below is operator.node else operator.level + 1
+            return operator.level if number == 0 and (operator.chains or below is operator.node) else operator.level + 1
         case "prefix" | "postfix":
             return operator.level
         case _:

@@ -5,49 +5,23 @@ Everything comes from the random.Random that is passed in, so that the same seed
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from random import Random
-from typing import Literal, get_args
+from typing import get_args
 
 from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.event_expressions.scope import arguments, constrained
 from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.operators import named
 from cerify.semantics.predicates import Attribute, Comparator, Comparison, Constant, Term
 from cerify.semantics.values import Value, value_type_of
 
-Operator = Literal[
-    "and", "not", "relative", "plus",
-    "or", "prior", "sequence", "pipe", "nth", "every", "after", "between", "first_after", "before", "happened",
-    "prefix", "series", "exists",
-]  # fmt: skip
-
-UNARY: dict[Operator, Callable[[Expression], Expression]] = {
-    "not": expr.Not,
-    "plus": expr.RelativePlus,
-    "before": expr.Before,
-    "happened": expr.Happened,
-    "prefix": expr.Prefix,
-}
-BINARY: dict[Operator, Callable[[Expression, Expression], Expression]] = {
-    "and": expr.And,
-    "or": expr.Or,
-    "pipe": expr.Pipe,
-    "after": expr.After,
-    "between": expr.Between,
-    "series": expr.Series,
-    "relative": lambda E, F: expr.Relative((E, F)),
-    "prior": lambda E, F: expr.Prior((E, F)),
-    "sequence": lambda E, F: expr.Sequence((E, F)),
-}
-TERNARY: dict[Operator, Callable[[Expression, Expression, Expression], Expression]] = {
-    "first_after": expr.FirstAfter,
-    "relative": lambda E, F, G: expr.Relative((E, F, G)),
-    "prior": lambda E, F, G: expr.Prior((E, F, G)),
-    "sequence": lambda E, F, G: expr.Sequence((E, F, G)),
-}
+BY_NAME = named(OPERATORS)
+CHAINED = ("relative", "prior", "sequence")  # of two operands or of more
+BINARY = {name for name, operator in BY_NAME.items() if len(operator.node.operands) == 2} | {*CHAINED}
 
 
 @dataclass(frozen=True)
@@ -62,7 +36,7 @@ class Profile:
     constraints, a share of the leaves. named: the share of expressions with a named expression p(I).
     """
 
-    operators: tuple[tuple[Operator, int], ...]
+    operators: tuple[tuple[str, int], ...]
     types: tuple[str, ...] = ("a", "b", "c")
     attributes: tuple[tuple[str, tuple[Value, ...]], ...] = (("n", (0, 1, 2)),)
     masked: float = 0.0
@@ -80,12 +54,16 @@ class Profile:
         return Schema({T: {name: value_type_of(pool[0]) for name, pool in self.attributes} for T in self.types})
 
 
-BASE = Profile((("and", 3), ("not", 3), ("relative", 4), ("plus", 2)))
+BASE = Profile((("and", 3), ("not", 3), ("relative", 4), ("relative_plus", 2)))
 """NULL, primitive events, and the operators of section 2.2."""
 
 DERIVED = replace(
     BASE,
-    operators=tuple((name, 3 if name == "relative" else 2) for name in get_args(Operator) if name != "exists"),
+    operators=tuple(
+        (name, 3 if name == "relative" else 2)
+        for name, operator in BY_NAME.items()
+        if operator.node.operands and name not in ("exists", "equated")
+    ),
 )
 """All operators of section 2.3 too."""
 
@@ -163,25 +141,28 @@ def _expression(rng: Random, profile: Profile, nodes: int, variables: tuple[str,
     if nodes == 1 or not allowed:
         return _leaf(rng, profile, variables)
     names, weights = zip(*allowed, strict=True)
-    operator: Operator = rng.choices(names, cum_weights=list(accumulate(weights)))[0]
-
-    def below(size: int) -> Expression:  # no correlation variable may be free in relative+
-        return _expression(rng, profile, size, () if operator == "plus" else variables)
-
-    if operator in UNARY:
-        return UNARY[operator](below(nodes - 1))
+    operator = rng.choices(names, cum_weights=list(accumulate(weights)))[0]
     if operator == "exists":
         x = f"x{len(variables)}"
-        E = _expression(rng, profile, nodes - 1, (*variables, x))
-        return expr.Exists(x, E)
-    if operator in ("nth", "every"):
-        return (expr.Nth if operator == "nth" else expr.EveryNth)(rng.randint(1, 3), below(nodes - 1))
-    left = rng.randint(1, nodes - (2 if operator in BINARY else 3))
-    right = nodes - 1 - left
-    if operator in TERNARY and right > 1 and (operator not in BINARY or rng.random() < 0.3):
+        return expr.Exists(x, _expression(rng, profile, nodes - 1, (*variables, x)))
+    instances = BY_NAME[operator].instances()
+    make = instances[0] if len(instances) == 1 else rng.choice(instances)
+    inside = () if operator == "relative_plus" else variables  # no correlation variable may be free in relative+
+    sizes = _sizes(rng, operator, nodes - 1)
+    found: Expression = make(*(_expression(rng, profile, size, inside) for size in sizes))
+    return found
+
+
+def _sizes(rng: Random, operator: str, nodes: int) -> tuple[int, ...]:
+    """The sizes of the operands, of so many nodes together."""
+    if operator not in BINARY and operator != "first_after":
+        return (nodes,)
+    left = rng.randint(1, nodes - (1 if operator in BINARY else 2))
+    right = nodes - left
+    if right > 1 and (operator == "first_after" or (operator in CHAINED and rng.random() < 0.3)):
         middle = rng.randint(1, right - 1)
-        return TERNARY[operator](below(left), below(middle), below(right - middle))
-    return BINARY[operator](below(left), below(right))
+        return left, middle, right - middle
+    return left, right
 
 
 def _leaf(rng: Random, profile: Profile, variables: tuple[str, ...]) -> Expression:

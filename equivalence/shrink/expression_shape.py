@@ -23,29 +23,14 @@ from cerify.equivalence.shrink.smaller import (
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.events import Stream
+from cerify.semantics.operators import named
 from cerify.semantics.predicates import Attribute, Comparison, Constant
 
-UNARY: Mapping[str, type[expr.Unary]] = {
-    "not": expr.Not,
-    "relative_plus": expr.RelativePlus,
-    "before": expr.Before,
-    "happened": expr.Happened,
-    "prefix": expr.Prefix,
-}
-BINARY: Mapping[str, type[expr.Binary]] = {
-    "and": expr.And,
-    "or": expr.Or,
-    "pipe": expr.Pipe,
-    "after": expr.After,
-    "between": expr.Between,
-    "series": expr.Series,
-}
-NARY: Mapping[str, type[expr.Nary]] = {"relative": expr.Relative, "prior": expr.Prior, "sequence": expr.Sequence}
-COUNTED: Mapping[str, type[expr.Counted]] = {"nth": expr.Nth, "every": expr.EveryNth}
+BY_NAME = named(OPERATORS)
+NARY = ("relative", "prior", "sequence")
 LEAVES: Mapping[str, expr.Leaf] = {"null": expr.Null(), "any": expr.AnyEvent(), "first": expr.First()}
-NAMES = {kind: name for kinds in (UNARY, BINARY, NARY, COUNTED) for name, kind in kinds.items()}
-LEAF_NAMES = {type(E): name for name, E in LEAVES.items()}
 EVENT, NAME, VALUE, CONSTRAINT = "event", "name", "value", "constraint"
 
 
@@ -66,19 +51,16 @@ def as_cel_tree(E: expr.Expression) -> cel.Formula:
             bodies = [_operator("define", [*head, body]) for head, body in zip(heads, below[:-1], strict=True)]
             return _operator("let", [*bodies, below[-1]])
         case expr.Null() | expr.AnyEvent() | expr.First():
-            return cel.In(cel.Event("e"), LEAF_NAMES[type(E)])
+            return cel.In(cel.Event("e"), OPERATORS[type(E)].name)
         case expr.Variable(x):
             return cel.In(cel.Event(x), "variable")
         case expr.Exists(x, _):
             return cel.In(cel.Seq(below[0], cel.Event(x)), "exists")
         case expr.Equated(_, x):
             return cel.In(cel.Seq(below[0], cel.Event(x)), "equated")
-        case expr.FirstAfter():
-            return _operator("first_after", below)
         case expr.Nth(n, _) | expr.EveryNth(n, _):
-            return _operator(f"{NAMES[type(E)]}_{n}", below)
-        case _:
-            return _operator(NAMES[type(E)], below)
+            return _operator(f"{OPERATORS[type(E)].name}_{n}", below)
+    return _operator(OPERATORS[type(E)].name, below)
 
 
 def of_cel_tree(phi: cel.Formula) -> expr.Expression:
@@ -112,7 +94,7 @@ def smaller_counts(phi: cel.Formula, S: Stream) -> Candidates:
     def local(psi: cel.Formula) -> Iterator[cel.Formula]:
         if isinstance(psi, cel.In):
             name, _, n = psi.variable.rpartition("_")
-            if name in COUNTED and n.isdecimal():
+            if name in ("nth", "every") and n.isdecimal():
                 yield from (
                     cel.In(psi.phi, f"{name}_{m}") for m in dict.fromkeys((1, int(n) // 2, int(n) - 1)) if m > 0
                 )
@@ -146,19 +128,17 @@ WAYS = (fewer_events, smaller_formulas, smaller_counts, simpler_predicates, fewe
 
 def _expression(operator: str, operands: list[expr.Expression], phi: cel.Formula) -> expr.Expression:
     name, _, n = operator.rpartition("_")
-    match operands:
-        case [F] if operator in UNARY:
-            return UNARY[operator](F)
-        case [F] if name in COUNTED and n.isdecimal() and int(n) > 0:
-            return COUNTED[name](int(n), F)
-        case [F, G] if operator in BINARY:
-            return BINARY[operator](F, G)
-        case [_, _, *_] if operator in NARY:
-            return NARY[operator](tuple(operands))
-        case [F, G, H] if operator == "first_after":
-            return expr.FirstAfter(F, G, H)
-        case _:
-            raise Unsupported("not the tree of an event expression", phi.span)
+    made: expr.Expression | None = None
+    match operands, BY_NAME.get(operator):
+        case [F], None if n.isdecimal() and int(n) > 0 and name in ("nth", "every"):
+            made = expr.Nth(int(n), F) if name == "nth" else expr.EveryNth(int(n), F)
+        case [_, _, *_], known if known is not None and operator in NARY:
+            made = known.node(tuple(operands))
+        case _, known if known is not None and known.plain and len(operands) == len(known.node.operands):
+            made = known.node(*operands)
+    if made is None:
+        raise Unsupported("not the tree of an event expression", phi.span)
+    return made
 
 
 def _with_names(operator: str, operands: list[cel.Formula], phi: cel.Formula) -> expr.Expression:

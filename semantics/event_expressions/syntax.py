@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, assert_never
+from typing import ClassVar, TypeAlias
 
+from cerify.semantics import trees
 from cerify.semantics.errors import Span
 from cerify.semantics.predicates import Comparison, Constant, Predicate
+from cerify.semantics.trees import Tree
 
 START = "start"  # the event type of the event with which the history of a system begins (section 2.1)
 
@@ -21,29 +23,33 @@ Argument: TypeAlias = str | Constant
 """What stands at an attribute's place in order(I, 40): an attribute variable, or a value."""
 
 
-@dataclass(frozen=True)
-class _Node:
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False)
+class _Node(Tree):
+    span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Unary(_Node):
+    operands: ClassVar = ("operand",)
     operand: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Binary(_Node):
+    operands: ClassVar = ("left", "right")
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Nary(_Node):
+    operands: ClassVar = ("parts",)
     parts: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Counted(_Node):
+    operands: ClassVar = ("operand",)
     n: int
     operand: Expression
 
@@ -51,12 +57,12 @@ class _Counted(_Node):
 # --- section 2.2: the base operators ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Null(_Node):
     """NULL: never takes place."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Primitive(_Node):
     """T, T[mask], T(X, 40): an event of type T that passes the mask; arguments stand for its first attributes."""
 
@@ -65,22 +71,22 @@ class Primitive(_Node):
     mask: Predicate | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class And(_Binary):
     """E and F: both at one event."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Not(_Unary):
     """!E: every other event of the history."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Relative(_Nary):
     """relative(E, F): F in the history that is left after some event at which E takes place."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RelativePlus(_Unary):
     """relative+(E): E, relative(E, E), relative(E, E, E), ..."""
 
@@ -88,81 +94,82 @@ class RelativePlus(_Unary):
 # --- section 2.3: the derived operators -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Or(_Binary):
     """E or F (a)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnyEvent(_Node):
     """any: every event but the start event (b)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prior(_Nary):
     """prior(E, F): F after E, where F may have begun before (c, d)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sequence(_Nary):
     """sequence(E, F): F at the event just after one of E (e)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class First(_Node):
     """first: the first event of the history (f)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pipe(_Binary):
     """E | F: F on the history that E makes (g)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Nth(_Counted):
     """<n> E: the n-th event of E (h)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EveryNth(_Counted):
     """every <n> E: the n-th, 2n-th, ... event of E (i)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class After(_Binary):
     """F / E: F in the history after the first event of E (j)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Between(_Binary):
     """F /+ E: F in each of the histories that the events of E cut (k)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FirstAfter(_Node):
     """firstAfter(E1, E2, F): E2 relative to the last E1, with no F in between (l)."""
 
+    operands: ClassVar = ("opening", "event", "closing")
     opening: Expression
     event: Expression
     closing: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Before(_Unary):
     """before(E): every event after one of E (m)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Happened(_Unary):
     """happened(E): the first event of E and every one after it (n)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prefix(_Unary):
     """prefix(E): E may still take place, at an event to come (o)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Series(_Binary):
     """E * T: T, where E takes place at every event before (p)."""
 
@@ -170,23 +177,25 @@ class Series(_Binary):
 # --- section 5: correlation variables ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exists(_Node):
     """exists x (E): E, for some event x."""
 
+    operands: ClassVar = ("operand",)
     variable: str
     operand: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Equated(_Node):
     """E = x: E, at the event x."""
 
+    operands: ClassVar = ("operand",)
     operand: Expression
     variable: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Variable(_Node):
     """x: the event x."""
 
@@ -196,14 +205,14 @@ class Variable(_Node):
 # --- section 6: attribute variables, and names for expressions --------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Constraint(_Node):
     """X != Y, X = 5: a comparison of attribute variables, which stand in it as attributes."""
 
     comparison: Comparison
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Named(_Node):
     """complete(I): the expression of that name, its parameters being the arguments."""
 
@@ -211,7 +220,7 @@ class Named(_Node):
     arguments: tuple[Argument, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Definition(_Node):
     """complete(I) := E."""
 
@@ -220,7 +229,7 @@ class Definition(_Node):
     body: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Let(_Node):
     """name := E; ...; F: an expression that uses names; it is the whole of a text, never a part of an expression."""
 
@@ -257,41 +266,17 @@ Expression: TypeAlias = Leaf | Unary | Binary | Nary | Counted | FirstAfter | Ex
 
 def children(E: Expression) -> tuple[Expression, ...]:
     """The expressions directly below an expression, left to right; for Let those of the definitions first."""
-    match E:
-        case Null() | Primitive() | AnyEvent() | First() | Variable() | Constraint() | Named():
-            return ()
-        case Not() | RelativePlus() | Before() | Happened() | Prefix() | Nth() | EveryNth() | Exists() | Equated():
-            return (E.operand,)
-        case And() | Or() | Pipe() | After() | Between() | Series():
-            return (E.left, E.right)
-        case Relative() | Prior() | Sequence():
-            return E.parts
-        case FirstAfter(opening, event, closing):
-            return (opening, event, closing)
-        case Let(definitions, body):
-            return (*(definition.body for definition in definitions), body)
-        case _:
-            assert_never(E)
+    if isinstance(E, Let):
+        return (*(definition.body for definition in E.definitions), E.body)
+    return trees.children(E)
 
 
 def rebuilt(E: Expression, below: tuple[Expression, ...]) -> Expression:
-    """The same expression with others directly below it, in the order of children."""
-    match E:
-        case Null() | Primitive() | AnyEvent() | First() | Variable() | Constraint() | Named():
-            return E
-        case Not() | RelativePlus() | Before() | Happened() | Prefix() | Nth() | EveryNth() | Exists() | Equated():
-            return replace(E, operand=below[0])
-        case And() | Or() | Pipe() | After() | Between() | Series():
-            return replace(E, left=below[0], right=below[1])
-        case Relative() | Prior() | Sequence():
-            return replace(E, parts=below)
-        case FirstAfter():
-            return replace(E, opening=below[0], event=below[1], closing=below[2])
-        case Let(definitions):
-            changed = tuple(replace(d, body=body) for d, body in zip(definitions, below[:-1], strict=True))
-            return replace(E, definitions=changed, body=below[-1])
-        case _:
-            assert_never(E)
+    """The same expression, with its span, and with others directly below it, in the order of children."""
+    if isinstance(E, Let):
+        changed = tuple(replace(d, body=body) for d, body in zip(E.definitions, below[:-1], strict=True))
+        return replace(E, definitions=changed, body=below[-1])
+    return replace(trees.rebuilt(E, below), span=E.span)
 
 
 def subexpressions(E: Expression) -> Iterator[Expression]:

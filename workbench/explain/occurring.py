@@ -19,38 +19,15 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.bindings import Bindings
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
+from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Stream
 
 Json: TypeAlias = dict[str, Any]
 
-CLAUSES: Mapping[type[expr.Expression], str] = {
-    expr.Null: "2.2, 2",
-    expr.Primitive: "2.2, 3",
-    expr.And: "2.2, 4",
-    expr.Not: "2.2, 5",
-    expr.Relative: "2.2, 6",
-    expr.RelativePlus: "2.2, 7",
-    expr.Or: "2.3, a",
-    expr.AnyEvent: "2.3, b",
+CLAUSES: Mapping[type, str] = {
+    **{node: operator.clause.removeprefix("vldb92 section ") for node, operator in OPERATORS.items()},
     expr.Prior: "2.3, c",
-    expr.Sequence: "2.3, e",
-    expr.First: "2.3, f",
-    expr.Pipe: "2.3, g",
-    expr.Nth: "2.3, h",
-    expr.EveryNth: "2.3, i",
-    expr.After: "2.3, j",
-    expr.Between: "2.3, k",
-    expr.FirstAfter: "2.3, l",
-    expr.Before: "2.3, m",
-    expr.Happened: "2.3, n",
-    expr.Prefix: "2.3, o",
-    expr.Series: "2.3, p",
-    expr.Exists: "5, 6",
-    expr.Equated: "5, 7",
-    expr.Variable: "5",
-    expr.Constraint: "6.2",
-    expr.Named: "6",
 }
 
 

@@ -17,14 +17,37 @@ from cerify.semantics.core_cel import operators as core_operators
 from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.core_cel import show as core_show
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.event_expressions import operators as expr_operators
+from cerify.semantics.event_expressions import parse as expr_parse
+from cerify.semantics.event_expressions import show as expr_show
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.operators import Operator
 from cerify.semantics.trees import children, rebuilt, subtrees
+
+
+def in_scope(text: str) -> expr.Expression:
+    """A text in which x stands for an event, I for a value, and p for an expression, as in the samples."""
+    arguments = "(K, L)" if "p(" in text else ""
+    whole = expr_parse.parse(f"p{arguments} := a; exists x ({text}) and a = x and b(I)")
+    assert isinstance(whole, expr.Let)
+    assert isinstance(whole.body, expr.And)
+    assert isinstance(whole.body.left, expr.And)
+    assert isinstance(whole.body.left.left, expr.Exists)
+    return whole.body.left.left.operand
+
 
 # Of each language: its table, its union of formulas, and from text to a formula and back.
 LANGUAGES: dict[str, tuple[ModuleType, Any, Callable[[str], Any], Callable[[Any], str]]] = {
     "cel": (cel_operators, cel.Formula, cel_parse.parse, cel_show.show),
     "core-cel": (core_operators, core.Formula, core_parse.parse, core_show.show),
+    "event-expression": (
+        expr_operators,
+        expr.Leaf | expr.Unary | expr.Binary | expr.Nary | expr.Counted | expr.FirstAfter | expr.Exists | expr.Equated,
+        in_scope,
+        expr_show.show,
+    ),
 }
+TREES = ("Formula", "Expression", "tuple[Expression, ...]")
 EVERY = [(name, operator) for name, (module, *_) in LANGUAGES.items() for operator in module.OPERATORS.values()]
 
 
@@ -36,9 +59,15 @@ def leaf(language: str) -> Any:
     return LANGUAGES[language][2]("A AS x" if language == "core-cel" else "A")
 
 
+def places(operator: Operator) -> int:
+    """The number of operands of its samples: two where a field has any number of them."""
+    types = [f.type for f in fields(operator.node) if f.name in operator.node.operands]
+    return len(types) + sum(str(name).startswith("tuple") for name in types)
+
+
 def made(language: str, operator: Operator) -> list[Any]:
     """The samples of an operator, over event types."""
-    below = [leaf(language)] * len(operator.node.operands)
+    below = [leaf(language)] * places(operator)
     return [make(*below) for make in operator.instances()]
 
 
@@ -57,7 +86,7 @@ def test_names_differ(language: str) -> None:
 @pytest.mark.parametrize(("language", "operator"), EVERY, ids=lambda x: getattr(x, "name", x))
 def test_a_node_names_its_operands(language: str, operator: Operator) -> None:
     """A field that is left out of `operands` would be skipped by all that goes through a formula."""
-    assert operator.node.operands == tuple(f.name for f in fields(operator.node) if f.type == "Formula")
+    assert operator.node.operands == tuple(f.name for f in fields(operator.node) if f.type in TREES)
 
 
 @pytest.mark.parametrize(("language", "operator"), EVERY, ids=lambda x: getattr(x, "name", x))
@@ -71,8 +100,8 @@ def test_text_and_tree(language: str, operator: Operator) -> None:
         assert rebuilt(phi, children(phi)) == phi
         for outer in module.OPERATORS.values():
             for make in outer.instances():
-                for place in range(len(outer.node.operands)):
-                    below = [leaf(language)] * len(outer.node.operands)
+                for place in range(places(outer)):
+                    below = [leaf(language)] * places(outer)
                     below[place] = phi
                     psi = make(*below)
                     assert parse(show(psi)) == psi
