@@ -8,17 +8,17 @@ automata; cerify.definition has one that follows the definition.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-import pyarrow as pa
-
 from cerify.semantics.errors import IllFormed, InputError
-from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.events import Events, Match, Stream
+from cerify.semantics.readers import as_stream
 
-Batch: TypeAlias = Stream | pa.Table | pa.RecordBatch | Iterable[Event]
+Batch: TypeAlias = Events | str | Path
 Output = Literal["matches", "valuations"]
 
 
@@ -133,18 +133,11 @@ class Evaluator(ABC):
 
     def _opened(self, batch: Batch) -> Stream:
         self._require_open()
-        return stream_of(batch)
+        return as_stream(batch)
 
     def _require_open(self) -> None:
         if self.finished:
             raise InputError("the stream of this evaluator is finished; make a new one for another stream")
-
-
-def stream_of(batch: Batch) -> Stream:
-    """A batch as a Stream. Raises InputError for a table without types, and for what is no event."""
-    if isinstance(batch, Stream):
-        return batch
-    return Stream.from_table(batch) if isinstance(batch, pa.Table | pa.RecordBatch) else Stream(batch)
 
 
 def _restored(make: Callable[..., Evaluator], arguments: tuple[Any, ...], saved: bytes, finished: bool) -> Evaluator:

@@ -9,13 +9,62 @@ import pyarrow.compute as pc
 
 from cerify.semantics.errors import InputError
 from cerify.semantics.text_columns import Place, first, first_failure
-from cerify.semantics.values import ARROW, ValueType, microseconds
+from cerify.semantics.values import ARROW, Value, ValueType, microseconds, time_at
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
 READY = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}  # of which not each is a time of ours
 
 
-def with_value_types(table: pa.Table) -> pa.Table:
+def table_of(source: object) -> pa.Table | None:
+    """The Arrow table of a table or data frame of any library; None for anything else. Raises InputError.
+
+    Taken are tables and record batches of Arrow, pandas frames without their index, and whatever has the method
+    `__arrow_c_stream__` or `__arrow_c_array__`, such as frames of polars. NaN is null in a pandas frame.
+    """
+    try:
+        match source:
+            case pa.Table():
+                return source
+            case pa.RecordBatch():
+                return pa.Table.from_batches([source])
+            case _ if type(source).__module__.startswith("pandas.") and hasattr(source, "columns"):
+                return pa.Table.from_pandas(source, preserve_index=False)
+            case _ if hasattr(source, "__arrow_c_stream__"):
+                return pa.RecordBatchReader.from_stream(source).read_all()
+            case _ if hasattr(source, "__arrow_c_array__"):
+                return pa.Table.from_batches([pa.record_batch(source)])
+            case _:
+                return None
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"{type(source).__name__}: no table of events can be made of it: {error}") from None
+
+
+def stream_table(table: pa.Table, type_column: str) -> pa.Table:
+    """The table of a stream, its columns of the types in ARROW; type_column has no nulls. Raises InputError."""
+    if type_column not in table.column_names:
+        raise InputError(
+            f"no column {type_column!r} for the event type; the columns are {', '.join(table.column_names)}"
+        )
+    table = _with_value_types(table)
+    if table[type_column].type != ARROW["string"] and not pa.types.is_dictionary(table[type_column].type):
+        raise InputError(f"the column {type_column!r} holds {table[type_column].type}; the event type is a string")
+    nulls = table[type_column].is_null().to_pylist() if table[type_column].null_count else []
+    if nulls:
+        raise InputError(f"row {nulls.index(True)}: the column {type_column!r} is empty; every event has a type")
+    return table
+
+
+def values_in(column: pa.ChunkedArray) -> list[Value | None]:
+    """The values of a column of a type in ARROW, None for a null."""
+    if pa.types.is_timestamp(column.type):
+        # microseconds from the epoch, read as such: as_py of a zoned timestamp would ask for a time zone database
+        ticks = column.cast(ARROW["timestamp"]).cast(pa.int64()).to_pylist()
+        return [None if t is None else time_at(t) for t in ticks]
+    values: list[Value | None] = column.to_pylist()
+    return values
+
+
+def _with_value_types(table: pa.Table) -> pa.Table:
     """The table of a stream with every column of a type in ARROW; dictionaries of texts may stay. Raises InputError."""
     names, types = table.column_names, table.schema.types
     if len(set(names)) < len(names):

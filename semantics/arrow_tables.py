@@ -14,7 +14,7 @@ from cerify.semantics.text_columns import Place, first, shown, values_of_text
 from cerify.semantics.values import ARROW, VALUE_TYPES
 
 
-def stream_table(
+def fitted_table(
     table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, place: Place
 ) -> pa.Table:
     """The table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias, cast, overload
+from typing import Any, ClassVar, Protocol, TypeAlias, cast, overload
 
 import pyarrow as pa
 
-from cerify.semantics.arrow_columns import with_value_types
+from cerify.semantics.arrow_columns import stream_table, table_of, values_in
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.values import (
     ARROW,
@@ -19,8 +19,8 @@ from cerify.semantics.values import (
     ValueType,
     encodable,
     joined,
+    parse_time,
     plain,
-    time_at,
     value_of,
     value_type_of,
 )
@@ -40,6 +40,12 @@ A variable in no pair is mapped to the empty complex event.
 
 Bindings: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """The pairs (variable, positions) of a match."""
+
+
+class ArrowTable(Protocol):
+    """A table of any library that follows the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,40 +144,39 @@ class Match:
     result: Result | None = field(default=None, repr=False)
 
 
+Events: TypeAlias = Iterable[Event | Mapping[str, Any]] | ArrowTable
+"""What a stream is made from: see Stream."""
+
+
 class Stream(Sequence[Event]):
     """A finite prefix of a stream: a sequence of events, backed by an Arrow table with one row per position.
 
     The table has the column "type" and one column for each attribute name; where a type lacks the attribute the
-    column holds null. A stream made from events builds its table when first asked for it, and the other way round.
+    column has null. A stream made from events builds its table when it is first needed, and the other way round.
 
-    Values of events may also be None, for an absent attribute, scalars of NumPy, and times without an offset, which
-    are taken as UTC. Raises InputError for any other value, and for what is no event.
+    It is made from events; from mappings with the key "type", as parsed JSON has them, where "time" may be ISO 8601
+    text; or from a table: of Arrow, a data frame of pandas or polars, or anything with `__arrow_c_stream__`. A table
+    has the column "type" without nulls, and its columns become of the types in ARROW if that loses nothing. Values of
+    events may also be None, for an absent attribute, scalars of NumPy, and times without an offset, which are taken as
+    UTC. Raises InputError for any other value, and for what is no event. See `as_stream` for files, and for columns
+    with other names.
     """
 
-    def __init__(self, events: Iterable[Event] = (), schema: Schema | None = None) -> None:
-        self._events: tuple[Event, ...] | None = tuple(_checked(event, n) for n, event in enumerate(events))
+    def __init__(self, events: Events = (), schema: Schema | None = None) -> None:
+        self._events: tuple[Event, ...] | None = None
         self._table: pa.Table | None = None
         self.schema = schema
+        if (table := table_of(events)) is not None:
+            self._table = stream_table(table, TYPE)
+        else:
+            self._events = tuple(_checked(event, n, schema) for n, event in enumerate(cast("Iterable[Event]", events)))
 
     @classmethod
-    def from_table(cls, table: pa.Table | pa.RecordBatch, schema: Schema | None = None) -> Stream:
-        """The stream of the rows of a table, or batch; the column "type" must be there and without nulls.
-
-        Columns become of the Arrow types in ARROW, where they lose nothing by it. Raises InputError.
-        """
-        if isinstance(table, pa.RecordBatch):
-            table = pa.Table.from_batches([table])
-        if TYPE not in table.column_names:
-            raise InputError(f"no column {TYPE!r} for the event type; the columns are {', '.join(table.column_names)}")
-        table = with_value_types(table)
-        if table[TYPE].type != ARROW["string"] and not pa.types.is_dictionary(table[TYPE].type):
-            raise InputError(f"the column {TYPE!r} holds {table[TYPE].type}; the event type is a string")
-        nulls = table[TYPE].is_null().to_pylist() if table[TYPE].null_count else []
-        if nulls:
-            raise InputError(f"row {nulls.index(True)}: the column {TYPE!r} is empty; every event has a type")
-        stream = cls(schema=schema)
-        stream._events, stream._table = None, table
-        return stream
+    def from_table(cls, table: Any, schema: Schema | None = None) -> Stream:
+        """The stream of the rows of a table, a batch or a data frame. Raises InputError for anything else."""
+        if (found := table_of(table)) is None:
+            raise InputError(f"{type(table).__name__} is no table; give one of Arrow, or a frame of pandas or polars")
+        return cls(found, schema)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -248,10 +253,15 @@ def _same(one: Event, other: Event) -> bool:
     )
 
 
-def _checked(event: Event, position: int) -> Event:
+def _checked(event: Event | Mapping[str, object], position: int, schema: Schema | None) -> Event:
     """The event with values that are of our types, each by its class. Raises InputError."""
+    if isinstance(event, Mapping):
+        event = _of_mapping(event, position, schema)
     if not isinstance(event, Event):
-        raise InputError(f"event {position} is {event!r}; write it as Event('T', {{'x': 1}}), T being its type")
+        raise InputError(
+            f"event {position} is {event!r}; write it as Event('T', {{'x': 1}}) or {{'type': 'T', 'x': 1}}, "
+            "T being its type"
+        )
     if not isinstance(event.type, str) or not encodable(event.type):
         raise InputError(f"event {position}: its type is {event.type!r}; it is to be a text")
     for value in event.attributes.values():
@@ -265,6 +275,25 @@ def _checked(event: Event, position: int) -> Event:
         if v is not None
     }
     return Event(event.type, attributes)
+
+
+def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) -> Event:
+    """The event of a mapping; text is a time where the key is "time", or the schema says so."""
+    if TYPE not in obj:
+        keys = ", ".join(map(str, obj))
+        raise InputError(f"event {position}: no key {TYPE!r} for the event type; the keys are {keys}")
+    declared = {} if schema is None else schema.attributes
+    attributes = {name: value for name, value in obj.items() if name != TYPE}
+    for name, value in attributes.items():
+        if isinstance(value, str) and declared.get(name, "timestamp" if name == TIME else None) == "timestamp":
+            try:
+                attributes[name] = parse_time(value)
+            except (ValueError, OverflowError):
+                raise InputError(
+                    f"event {position}, attribute {name!r}: {value!r} is not an ISO 8601 time, such as "
+                    "2013-01-31T14:05:00Z"
+                ) from None
+    return Event(obj[TYPE], attributes)
 
 
 def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
@@ -291,16 +320,7 @@ def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
 def _events_of(table: pa.Table) -> Iterator[Event]:
     names = [name for name in table.column_names if name != TYPE]
     types = table[TYPE].to_pylist()
-    columns = [_values(table[name]) for name in names]
+    columns = [values_in(table[name]) for name in names]
     for i, type_ in enumerate(types):
         row = ((name, column[i]) for name, column in zip(names, columns, strict=True))
         yield Event(type_, {name: value for name, value in row if value is not None})
-
-
-def _values(column: pa.ChunkedArray) -> list[Value | None]:
-    if pa.types.is_timestamp(column.type):
-        # microseconds from the epoch, read as such: as_py of a zoned timestamp would ask for a time zone database
-        ticks = column.cast(ARROW["timestamp"]).cast(pa.int64()).to_pylist()
-        return [None if t is None else time_at(t) for t in ticks]
-    values: list[Value | None] = column.to_pylist()
-    return values

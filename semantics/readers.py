@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import pyarrow as pa
 
-from cerify.semantics.arrow_tables import stream_table
+from cerify.semantics.arrow_columns import table_of
+from cerify.semantics.arrow_tables import fitted_table
 from cerify.semantics.csv_file import Source, line_of, read_csv
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
+from cerify.semantics.events import TIME, TYPE, Event, Events, Schema, Stream
 from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
 from cerify.semantics.observed import observed
 from cerify.semantics.values import ValueType, is_exact_float, joined, value_type_of
@@ -63,7 +64,7 @@ def read(
             known: dict[str, ValueType] = {type_column: "string"}
             for name, value_type in schema.attributes.items() if schema is not None else ():
                 known[time_column if time_column is not None and name == TIME else name] = value_type
-            table = stream_table(
+            table = fitted_table(
                 read_csv(opened, known), schema, reserved, opened.name, lambda row: line_of(opened, row)
             )
         case "jsonl":
@@ -73,6 +74,38 @@ def read(
         case "arrow":
             table = _positioned(_read_ipc(opened), schema, reserved, opened.name)
     return Stream.from_table(table, schema)
+
+
+def as_stream(
+    source: Events | str | Path,
+    *,
+    schema: Schema | None = None,
+    format: Format | None = None,
+    type_column: str = TYPE,
+    time_column: str | None = None,
+) -> Stream:
+    """The stream of any source of events: a Stream, what a Stream is made from, or a file by its path.
+
+    The options are those of `read`: with a schema every value has to fit it, and type_column and time_column name the
+    columns, or keys, of an event's type and time; format is for files alone. Raises InputError.
+    """
+    if isinstance(source, str | Path):
+        return read(source, format=format, schema=schema, type_column=type_column, time_column=time_column)
+    if isinstance(source, Stream) and schema in (None, source.schema):
+        return source
+    reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
+    if (table := table_of(source.table if isinstance(source, Stream) else source)) is None:
+        items = (
+            _reserving(item, reserved, f"event {n}") if isinstance(item, Mapping) else item
+            for n, item in enumerate(cast("Iterable[Event | Mapping[str, Any]]", source))
+        )
+        S = Stream(items, schema)
+        if schema is None:
+            return S
+        table, reserved = S.table, {TYPE: TYPE}
+    elif schema is None and reserved == {TYPE: TYPE}:
+        return Stream(table)
+    return Stream(fitted_table(table, schema, reserved, "the events", "event {}".format), schema)
 
 
 def read_schema(text: str, *, type_column: str = TYPE, time_column: str | None = None) -> Schema:
@@ -116,7 +149,7 @@ def _sniffed(source: Source) -> Format:
 
 
 def _positioned(table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str) -> pa.Table:
-    return stream_table(table, schema, reserved, name, lambda row: f"{name}, position {row}")
+    return fitted_table(table, schema, reserved, name, lambda row: f"{name}, position {row}")
 
 
 def _read_parquet(source: Source) -> pa.Table:
@@ -169,9 +202,9 @@ def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, st
     return Stream.from_table(Stream(events, schema).table, schema)
 
 
-def _reserving(obj: object, reserved: Mapping[str, str], where: str) -> object:
+def _reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
     """The object with the fields of type and time under their reserved names."""
-    if not isinstance(obj, dict):
+    if not isinstance(obj, Mapping):
         return obj
     for name, meant in reserved.items():
         if meant == TYPE and name not in obj:

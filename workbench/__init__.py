@@ -16,18 +16,24 @@ if TYPE_CHECKING:
     from cerify.semantics.budget import Budget as Budget
     from cerify.semantics.cel.parse import parse as parse
     from cerify.semantics.cel.show import show as show
+    from cerify.semantics.errors import QueryWarning as QueryWarning
     from cerify.semantics.events import Event as Event
     from cerify.semantics.events import Match as Match
     from cerify.semantics.events import Schema as Schema
     from cerify.semantics.events import Stream as Stream
+    from cerify.semantics.matches import Matches as Matches
+    from cerify.semantics.readers import as_stream as as_stream
     from cerify.semantics.readers import read as read
 
 _HOME = {
     "Budget": "semantics.budget",
     "Event": "semantics.events",
     "Match": "semantics.events",
+    "Matches": "semantics.matches",
+    "QueryWarning": "semantics.errors",
     "Schema": "semantics.events",
     "Stream": "semantics.events",
+    "as_stream": "semantics.readers",
     "conform": "conformance.run",
     "contained": "api",
     "equivalent": "api",
@@ -41,8 +47,11 @@ __all__ = [
     "Budget",
     "Event",
     "Match",
+    "Matches",
+    "QueryWarning",
     "Schema",
     "Stream",
+    "as_stream",
     "conform",
     "contained",
     "equivalent",

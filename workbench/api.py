@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, get_args
 
 from cerify.equivalence.claim import Claim, Level
@@ -14,16 +14,13 @@ from cerify.plan import Plan, Want, plan
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.errors import IllFormed, Unsupported, errors_in
-from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.events import Events, Schema
+from cerify.semantics.matches import Matches
+from cerify.semantics.readers import as_stream
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 BOUND = Question.bound
-
-
-def as_stream(events: Stream | Iterable[Event]) -> Stream:
-    """The events as a stream. Raises InputError."""
-    return events if isinstance(events, Stream) else Stream(events)
 
 
 def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple[Language[Any], Any]:
@@ -50,7 +47,7 @@ def planned(query: Any, language: str, schema: Schema | None, options: Options, 
 
 def match(
     query: Any,
-    events: Stream | Iterable[Event],
+    events: Events | str | Path,
     *,
     language: str = DEFAULT,
     evaluator: str | None = None,
@@ -60,8 +57,10 @@ def match(
     aggregates: Operations = NO_OPERATIONS,
     reading: Reading = DECIDED,
     strict: bool = False,
-) -> list[Match]:
+) -> Matches:
     """All matches of a query over a stream, sorted by position; language is that of a query given as text.
+
+    events are a Stream, or what `as_stream` takes: events, dicts, a table or data frame, the path of a file.
 
     evaluator is one of the language's evaluators; by default cerify.plan chooses one. predicates are those of the
     user's own that a CEL query may name; a query with one is evaluated by the interpreter, since no automaton carries
@@ -81,7 +80,7 @@ def match(
     its = planned(query, language, S.schema, options, evaluator)
     with errors_in(text or ""):
         warn_of_misfits(its.language, its.query, S, text=text, strict=strict, stacklevel=2)
-        return its.all_matches(S)
+        return Matches(its.all_matches(S))
 
 
 def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT) -> Checked:

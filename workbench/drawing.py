@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from cerify.api import as_stream, read_query
+from cerify.api import read_query
 from cerify.draw.diagram import Diagram
 from cerify.draw.hoa import hoa_of_automaton
 from cerify.draw.recording import Recording
@@ -14,7 +14,8 @@ from cerify.languages import DEFAULT
 from cerify.languages.language import Options, Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
-from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.events import Events, Schema
+from cerify.semantics.readers import as_stream
 
 
 def svg_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> str:
@@ -45,7 +46,7 @@ def hoa_of(query: str, language: str = DEFAULT, schema: Schema | None = None, bu
 
 def record(
     query: str,
-    events: Stream | Iterable[Event],
+    events: Events | str | Path,
     language: str = DEFAULT,
     output: Output = "matches",
     budget: Budget = Budget(),

@@ -7,9 +7,10 @@ go into a page as images, so that their colours stay with them; each has its con
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from cerify.automata.cea.model import CEA
@@ -31,7 +32,9 @@ from cerify.explain.text import clause_text, rejection_lines
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.events import Events, Match, Schema, Stream
+from cerify.semantics.matches import Matches
+from cerify.semantics.readers import as_stream
 
 MOST_LISTED = 100  # matches in a table
 
@@ -71,15 +74,15 @@ def automaton(query: str, language: str = "cel", schema: Schema | None = None, b
     return _of_diagram(diagram_of(query, language, schema, budget))
 
 
-def timeline(events: Stream | Iterable[Event], matches: Collection[Match] = ()) -> Picture:
+def timeline(events: Events | str | Path, matches: Collection[Match] = ()) -> Picture:
     """A stream as a timeline, with a row for each of the first matches."""
-    S = events if isinstance(events, Stream) else Stream(events)
+    S = as_stream(events)
     shown = sorted(matches)[:MOST_ROWS]
     found = f" Matches: {', '.join(map(_at, shown))}." if shown else ""
     return Picture(document(drawn(S, list(map(match_row, shown)))), _told(S) + found)
 
 
-def steps(query: str, events: Stream | Iterable[Event], language: str = "cel", budget: Budget = Budget()) -> Page:
+def steps(query: str, events: Events | str | Path, language: str = "cel", budget: Budget = Budget()) -> Page:
     """The run of a query over a stream, step by step. Raises what cerify.draw.record.record raises."""
     return _of_recording(record(query, events, language, budget=budget))
 
@@ -223,6 +226,7 @@ def _count(number: int, word: str) -> str:
 HTML: Mapping[type, Callable[[Any], str | None]] = {
     Stream: _stream,
     list: _list,
+    Matches: _list,
     CEA: _or_plain(lambda A: _of_diagram(diagram_of_cea(A, "Automaton"))._repr_html_()),
     DFA: _or_plain(lambda A: _of_diagram(diagram_of_dfa(A, "Automaton"))._repr_html_()),
     Diagram: _or_plain(lambda diagram: _of_diagram(diagram)._repr_html_()),

@@ -21,11 +21,12 @@ from cerify.languages import DEFAULT
 from cerify.languages.language import Output
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE
+from cerify.semantics.matches import RESULT
 from cerify.spark.columns import mentioned
 from cerify.spark.errors import listen, told
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, Rows, rows_of
-from cerify.spark.runs.run import RESULT, Run
+from cerify.spark.runs.run import Run
 from cerify.spark.runs.start import start
 
 if TYPE_CHECKING:

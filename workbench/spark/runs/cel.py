@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.semantics.events import Stream
-from cerify.spark.runs.run import NOTHING, Classes, Run, of_events, of_matches
+from cerify.semantics.matches import table_of_matches
+from cerify.spark.runs.run import NOTHING, Classes, Run, of_events
 
 
 class CelRun(Run):
@@ -19,7 +20,7 @@ class CelRun(Run):
         """The matches that end in these events. Raises Unordered where a window's attribute goes back."""
         E = self._evaluator
         if E.output == "valuations":
-            return of_matches(E.read(Stream.from_table(table), None, classes))
+            return table_of_matches(E.read(Stream.from_table(table), None, classes))
         found = E.push_arrow(table, None, classes)
         return of_events(found["at"], found["events"]) if found.num_rows else NOTHING
 

@@ -6,13 +6,14 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from cerify.api import match
-from cerify.languages.language import EvaluatorName
+from cerify.api import planned
+from cerify.languages.language import EvaluatorName, Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
+from cerify.semantics.matches import table_of_matches
 from cerify.spark.runs.query import Query
-from cerify.spark.runs.run import NOTHING, Classes, Run, of_matches
+from cerify.spark.runs.run import NOTHING, Classes, Run
 
 GATHERED: EvaluatorName = "kernel"  # of a stream that is evaluated as a whole
 EVENTS = 1_000_000  # of one stream, at most
@@ -44,5 +45,6 @@ class GatheredRun(Run):
         if not self._parts:
             return NOTHING
         S = Stream.from_table(pa.concat_tables(self._parts, promote_options="permissive"), self.query.schema)
-        query = self.query
-        return of_matches(match(query.parsed, S, output=query.output, budget=self.budget, evaluator=GATHERED))
+        options = Options(self.query.output, self.budget)
+        plan = planned(self.query.parsed, self.query.language, self.query.schema, options, GATHERED)
+        return table_of_matches(plan.all_matches(S))

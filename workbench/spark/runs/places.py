@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cerify.spark.runs.run import RESULT
+from cerify.semantics.matches import RESULT
 
 Tell = Callable[[pa.Array], pa.Array]
 """What tells events, given their positions."""

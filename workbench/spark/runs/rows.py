@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cerify.semantics.arrow_tables import stream_table
+from cerify.semantics.arrow_tables import fitted_table
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.spark.runs.run import Classes
@@ -107,7 +107,7 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
     parts = {name: batch.column(name) for name in columns.attributes} | {TYPE: types}
     if columns.time is not None:
         parts[TIME] = batch.column(columns.time)
-    return stream_table(pa.table(parts), schema, {}, "the data", lambda row: place(batch, row, columns))
+    return fitted_table(pa.table(parts), schema, {}, "the data", lambda row: place(batch, row, columns))
 
 
 def place(batch: pa.RecordBatch, row: int, columns: Columns) -> str:

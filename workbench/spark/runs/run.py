@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cerify.semantics.events import Match
-
-POSITIONS = pa.list_(pa.int64())
-RESULT = pa.schema(
-    [
-        ("at", pa.int64()),
-        ("events", POSITIONS),
-        ("bindings", pa.map_(pa.string(), POSITIONS)),
-        ("result", pa.string()),
-    ]
-)
-"""A match: `at` and `events` are positions; `bindings` and `result` are null where the query does not say them."""
+from cerify.semantics.matches import POSITIONS, RESULT
 
 NOTHING = RESULT.empty_table()
 
@@ -65,20 +53,6 @@ class Run(ABC):
     def reaches(self) -> int:
         """The least position that a match which is not known yet may have."""
         return 0
-
-
-def of_matches(matches: Sequence[Match]) -> pa.Table:
-    """The table of some matches."""
-    bindings: list[list[tuple[str, tuple[int, ...]]] | None] = [
-        None if m.bindings is None else list(m.bindings) for m in matches
-    ]
-    columns: list[Any] = [
-        [m.at for m in matches],
-        [m.events for m in matches],
-        bindings,
-        [None if m.result is None else m.result.text for m in matches],
-    ]
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, RESULT.types, strict=True)], RESULT)
 
 
 def of_events(at: pa.ChunkedArray | pa.Array, events: pa.ChunkedArray | pa.Array) -> pa.Table:

@@ -14,12 +14,13 @@ from cerify.automata.nfab.results import attributes_of, positions_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
+from cerify.semantics.matches import table_of_matches
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.values import ARROW
 from cerify.spark.runs.gathered import EVENTS, GatheredRun
 from cerify.spark.runs.query import Query
-from cerify.spark.runs.run import Classes, Run, of_matches
+from cerify.spark.runs.run import Classes, Run
 
 
 class SaseRun(Run):
@@ -40,7 +41,7 @@ class SaseRun(Run):
         if (known := self._read(table)) is None:
             assert self._gathered is not None
             return self._gathered.push(table)
-        found = of_matches(self._matches(known))
+        found = table_of_matches(self._matches(known))
         self._rows.let_go(self.q)
         return found
 
@@ -48,7 +49,7 @@ class SaseRun(Run):
         """The matches that are known by the end of the stream."""
         if self._gathered is not None:
             return self._gathered.finish()
-        return of_matches(self._matches(self._evaluator.finish()))
+        return table_of_matches(self._matches(self._evaluator.finish()))
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """The number of matches known by these events; without HAVING they are not listed."""

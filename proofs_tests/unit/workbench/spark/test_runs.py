@@ -12,9 +12,10 @@ from cerify.api import match
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import Match, Result, Schema, Stream
+from cerify.semantics.matches import RESULT
 from cerify.spark.runs import gathered, sase
 from cerify.spark.runs.query import Query
-from cerify.spark.runs.run import RESULT, Run
+from cerify.spark.runs.run import Run
 from cerify.spark.runs.start import start
 from cerify.spark.streams.states import compiled
 from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair

@@ -1,0 +1,171 @@
+"""What the API takes for events, and what it makes of matches."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cerify import Event, Match, Schema, Stream, match
+from cerify.definition import DefinitionEvaluator
+from cerify.languages import language_named
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import InputError
+from cerify.semantics.matches import RESULT, Matches
+from cerify.semantics.readers import as_stream
+
+ROWS: list[dict[str, Any]] = [
+    {"type": "T", "id": 1, "tmp": 40.5},
+    {"type": "H", "id": 1, "tmp": None},
+    {"type": "T", "id": 2, "tmp": 45.0},
+]
+S = Stream([Event("T", {"id": 1, "tmp": 40.5}), Event("H", {"id": 1}), Event("T", {"id": 2, "tmp": 45.0})])
+QUERY = "T ; H FILTER T.id = H.id"
+FOUND = [Match(1, (0, 1))]
+
+
+class Foreign:
+    """A frame of a library that knows the Arrow PyCapsule interface and nothing of us, as polars does."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def pandas_frame() -> Any:
+    """The rows in pandas, with an index that is none of the data."""
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(ROWS, index=["a", "b", "c"])
+
+
+def polars_frame() -> Any:
+    """The rows in polars."""
+    return pytest.importorskip("polars").DataFrame(ROWS)
+
+
+TABLE = pa.Table.from_pylist(ROWS)
+SOURCES = {
+    "events": lambda: list(S),
+    "dicts": lambda: ROWS,
+    "an iterator": lambda: iter(ROWS),
+    "a generator of both": lambda: (row if n % 2 else S[n] for n, row in enumerate(ROWS)),
+    "a table": lambda: TABLE,
+    "a batch": lambda: TABLE.to_batches()[0],
+    "a reader of batches": lambda: TABLE.to_reader(max_chunksize=2),
+    "a struct array": lambda: TABLE.to_struct_array().combine_chunks(),
+    "another library": lambda: Foreign(TABLE),
+    "pandas": pandas_frame,
+    "polars": polars_frame,
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_events_come_in_many_forms(source: str) -> None:
+    make = SOURCES[source]
+    assert as_stream(make()) == S
+    assert Stream(make()) == S
+    assert match(QUERY, make()) == FOUND
+    assert DefinitionEvaluator(language_named("cel"), parse(QUERY), waits=False).push(make()) == FOUND
+
+
+def test_a_path_is_a_file(tmp_path: Path) -> None:
+    lines, columns = tmp_path / "events.jsonl", tmp_path / "events.parquet"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    pq.write_table(TABLE, columns)
+    for path in (lines, columns, str(lines)):
+        assert as_stream(path) == S
+        assert match(QUERY, path) == FOUND
+
+
+def test_a_stream_is_taken_as_it_is() -> None:
+    assert as_stream(S) is S
+
+
+@pytest.mark.parametrize("source", ["dicts", "a table", "pandas"])
+def test_other_names_for_the_type_and_the_time(source: str) -> None:
+    rows = [{"kind": "A", "when": "2020-01-01T00:00:00Z", "x": 1}]
+    frames = {"dicts": lambda: rows, "a table": lambda: pa.Table.from_pylist(rows)}
+    frames["pandas"] = lambda: pytest.importorskip("pandas").DataFrame(rows)
+    found = as_stream(frames[source](), type_column="kind", time_column="when")
+    assert found == Stream([Event("A", {"time": datetime(2020, 1, 1, tzinfo=UTC), "x": 1})])
+
+
+@pytest.mark.parametrize("source", ["dicts", "a table"])
+def test_with_a_schema_every_value_fits_it(source: str) -> None:
+    schema = Schema({"T": {"id": "int", "tmp": "float"}, "H": {"id": "int"}})
+    assert as_stream(SOURCES[source](), schema=schema) == Stream(S.events, schema)
+    assert as_stream(S, schema=schema) == Stream(S.events, schema)
+    with pytest.raises(InputError, match="event 1, field 'type': unknown event type 'H'; the schema has T"):
+        as_stream(SOURCES[source](), schema=Schema({"T": {"id": "int", "tmp": "float"}}))
+    with pytest.raises(InputError, match="event 0, field 'tmp': unknown attribute; T has id"):
+        as_stream(SOURCES[source](), schema=Schema({"T": {"id": "int"}, "H": {"id": "int"}}))
+
+
+def test_text_is_a_time_where_the_schema_or_the_key_says_so() -> None:
+    new_year = datetime(2020, 1, 1, tzinfo=UTC)
+    rows = [{"type": "A", "time": "2020-01-01", "x": "2020-01-01"}]
+    assert Stream(rows)[0].attributes == {"time": new_year, "x": "2020-01-01"}
+    declared = Schema({"A": {"x": "timestamp", "time": "timestamp"}})
+    assert as_stream(rows, schema=declared)[0].attributes == {"time": new_year, "x": new_year}
+    with pytest.raises(InputError, match="event 0, attribute 'time': 'soon' is not an ISO 8601 time"):
+        Stream([{"type": "A", "time": "soon"}])
+
+
+def test_values_of_numpy_and_not_a_number() -> None:
+    found = Stream([{"type": "A", "n": np.int32(3), "t": np.bool_(True), "x": float("nan")}])[0].attributes
+    assert (found["n"], found["t"]) == (3, True)
+    assert [type(found[name]) for name in "ntx"] == [int, bool, float]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ([{"x": 1}], "event 0: no field 'type' for the event type"),
+        ([{"type": None}], "event 0: its type is None"),
+        ([5], r"event 0 is 5; write it as Event\('T', {'x': 1}\) or {'type': 'T', 'x': 1}"),
+        (pa.table({"x": [1]}), "no column 'type' for the event type; the columns are x"),
+        (pa.table({"type": ["A"], "x": [[1]]}), "field 'x': a column of type list"),
+        (Foreign(pa.chunked_array([[1]])), "Foreign: no table of events can be made of it"),
+        ("nothing.csv", "no file nothing.csv"),
+    ],
+)
+def test_what_is_no_stream_is_refused(source: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        as_stream(source)
+
+
+def test_matches_are_a_list_that_becomes_a_table() -> None:
+    found = match(QUERY, S, output="valuations")
+    assert isinstance(found, Matches)
+    assert found == list(found)
+    table = found.to_arrow()
+    assert table.schema == RESULT
+    assert table.to_pylist(maps_as_pydicts="strict") == [
+        {"at": 1, "events": [0, 1], "bindings": {"T": [0], "H": [1]}, "result": None}
+    ]
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert Matches().to_arrow().num_rows == 0
+
+
+def test_a_result_is_json() -> None:
+    found = match("PATTERN SEQ(T a, H b) WHERE skip_till_any_match(a, b) { [id] } RETURN a.tmp", S, language="sase")
+    (row,) = found.to_arrow().to_pylist(maps_as_pydicts="strict")
+    assert row["bindings"] == {"a": [0], "b": [1]}
+    assert list(json.loads(row["result"]).values()) == [40.5]
+
+
+def test_matches_are_a_frame_of_pandas() -> None:
+    pytest.importorskip("pandas")
+    frame = match(QUERY, S, output="valuations").to_pandas()
+    assert list(frame.columns) == RESULT.names
+    assert list(frame["events"][0]) == [0, 1]
+    assert {name: list(places) for name, places in frame["bindings"][0].items()} == {"T": [0], "H": [1]}
