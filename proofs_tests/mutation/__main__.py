@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from proofs_tests.mutation.run import Outcome, outcomes
+from proofs_tests.mutation.mutants import Mutant
+from proofs_tests.mutation.run import outcomes
 from proofs_tests.mutation.table import as_object, equivalents, page
 from proofs_tests.mutation.targets import group_of, modules, sample
 
@@ -47,11 +48,7 @@ def main(
         if again is not None:
             left = {_key(row) for row in _rows(again) if row["status"] != "killed"}
             chosen = [mutant for mutant in chosen if mutant.key in left]
-        reasons = equivalents()
-        rows = [as_object(one, reasons) for one in _shown(outcomes(chosen, jobs), len(chosen))]
-        rows.sort(key=lambda row: (row["module"], row["line"], row["change"], row["number"]))
-    if to_json is not None:
-        to_json.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        rows = _made(chosen, jobs, to_json)
     if to_page is not None:
         to_page.write_text(page(rows), encoding="utf-8")
     counts = Counter(row["status"] for row in rows)
@@ -70,14 +67,22 @@ def _key(row: dict[str, Any]) -> tuple[str, str, str, int]:
     return row["module"], row["function"], row["change"], row["number"]
 
 
-def _shown(found: Iterator[Outcome], number: int) -> Iterator[Outcome]:
-    """The same, with a line on standard error for each that survived and for each hundred."""
-    for n, one in enumerate(found, 1):
-        if one.by is None:
-            click.echo(f"{n}/{number} survived: {one.mutant.module}:{one.mutant.line} {one.mutant.change}", err=True)
-        elif n % 100 == 0:
-            click.echo(f"{n}/{number}", err=True)
-        yield one
+def _made(chosen: Sequence[Mutant], jobs: int, to_json: Path | None) -> list[dict[str, Any]]:
+    """The table of the mutants; the file has each row as soon as it is there, and all of them in order at the end."""
+    reasons = equivalents()
+    rows: list[dict[str, Any]] = []
+    for one in outcomes(chosen, jobs):
+        rows.append(as_object(one, reasons))
+        if to_json is not None:
+            with to_json.open("w" if len(rows) == 1 else "a", encoding="utf-8") as file:
+                file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
+        if one.by is None or len(rows) % 100 == 0:
+            shown = f"{one.mutant.module}:{one.mutant.line} {one.mutant.change}"
+            click.echo(f"{len(rows)}/{len(chosen)} {rows[-1]['status']}: {shown}", err=True)
+    rows.sort(key=lambda row: (row["module"], row["line"], row["change"], row["number"]))
+    if to_json is not None:
+        to_json.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return rows
 
 
 if __name__ == "__main__":
