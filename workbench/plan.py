@@ -32,13 +32,15 @@ class Want:
 class Plan(Generic[F]):
     """The evaluator of a query, by its name; None if none of those that were considered can take it.
 
-    why_not: of each evaluator that was considered and cannot take the query, the reason.
+    rewrites: the languages into which the evaluator rewrites the query, one after the other. why_not: of each evaluator
+    that was considered and cannot take the query, the reason.
     """
 
     language: Language[F]
     query: F
     options: Options
     evaluator: str | None
+    rewrites: tuple[str, ...]
     why_not: Mapping[str, Unsupported]
 
     def matches(self, S: Stream) -> Iterable[Match]:
@@ -78,6 +80,6 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
         if name in names:
             refused = names[name].why_not(query, schema, want.options)
             if refused is None:
-                return Plan(language, query, want.options, name, why_not)
+                return Plan(language, query, want.options, name, language.rewrites(query, name), why_not)
             why_not[name] = refused
-    return Plan(language, query, want.options, None, why_not)
+    return Plan(language, query, want.options, None, (), why_not)

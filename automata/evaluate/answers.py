@@ -25,6 +25,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, ComplexEvent, Match, Stream, Valuation, bindings_of
+from cerify.semantics.trees import children
 
 Passing: TypeAlias = Callable[[Decorrelated, Stream, Output, Budget], Iterator[tuple[int, Valuation]]]
 """The valuations that pass the checks, marks left out, in the order of positions; the same one may come again."""
@@ -53,6 +54,33 @@ def found(phi: Formula, S: Stream, output: Output, budget: Budget, passing: Pass
             if match not in seen:
                 seen.add(match)
                 yield match
+
+
+def why_not(phi: Formula, budget: Budget) -> Unsupported | None:
+    """What `found` raises for the formula on every stream, without raising it; None if an automaton evaluates it.
+
+    Raises BudgetExceeded.
+    """
+    if not needs_checks(phi):
+        return None
+    try:
+        _decorrelated(phi, budget)
+    except Unsupported as error:
+        reason = error
+    else:
+        return None
+    match phi:
+        case cel.Event() | cel.Seq() | cel.Plus() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.All():
+            return reason
+        case cel.Unless(left, right):  # the right side is looked for after any events, see _anywhere
+            operands: tuple[Formula, ...] = (left, cel.Or(right, cel.Seq(cel.Event(""), right)))
+        case cel.Or() | cel.And() | cel.Filter() | cel.In() | cel.Project() | cel.Next() | cel.Last() | cel.Max():
+            operands = children(phi)
+        case cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
+            operands = children(phi)
+        case _:
+            assert_never(phi)
+    return next((refused for psi in operands if (refused := why_not(psi, budget)) is not None), None)
 
 
 def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:

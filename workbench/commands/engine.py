@@ -28,21 +28,20 @@ FEATURES = (*(operator.name for operator in OPERATORS.values()), "correlation", 
 def command(evaluator: str) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
     languages = [language for language in LANGUAGES.values() if evaluator in language.evaluators]
-    if evaluator == "kernel":
-        compile_loops(languages)
+    compile_loops([language for language in languages if language.evaluators[evaluator].compiled], evaluator)
     info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, [one.name for one in languages], FEATURES)
     serve(info, {language.name: partial(_matches, language, evaluator) for language in languages})
 
 
-def compile_loops(languages: Iterable[Language[Any]]) -> None:
-    """Compile the loops of the kernels, which takes long the first time, before the first case comes."""
+def compile_loops(languages: Iterable[Language[Any]], evaluator: str) -> None:
+    """Compile the loops of an evaluator, which takes long the first time, before the first case comes."""
     S = Stream([Event("A", {"x": 1}), Event("A", {"x": 1})])
     for language in languages:
         for query in language.loops:
             for output in get_args(Output):
                 # Unsupported: numba is not installed, or the output is not the language's; the case's answer says so
                 with suppress(Unsupported):
-                    _matches(language, "kernel", language.parse(query), S, Options(output))
+                    _matches(language, evaluator, language.parse(query), S, Options(output))
 
 
 Served = Mapping[str, Callable[[Any, Stream, Options], Collection[Match]]]

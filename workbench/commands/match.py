@@ -14,6 +14,7 @@ from cerify.api import planned, read_query
 from cerify.commands.files import Source, language_option, reads_events
 from cerify.explain.evidence import printable
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, Output, ValuedMatch
+from cerify.plan import Plan
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.sase.reading import read_reading
@@ -75,7 +76,7 @@ def command(
     with errors_in(query):
         S = source.read_for(query, language, file)
         plan = planned(tree, language, source.schema, options, evaluator)
-        with _pointing_to_denotational(plan.evaluator):
+        with _pointing_to_denotational(plan):
             found = iter(plan.with_values(S) if valuations else plan.matches(S))
             if as_json:
                 return _print_json(islice(found, limit))
@@ -83,12 +84,12 @@ def command(
 
 
 @contextmanager
-def _pointing_to_denotational(evaluator: str | None) -> Iterator[None]:
+def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
     """Adds to the message of Unsupported that the definition can evaluate the query, unless that was tried."""
     try:
         yield
     except Unsupported as error:
-        if evaluator == DENOTATIONAL:
+        if DENOTATIONAL in (plan.evaluator, *plan.why_not):
             raise
         raise Unsupported(f"{error.message}; try --evaluator {DENOTATIONAL}", error.span) from None
 

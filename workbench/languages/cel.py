@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
-from cerify.languages.language import BuiltIn, Checked, Language, Options, Question
+from cerify.languages.language import BuiltIn, Checked, Language, Options, Question, without_numba
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
@@ -54,7 +54,7 @@ class Cel(Language[Formula]):
         return {
             "denotational": BuiltIn(_denotational, _unregistered),
             "automaton": BuiltIn(_automaton, _needs_definition),
-            "kernel": BuiltIn(_kernel, _needs_definition),
+            "kernel": BuiltIn(_kernel, _needs_numba, compiled=True),
         }
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
@@ -154,11 +154,16 @@ def _unregistered(phi: Formula, schema: Schema | None, options: Options) -> Unsu
 
 
 def _needs_definition(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
+    from cerify.automata.evaluate.answers import why_not
     from cerify.semantics.cel.registered import named
 
     for atom in named(phi):
         return Unsupported(f"no automaton carries a registered predicate such as {atom.name}", atom.span)
-    return None
+    return why_not(phi, options.budget)
+
+
+def _needs_numba(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
+    return without_numba() or _needs_definition(phi, schema, options)
 
 
 LANGUAGE = Cel()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
 from cerify.languages import LANGUAGES
-from cerify.languages.language import BuiltIn, Checked, Language, Options, Question
+from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Language, Options, Question, without_numba
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
@@ -56,9 +56,12 @@ class CoreCel(Language[Formula]):
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
             "denotational": BuiltIn(_denotational, _no_valuations),
-            "automaton": BuiltIn(_automaton, _no_valuations),
-            "kernel": BuiltIn(_kernel, _no_valuations),
+            "automaton": BuiltIn(_automaton, _not_carried),
+            "kernel": BuiltIn(_kernel, _needs_numba, compiled=True),
         }
+
+    def rewrites(self, query: Formula, evaluator: str) -> tuple[str, ...]:
+        return () if evaluator == DENOTATIONAL or is_unary(query) else ("cel",)
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
         from cerify.semantics.core_cel import wellformed
@@ -73,9 +76,7 @@ class CoreCel(Language[Formula]):
         return Checked(fragment, f"core-CEL: {', '.join(words)}", problems(query, schema))
 
     def in_cel(self, query: Formula, budget: Budget) -> CelFormula:
-        from cerify.equivalence.rewrite.translate.to_cel import to_cel
-
-        return to_cel(query, budget)
+        return _in_cel(query, budget)
 
     def compare(self, left: Formula, right: Formula, question: Question) -> Verdict:
         """By way of CEL."""
@@ -149,9 +150,8 @@ def _automaton(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
 
         return core.matches(phi, S, options.budget)
     from cerify.automata.evaluate.streaming import matches
-    from cerify.equivalence.rewrite.translate.to_cel import to_cel
 
-    return matches(to_cel(phi, options.budget), S, "matches", options.budget)
+    return matches(_in_cel(phi, options.budget), S, "matches", options.budget)
 
 
 def _kernel(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
@@ -160,9 +160,31 @@ def _kernel(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
 
         return compiled_matches(phi, S, options.budget)
     from cerify.automata.evaluate.compiled import matches
+
+    return matches(_in_cel(phi, options.budget), S, "matches", options.budget)
+
+
+@lru_cache(16)
+def _in_cel(phi: Formula, budget: Budget) -> CelFormula:
     from cerify.equivalence.rewrite.translate.to_cel import to_cel
 
-    return matches(to_cel(phi, options.budget), S, "matches", options.budget)
+    return to_cel(phi, budget)
+
+
+def _not_carried(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
+    if (refused := _no_valuations(phi, schema, options)) is not None or is_unary(phi):
+        return refused
+    from cerify.automata.evaluate.answers import why_not
+
+    try:
+        psi = _in_cel(phi, options.budget)
+    except Unsupported as error:
+        return error
+    return why_not(psi, options.budget)
+
+
+def _needs_numba(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
+    return without_numba() or _not_carried(phi, schema, options)
 
 
 def _no_valuations(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, get_args
 
-from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Language, Options, Question, ValuedMatch
+from cerify.languages.language import (
+    DENOTATIONAL,
+    BuiltIn,
+    Checked,
+    Language,
+    Options,
+    Question,
+    ValuedMatch,
+    without_numba,
+)
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -63,7 +72,7 @@ class EventExpressions(Language[Expression]):
         return {
             "denotational": BuiltIn(_denotational, _no_valuations),
             "automaton": BuiltIn(_automaton, _no_valuations),
-            "kernel": BuiltIn(_kernel, _no_valuations),
+            "kernel": BuiltIn(_kernel, _needs_numba, compiled=True),
         }
 
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
@@ -163,6 +172,10 @@ def _kernel(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
 
     found = Valued(E, order_in(S), options.budget).events(S, CompiledEvaluator)
     return [Match(e, (e,)) for e in sorted(found)]
+
+
+def _needs_numba(E: Expression, schema: Schema | None, options: Options) -> Unsupported | None:
+    return without_numba() or _no_valuations(E, schema, options)
 
 
 def _no_valuations(E: Expression, schema: Schema | None, options: Options) -> Unsupported | None:

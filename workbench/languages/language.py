@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
 
@@ -73,17 +74,26 @@ def no_objection(query: Any, schema: Schema | None, options: Options) -> None:
     return
 
 
+def without_numba() -> Unsupported | None:
+    """Why no compiled evaluator can run in this environment; None if they can."""
+    if find_spec("numba") is not None:
+        return None
+    return Unsupported("the compiled evaluator needs numba: pip install 'cerify[fast]'")
+
+
 @dataclass(frozen=True)
 class BuiltIn(Generic[F]):
     """A built-in evaluator of one language.
 
     matches: all matches in the order of positions, as an iterator where they are found one by one; it raises
     BudgetExceeded, and Unsupported for what shows only with the stream. why_not: why the evaluator cannot take a query
-    on streams of a schema (None: of any), as an error that is not raised; None if it can.
+    on streams of a schema (None: of any), as an error that is not raised; None if it can. compiled: whether its loops
+    are compiled when they are first used, which takes seconds.
     """
 
     matches: Callable[[F, Stream, Options], Iterable[Match]]
     why_not: Callable[[F, Schema | None, Options], Unsupported | None] = no_objection
+    compiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -224,6 +234,10 @@ class Language(ABC, Generic[F]):
     ) -> Iterable[Match]:
         """All matches by one evaluator, in the order of positions. Raises Unsupported, BudgetExceeded."""
         return self.evaluators[evaluator].matches(query, S, options)
+
+    def rewrites(self, query: F, evaluator: str) -> tuple[str, ...]:
+        """The languages into which an evaluator of this language rewrites the query, one after the other."""
+        return ()
 
     def with_values(self, query: F, S: Stream, evaluator: str, options: Options) -> Iterable[Match]:
         """The matches as a command lists them with --valuations, by position; ValuedMatch where there are values."""

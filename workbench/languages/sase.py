@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 from cerify.languages import LANGUAGES
-from cerify.languages.language import BuiltIn, Checked, Language, Options, Question
+from cerify.languages.language import BuiltIn, Checked, Language, Options, Question, without_numba
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -73,7 +73,8 @@ class Sase(Language[Tree]):
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
-        return {name: BuiltIn(partial(_matches, name)) for name in FINDERS}
+        own = {name: BuiltIn(partial(_matches, name)) for name in ("denotational", "automaton")}
+        return {**own, "kernel": BuiltIn(partial(_matches, "kernel"), _needs_numba, compiled=True)}
 
     def check(self, query: Tree, schema: Schema | None) -> Checked:
         from cerify.semantics.sase.fragment import beyond_cayuga, beyond_sql_ts, operators, strategies
@@ -141,6 +142,10 @@ class Sase(Language[Tree]):
 
         require_wellformed(query)
         return record(query, S, title, options.reading, options.budget)
+
+
+def _needs_numba(q: Tree, schema: Schema | None, options: Options) -> Unsupported | None:
+    return without_numba()
 
 
 def _matches(evaluator: str, q: Tree, S: Stream, options: Options) -> Iterable[Match]:

@@ -1,12 +1,18 @@
 """`match`, whatever the language and the evaluator."""
 
+import re
+from random import Random
+
 import pytest
 
 from cerify.api import match
+from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.languages import LANGUAGES
+from cerify.languages.language import Options
+from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Event
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.events import Event, Stream
 
 QUERIES = {
     "cel": "A",
@@ -25,3 +31,52 @@ def test_every_evaluator_keeps_to_the_budget_of_matches(language: str, evaluator
     assert len(match(query, events, language=language, evaluator=evaluator, budget=three)) == 3
     with pytest.raises(BudgetExceeded, match="more than 2"):
         match(query, events, language=language, evaluator=evaluator, budget=two)
+
+
+NOT_CARRIED = "T ; NXT((T IN A ; H IN B) FILTER A.id = B.id)"
+
+
+def test_the_plan_takes_the_definition_where_no_automaton_carries_a_query_and_says_why() -> None:
+    cel = LANGUAGES["cel"]
+    made = plan(cel, cel.parse(NOT_CARRIED))
+    assert (made.evaluator, list(made.why_not), made.rewrites) == ("denotational", ["automaton"], ())
+    assert plan(cel, cel.parse("T ; H")).evaluator == "automaton"
+    assert plan(cel, cel.parse("T ; H"), None, Want(evaluator="kernel")).evaluator == "kernel"
+
+
+def test_a_named_evaluator_is_used_or_refused_with_the_reason() -> None:
+    cel, core = LANGUAGES["cel"], LANGUAGES["core-cel"]
+    for evaluator in ("automaton", "kernel"):
+        made = plan(cel, cel.parse(NOT_CARRIED), None, Want(evaluator=evaluator))
+        assert made.evaluator is None
+        with pytest.raises(Unsupported, match=re.escape(made.why_not[evaluator].message)):
+            made.all_matches(Stream([]))
+        with pytest.raises(Unsupported, match="registered predicate such as near"):
+            match("(A ; B) FILTER near(A, B)", [Event("A", {})], evaluator=evaluator, predicates={"near": len})
+    with pytest.raises(IllFormed, match="there is no evaluator 'fast' of core-CEL; use one of denotational, automaton"):
+        plan(core, core.parse("A AS x"), None, Want(evaluator="fast"))
+
+
+def test_the_plan_names_the_language_into_which_a_query_is_rewritten() -> None:
+    core = LANGUAGES["core-cel"]
+    correlated = core.parse("(A AS x ; B AS y) FILTER x.a = y.a")
+    assert plan(core, correlated).rewrites == ("cel",)
+    assert plan(core, correlated, None, Want(evaluator="denotational")).rewrites == ()
+    assert plan(core, core.parse("A AS x")).rewrites == ()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_plan_foretells_what_the_automaton_raises(seed: int) -> None:
+    """Nothing that the plan lets pass is Unsupported on a stream, and nothing else is refused."""
+    phi, S = case(Random(seed), EVERYTHING, 9, 5)
+    cel, options = LANGUAGES["cel"], Options(budget=Budget(seconds=2.0, states=5000))
+    try:
+        foretold = plan(cel, phi, None, Want(options, "automaton")).why_not.get("automaton")
+        raised = None
+        try:
+            list(cel.matches(phi, S, "automaton", options))
+        except Unsupported as error:
+            raised = error
+    except BudgetExceeded:
+        return
+    assert (foretold and foretold.message) == (raised and raised.message), cel.show(phi)
