@@ -1,4 +1,4 @@
-"""An evaluator in compiled loops that reads a stream batch by batch.
+"""Evaluators in compiled loops that read a stream in batches, for all automata and for CEL.
 
 What it keeps is bounded by the window, also the keys of a partition, unless the formula projects its last event away:
 then a match is reported again at every later position.
@@ -6,18 +6,24 @@ then a match is reported again at every later position.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.evaluate.batches import EventBatch, MatchBatch, total
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_state import CompiledState
+from cerify.automata.evaluate.partitions import without_correlation
+from cerify.automata.evaluate.scope import strip_windows
 from cerify.automata.evaluate.scope_columns import EncodedKeys
-from cerify.automata.evaluator import Batch
+from cerify.automata.evaluator import Batch, Consumption, Evaluator, Output, require_output
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, bindings_of
 
@@ -27,12 +33,8 @@ PIECE = 262_144  # events of a batch that are read at a time
 KEYS = 256  # rows for keys at first
 
 
-class CompiledCelEvaluator(CompiledState):
-    """The matches of a formula of CEL over a stream that comes in batches; streaming.py has the readable twin.
-
-    Raises IllFormed for an output or a consumption that there is not, Unsupported (also where numba is not installed),
-    and BudgetExceeded.
-    """
+class CompiledEvaluator(CompiledState):
+    """An I/O-determinized automaton on its way through a stream, within windows; ReadableEvaluator is the twin."""
 
     def push(self, batch: Batch, limit: int | None = None) -> list[Match]:
         """As Evaluator.push; with a limit at most so many matches, the first ones that are found."""
@@ -168,3 +170,27 @@ class CompiledCelEvaluator(CompiledState):
                 self.store.resize(self.tables.final.size, self.keys.size)
         self.keys.number(encoded, new)
         return encoded.numbers[encoded.codes[rows]]
+
+
+class CompiledCelEvaluator(CompiledEvaluator):
+    """The matches of a formula of CEL over a stream that comes in batches.
+
+    Raises IllFormed for an output or a consumption that there is not, Unsupported (also where numba is not installed),
+    and BudgetExceeded.
+    """
+
+    def __init__(
+        self,
+        phi: Formula,
+        output: Output = "matches",
+        consumption: Consumption | str = Consumption.NONE,
+        budget: Budget = Budget(),
+    ) -> None:
+        require_output(output)
+        self.phi = phi
+        scope = strip_windows(without_correlation(phi))
+        automaton = lazily(scope.core, budget, None if output == "valuations" else single_variable)
+        super().__init__(automaton, scope, output, Consumption.of(consumption), budget)
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.phi, self.output, self.consumption, self.budget)

@@ -8,7 +8,7 @@ inside the arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
 from typing import Any, Self
@@ -16,18 +16,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.cea.culprit import lazily
-from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.match_store import MatchStore
-from cerify.automata.evaluate.partitions import without_correlation
-from cerify.automata.evaluate.scope import fingerprint, reports_at_last_event, strip_windows
+from cerify.automata.evaluate.scope import Windows, fingerprint, reports_at_last_event
 from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState
 from cerify.automata.evaluate.stores import unwindowed_store, windowed_store
 from cerify.automata.evaluate.tables import Tables, TransitionCache, TransitionTables
-from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
+from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError
 
 FORMAT, VERSION = "cerify evaluator", 4
@@ -37,24 +34,20 @@ LAST = 2**62  # position; the loops count on from it in 64 bits
 class CompiledState(Evaluator):
     """The state of a compiled evaluator: the automaton, shared with others, and all that depends on the stream.
 
-    scope: the formula without its windows and partitions. cache: the automaton with its tables; snapshot: those that
-    this evaluator uses. range_windows and keys: the state of windows on values and of partitions. store: the partial
-    matches.
+    scope: the windows and partitions. cache: the automaton with its tables; snapshot: those that this evaluator uses.
+    range_windows and keys: the state of windows on values and of partitions. store: the partial matches.
     """
 
     def __init__(
         self,
-        phi: Formula,
+        automaton: Determinized,
+        scope: Windows,
         output: Output = "matches",
-        consumption: Consumption | str = Consumption.NONE,
+        consumption: Consumption = Consumption.NONE,
         budget: Budget = Budget(),
     ) -> None:
-        require_output(output)
-        self.phi, self.output, self.budget = phi, output, budget
-        self.consumption = Consumption.of(consumption)
-        self.scope = strip_windows(without_correlation(phi))
-        form = None if output == "valuations" else single_variable
-        self.cache = TransitionCache(lazily(self.scope.core, budget, form))
+        self.scope, self.output, self.consumption, self.budget = scope, output, consumption, budget
+        self.cache = TransitionCache(automaton)
         self.reports_at_last_event = reports_at_last_event(self.automaton.A)
         self.unwindowed = self.scope.everything and self.consumption is Consumption.NONE
         self._begin()
@@ -108,9 +101,6 @@ class CompiledState(Evaluator):
         E._begin()
         return E
 
-    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return type(self), (self.phi, self.output, self.consumption, self.budget)
-
     def require_whole(self) -> None:
         """Raises InputError if an error has stopped the evaluator inside a batch."""
         if not self._whole:
@@ -137,12 +127,15 @@ class CompiledState(Evaluator):
             "keys": [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in self.keys.numbers.items()],
             "clocks": [window.kind for window in self.range_windows],
         }
-        arrays: dict[str, Any] = dict(self.store.arrays)
+        arrays = self._arrays()
         for i, window in enumerate(self.range_windows):
             arrays |= {f"positions{i}": window.positions, f"values{i}": window.values}
         text, file = np.frombuffer(json.dumps(header).encode(), np.uint8), BytesIO()
         np.savez(file, header=text, step=self.tables.step, **arrays)
         return file.getvalue()
+
+    def _arrays(self) -> dict[str, Any]:
+        return dict(self.store.arrays)
 
     def restore(self, saved: bytes) -> None:
         """Continue from a saved state. Raises InputError if events have been read, and for a state of anything else."""
@@ -180,6 +173,7 @@ class CompiledState(Evaluator):
         fresh.store.load(arrays, fresh.position)
         labels = fresh.store.labels
         require(((labels >= 0) & (labels < len(fresh.tables.labels))).all(), "a label is out of range")
+        fresh._load_rest(arrays)
         if fresh.scope.attributes:
             fresh.keys.load(len(arrays["rows"]), header["keys"])
         for i, (window, kind) in enumerate(zip(fresh.range_windows, header["clocks"], strict=True)):
@@ -188,6 +182,9 @@ class CompiledState(Evaluator):
             require(values.dtype.kind in "if", "a window on values is damaged")
             fresh.range_windows[i] = replace(window, positions=positions, values=values, kind=str(kind))
         self.__dict__.update(fresh.__dict__)
+
+    def _load_rest(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """For arrays that a subclass adds."""
 
     @property
     def _options(self) -> str:

@@ -6,18 +6,13 @@ A formula that looks ahead has an automaton that says at the end of the stream w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_stream
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers
-from cerify.automata.evaluate.batches import EventBatch
-from cerify.automata.evaluate.classify import classified, classify
-from cerify.automata.evaluate.match_store import MatchStore
-from cerify.automata.evaluate.stores import unwindowed_store
+from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.streaming import Evaluation
-from cerify.automata.evaluate.tables import tabulate, transition_tables
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.events import Match, Stream
@@ -34,12 +29,6 @@ def found(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> Iterator[M
     return read(Determinized(A, budget), S, waits)
 
 
-def compiled_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """As matches, in compiled loops. Raises Unsupported also where numba is not installed."""
-    A, waits = automaton(phi, budget)
-    return answers.at_most(budget.matches, _looped(unwindowed_store(), Determinized(A, budget), S, waits, budget))
-
-
 def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
     """The automaton, and whether it says all that matches at the end of the stream."""
     waits = bool(looks_ahead(phi))
@@ -53,16 +42,6 @@ def read(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
         evaluation.push(type_)
         if not waits or n == len(S):
             yield from (_match(evaluation.D.complex_event(path)) for path in evaluation.completed())
-
-
-def _looped(store: MatchStore, D: Determinized, S: Stream, waits: bool, budget: Budget) -> Iterator[Match]:
-    classes, types = classified(D.A.predicates, S)
-    tables = tabulate(D, types, budget)
-    store.resize(tables.final.size, 1)
-    for roots in store.advance(EventBatch.of_classes(classes), transition_tables(tables)):
-        for matches in store.match_batches(roots[roots[:, 0] == len(S) - 1] if waits else roots, False):
-            events, ends = matches.events.tolist(), matches.offsets.tolist()
-            yield from (_match(tuple(events[start:end])) for start, end in pairwise(ends))
 
 
 def _match(C: tuple[int, ...]) -> Match:

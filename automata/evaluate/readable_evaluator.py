@@ -1,4 +1,4 @@
-"""Evaluators of batches in readable Python, for CEL and for core-CEL: the twins of those in compiled_evaluator.py."""
+"""Evaluators of batches in readable Python; the twins of those in compiled_evaluator.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate import ces_window as ces
 from cerify.automata.evaluate.ces_window import BOTTOM, Node, complex_event, enumerate_, number, valuation
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.core import automaton as core_automaton
 from cerify.automata.evaluate.partitions import without_correlation
 from cerify.automata.evaluate.running_bounds import RunningBounds
 from cerify.automata.evaluate.scope import Key, Windows, fingerprint, key_of, reports_at_last_event, strip_windows
@@ -20,7 +19,6 @@ from cerify.automata.evaluate.scoped import ScopedEvaluation
 from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import Match, Stream, bindings_of
 from cerify.semantics.values import Value, microseconds, time_at
@@ -185,37 +183,6 @@ class ReadableCelEvaluator(ReadableEvaluator):
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.phi, self.output, self.consumption, self.budget)
-
-
-class ReadableCoreEvaluator(ReadableEvaluator):
-    """The matches of a unary formula of core-CEL over a stream that comes in batches.
-
-    waits: whether the formula looks ahead, so that all its matches are returned by `finish`. Raises Unsupported where
-    filters compare events, and BudgetExceeded.
-    """
-
-    def __init__(self, phi: core.Formula, budget: Budget = Budget()) -> None:
-        self.phi = phi
-        A, self.waits = core_automaton(phi, budget)
-        super().__init__(Determinized(A, budget), Windows(), budget=budget)
-
-    def rest(self) -> list[Match]:
-        """The matches of a formula that looks ahead."""
-        return sorted(m for n in self.evaluation.ends() for m in self._at_last_event(n)) if self.waits else []
-
-    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return type(self), (self.phi, self.budget)
-
-    def _completed(self) -> Iterator[Node]:
-        return iter(()) if self.waits else super()._completed()
-
-    def _matches(self, node: Node) -> Iterator[Match]:
-        return self._at_last_event(node)
-
-    def _at_last_event(self, node: Node) -> Iterator[Match]:
-        for path in enumerate_(node, self.low):
-            C = complex_event(path)
-            yield Match(C[-1], C)
 
 
 def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:

@@ -156,9 +156,9 @@ def _automaton(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
 
 def _kernel(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
     if is_unary(phi):
-        from cerify.automata.evaluate.core import compiled_matches
+        from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator
 
-        return compiled_matches(phi, S, options.budget)
+        return CompiledCoreEvaluator(phi, options.budget).evaluate(S)
     from cerify.automata.evaluate.compiled import matches
 
     return matches(_in_cel(phi, options.budget), S, "matches", options.budget)

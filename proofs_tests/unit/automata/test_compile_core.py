@@ -7,7 +7,8 @@ from itertools import islice
 import pytest
 
 from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_stream
-from cerify.automata.evaluate.core import compiled_matches, matches
+from cerify.automata.evaluate.core import matches
+from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.interpreter import matches_of
@@ -71,7 +72,7 @@ def test_random_formulas() -> None:
         ahead += bool(looks_ahead(phi))
         for S in Ss:
             expected = matches_of(phi, S)
-            assert matches(phi, S, SMALL) == compiled_matches(phi, S, SMALL) == expected, (seed, S.events)
+            assert matches(phi, S, SMALL) == CompiledCoreEvaluator(phi, SMALL).evaluate(S) == expected, (seed, S.events)
             matching += bool(expected)
     assert matching > 100
     assert ahead > 2
@@ -86,9 +87,13 @@ def test_what_looks_ahead_is_said_at_the_end() -> None:
         assert e.value.span is not None
         assert query[e.value.span.start : e.value.span.end] in ("y[a = 1]", "x[a = 1]")
     phi = parse("A AS x FILTER y[a = 1]")
-    assert matches(phi, stream("A B", a=[0, 1])) == compiled_matches(phi, stream("A B", a=[0, 1])) == [Match(0, (0,))]
-    assert matches(phi, stream("A B", a=[0, 0])) == compiled_matches(phi, stream("A B", a=[0, 0])) == []
-    assert matches(phi, Stream([])) == compiled_matches(phi, Stream([])) == []
+    assert (
+        matches(phi, stream("A B", a=[0, 1]))
+        == CompiledCoreEvaluator(phi).evaluate(stream("A B", a=[0, 1]))
+        == [Match(0, (0,))]
+    )
+    assert matches(phi, stream("A B", a=[0, 0])) == CompiledCoreEvaluator(phi).evaluate(stream("A B", a=[0, 0])) == []
+    assert matches(phi, Stream([])) == CompiledCoreEvaluator(phi).evaluate(Stream([])) == []
 
 
 def test_what_does_not_look_ahead_is_said_at_once() -> None:

@@ -246,7 +246,7 @@ def test_no_file_is_trusted(tmp_path: Path) -> None:
         "keys": [good["keys"] + 1],
         "counters": [good["counters"] + 1, good["counters"] + np.array([0, 99, 0, 0, 0])],
         "step": [good["step"] + 1],
-        "header": [np.frombuffer(good["header"].tobytes().replace(b'"version": 3', b'"version": 9'), np.uint8)],
+        "header": [np.frombuffer(good["header"].tobytes().replace(b'"version": 4', b'"version": 9'), np.uint8)],
         "tree": [
             *trees(good["tree"], {"left": nodes}, {"right": 10**6}, {"right": -77}, {"event": 10**9}),
             good["tree"]["event"],

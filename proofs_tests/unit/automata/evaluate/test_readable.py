@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator, ReadableCoreEvaluator
+from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator, ReadableCoreEvaluator
+from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
 from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
-from cerify.semantics.core_cel.denote import matches_of
+from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse as parse_core
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
@@ -62,6 +63,7 @@ def test_formulas_of_cel(consumption: Consumption, output: Output, scoped: bool)
     assert compared > 15
 
 
+@pytest.mark.parametrize("make", [ReadableCoreEvaluator, CompiledCoreEvaluator])
 @pytest.mark.parametrize(
     "query",
     [
@@ -72,12 +74,12 @@ def test_formulas_of_cel(consumption: Consumption, output: Output, scoped: bool)
         "MAX(((A AS y ; B AS z) FILTER x[a = 1]) OR B AS z) ; B AS x",
     ],
 )
-def test_formulas_of_core_cel(query: str) -> None:
+def test_formulas_of_core_cel(query: str, make: type[ReadableCoreEvaluator | CompiledCoreEvaluator]) -> None:
     phi, rng = parse_core(query), Random(query)
-    waits, matched = ReadableCoreEvaluator(phi).waits, 0
+    waits, matched = make(phi).waits, 0
     for _ in range(12):
         S = Stream([Event(rng.choice("AB"), {"a": rng.randint(0, 1)}) for _ in range(6)])
-        found, counted = in_batches(ReadableCoreEvaluator(phi), S, rng)
+        found, counted = in_batches(make(phi), S, rng)
         assert sorted(found) == sorted(matches_of(phi, S))
         assert counted == (0 if waits else len(found))
         matched += bool(found)
