@@ -1,4 +1,4 @@
-"""Event expressions over a history by tables in compiled loops; the readable twin is evaluate.Evaluator."""
+"""Event expressions over a history by tables in compiled loops; the readable twin is evaluate.TableRunner."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.dfa.evaluate import Evaluator, Positions
+from cerify.automata.dfa.evaluate import Positions, TableRunner
 from cerify.automata.dfa.model import DFA
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Stream
@@ -15,8 +15,8 @@ from cerify.semantics.events import Stream
 CHUNK = 16_384  # events read at a time, so that what is written stays in the cache
 
 
-class CompiledEvaluator(Evaluator):
-    """The same as Evaluator; a batch is classified by columns and read by compiled loops."""
+class CompiledRunner(TableRunner):
+    """The same as TableRunner; a batch is classified by columns and read by compiled loops."""
 
     def __init__(self, automata: Sequence[DFA]) -> None:
         super().__init__(automata)

@@ -1,6 +1,6 @@
 """Event expressions over a history by tables, in readable Python: one look-up for each event and expression.
 
-The compiled twin is compiled.CompiledEvaluator.
+The compiled twin is compiled.CompiledRunner.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Positions = NDArray[np.int64]
 NO_VARIABLE: Names = frozenset()
 
 
-class Evaluator:
+class TableRunner:
     """Some expressions on their way through one history, which comes an event or a batch of events at a time.
 
     An expression is known by its place among the automata. position is that of the event to come.
@@ -37,6 +37,18 @@ class Evaluator:
         """Begin a new history; what is known of events stays."""
         self.states = [0] * len(self.automata)
         self.position = 0
+
+    def state(self) -> list[int]:
+        """The state of each automaton, for resume."""
+        return list(self.states)
+
+    def resume(self, states: list[int], position: int) -> None:
+        """Continue in these states at a position. Raises ValueError where the automata do not have them."""
+        if len(states) != len(self.automata) or not all(
+            isinstance(q, int) and 0 <= q < len(A.following) for q, A in zip(states, self.automata, strict=True)
+        ):
+            raise ValueError(states)
+        self.states, self.position = list(states), position
 
     def push(self, event: Event) -> list[int]:
         """The expressions that take place at the next event. Raises InputError for a late start event."""

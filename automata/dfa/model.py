@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from itertools import combinations
 from typing import TypeAlias, TypeVar
 
@@ -77,6 +78,13 @@ class DFA:
     following: tuple[dict[Symbol, int], ...]
     accepting: frozenset[int]
 
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the letters and the table: equal where the number of a state means the same."""
+        steps = [sorted((a, q) for (a, _), q in following.items()) for following in self.following]
+        types = [sorted(t.chosen) for t in self.alphabet.types]
+        return digest(self.alphabet.predicates, types, steps, sorted(self.accepting))
+
     def step(self, q: int, a: int, here: Names = frozenset()) -> int:
         """The state after one more event."""
         return self.following[q][a, here & self.variables]
@@ -93,6 +101,11 @@ class DFA:
             if q in self.accepting:
                 found.add(e)
         return frozenset(found)
+
+
+def digest(*parts: object) -> str:
+    """A short hash of the text of some values, to recognize what a saved state is of."""
+    return sha256(repr(parts).encode()).hexdigest()[:32]
 
 
 def require_first(event: Event, position: int) -> None:

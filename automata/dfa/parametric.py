@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import product
 from typing import TypeAlias
 
@@ -25,7 +26,7 @@ from cerify.automata.dfa.compile import automata_of
 from cerify.automata.dfa.evaluate import column
 from cerify.automata.dfa.ground import with_terms
 from cerify.automata.dfa.inlined import Inlined, inlined
-from cerify.automata.dfa.model import DFA, require_first
+from cerify.automata.dfa.model import DFA, digest, require_first
 from cerify.automata.dfa.scopes import argument_places
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -56,6 +57,12 @@ class Symbolic:
     sources: Mapping[str, tuple[tuple[int, str], ...]]
     constraints: tuple[Comparison, ...]
     automata: Mapping[tuple[bool, ...], DFA]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash: equal where the states of a monitor mean the same."""
+        automata = [(way, A.fingerprint) for way, A in self.automata.items()]
+        return digest(self.variables, sorted(self.sources.items()), self.constraints, automata)
 
 
 def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> Symbolic:
@@ -155,8 +162,13 @@ class ParametricMonitor:
         return any(True for _ in self._accepting())
 
     def read(self, S: Stream) -> NDArray[np.int64]:
-        """The positions of the events, of the next ones, at which the expression takes place."""
+        """The positions of the events, of the next ones, at which the expression takes place.
+
+        Raises InputError for a late start event; then nothing is read.
+        """
         begin = self.position
+        for i, event in enumerate(S):
+            require_first(event, begin + i)
         return np.array([begin + i for i, event in enumerate(S) if self.push(event)], np.int64)
 
     def tuples(self) -> list[tuple[KindedValue, ...]]:
@@ -164,6 +176,33 @@ class ParametricMonitor:
         asked = self.symbolic.asked
         keys = (key[:asked] for some in self._accepting() for key in some)
         return list(dict.fromkeys(tuple(v for v in key if v is not None) for key in keys))
+
+    def state(self) -> list[tuple[list[list[str | Value] | None], States]]:
+        """The choices of values, each with the states of the automata, for resume; JSON can hold them."""
+        return [([None if v is None else _written(v) for v in key], group.states) for key, group in self._group.items()]
+
+    def resume(self, state: list[tuple[list[list[str | Value] | None], list[int]]], position: int) -> None:
+        """Continue with these choices at a position.
+
+        Raises ValueError, TypeError or IndexError for what is no state of these automata; then nothing has changed.
+        """
+        width, sizes = len(self.symbolic.variables), [len(A.following) for A in self._automata]
+        machines: dict[Key, States] = {}
+        for written, states in state:
+            key = tuple(None if v is None else _value(v) for v in written)
+            fits = len(states) == len(sizes) and all(0 <= q < size for q, size in zip(states, sizes, strict=True))
+            if len(key) != width or not fits:
+                raise ValueError(written)
+            machines[key] = tuple(states)
+        if (None,) * width not in machines:
+            raise ValueError(state)
+        self.position = position
+        self._having = [{} for _ in range(width)]
+        self._group, self._groups, self._decides = {}, {}, {}
+        for key, entered in machines.items():
+            for X, v in enumerate(key):
+                self._having[X].setdefault(v, []).append(key)
+            self._enter(key, entered)
 
     @property
     def states(self) -> frozenset[States]:
@@ -246,6 +285,19 @@ class ParametricMonitor:
         """The automaton for what the constraints say of the values."""
         values = {MARK + X: v[1] for X, v in zip(self.symbolic.variables, key, strict=True) if v is not None}
         return self._number[tuple(satisfied(P, lambda X: values.get(X.name)) for P in self.symbolic.constraints)]
+
+
+def _written(v: KindedValue) -> list[str | Value]:
+    """A value as JSON can hold it, with its kind."""
+    return [v[0], v[1].isoformat() if isinstance(v[1], datetime) else v[1]]
+
+
+def _value(written: list[str | Value]) -> KindedValue:
+    kind_of, v = written
+    found = kinded(datetime.fromisoformat(str(v)) if kind_of == "timestamp" else v)
+    if found[0] != kind_of:
+        raise ValueError(written)
+    return found
 
 
 def _with(event: Event, values: Mapping[str, Value]) -> Event:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from cerify.automata.dfa.arguments import ArgumentOrder, kinded
 from cerify.automata.dfa.compile import automata_of
-from cerify.automata.dfa.evaluate import Evaluator, Positions
+from cerify.automata.dfa.evaluate import Positions, TableRunner
 from cerify.automata.dfa.ground import grounded
 from cerify.automata.dfa.inlined import inlined
 from cerify.automata.dfa.model import DFA
@@ -37,9 +37,9 @@ class Valued:
         self.variables = self.whole.variables
         self.sources = sources(self.whole, order)
         self._automata: dict[Choice, DFA] = {}
-        self._last: tuple[tuple[type[Evaluator], tuple[Choice, ...]], Evaluator] | None = None
+        self._last: tuple[tuple[type[TableRunner], tuple[Choice, ...]], TableRunner] | None = None
 
-    def rows(self, S: Stream, evaluator: type[Evaluator] = Evaluator) -> frozenset[Row]:
+    def rows(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[Row]:
         """All events of a history with all the values for which the expression takes place there.
 
         The values are those of the variables it is asked for, in the order of their names. Raises Unsupported where
@@ -54,7 +54,7 @@ class Valued:
             found += [(e, values) for e in positions.tolist() if e >= earliest]
         return frozenset(found)
 
-    def events(self, S: Stream, evaluator: type[Evaluator] = Evaluator) -> frozenset[int]:
+    def events(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[int]:
         """The events of a history at which the expression takes place, for some values."""
         return frozenset(e for e, _ in self.rows(S, evaluator))
 
@@ -66,7 +66,7 @@ class Valued:
             (self._automata[choice],) = automata_of([ground], self.budget)
         return self._automata[choice]
 
-    def _read(self, S: Stream, evaluator: type[Evaluator], choices: tuple[Choice, ...]) -> list[Positions]:
+    def _read(self, S: Stream, evaluator: type[TableRunner], choices: tuple[Choice, ...]) -> list[Positions]:
         if self._last is None or self._last[0] != (evaluator, choices):
             self._last = (evaluator, choices), evaluator(list(map(self.automaton, choices)))
         evaluating = self._last[1]

@@ -10,8 +10,8 @@ import pyarrow as pa
 from numba import njit
 
 from cerify.automata.dfa.compile import compile_expression
-from cerify.automata.dfa.compiled import CompiledEvaluator
-from cerify.automata.dfa.evaluate import Evaluator, column
+from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.evaluate import TableRunner, column
 from cerify.automata.dfa.model import DFA
 from cerify.equivalence.generate.expressions import MASKED, expression
 from cerify.semantics.event_expressions.parse import parse
@@ -59,7 +59,7 @@ def expressions(quick: bool) -> Iterator[Figure]:
         ("expressions.50", fifty, [*"abcdefgh"]),
     ):
         S = stream_of(types, events)
-        evaluator = CompiledEvaluator(automata)
+        evaluator = CompiledRunner(automata)
         classes = evaluator.classes.of_stream(S)
         tables = [
             np.array([column(A, types_[k]) for types_ in evaluator.classes.types], np.int32)
@@ -80,7 +80,7 @@ def expressions(quick: bool) -> Iterator[Figure]:
             f"{name}.columns",
             events,
             "events/s",
-            lambda automata=automata, S=S: CompiledEvaluator(automata).read(S),  # type: ignore[misc]
+            lambda automata=automata, S=S: CompiledRunner(automata).read(S),  # type: ignore[misc]
             "classes given",
             lambda evaluator=evaluator, classes=classes: evaluator.read_classes(classes),  # type: ignore[misc]
         )
@@ -89,7 +89,7 @@ def expressions(quick: bool) -> Iterator[Figure]:
         "expressions.readable",
         len(S),
         "events/s",
-        lambda: Evaluator(cut).read(S),
+        lambda: TableRunner(cut).read(S),
         "compiled",
-        lambda: CompiledEvaluator(cut).read(S),
+        lambda: CompiledRunner(cut).read(S),
     )

@@ -23,8 +23,8 @@ import click
 from rich.progress import track
 
 from cerify.automata.dfa.arguments import order_under
-from cerify.automata.dfa.compiled import CompiledEvaluator
-from cerify.automata.dfa.evaluate import Evaluator
+from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.evaluate import TableRunner
 from cerify.automata.dfa.parametric import ParametricMonitor, symbolic
 from cerify.automata.dfa.valued import Valued
 from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, Profile, expression, history
@@ -73,20 +73,20 @@ def routes(E: expr.Expression, profile: Profile) -> dict[str, Callable[[Stream],
     order = order_under(profile.schema)
     one_each = Valued(E, order, BUDGET)
     found: dict[str, Callable[[Stream], Rows]] = {
-        "compiled": lambda S: frozenset(one_each.rows(S, CompiledEvaluator)),
+        "compiled": lambda S: frozenset(one_each.rows(S, CompiledRunner)),
     }
     if not one_each.variables:
-        evaluator = Evaluator([one_each.automaton(())])
+        evaluator = TableRunner([one_each.automaton(())])
         found["automaton"] = lambda S: _pushed(evaluator, S)
     elif not any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E)):
         machines = symbolic(E, order, BUDGET)
         found["parametric"] = lambda S: _monitored(ParametricMonitor(machines, BUDGET), S)
     else:
-        found["automata"] = lambda S: frozenset(one_each.rows(S, Evaluator))
+        found["automata"] = lambda S: frozenset(one_each.rows(S, TableRunner))
     return found
 
 
-def _pushed(evaluator: Evaluator, S: Stream) -> Rows:
+def _pushed(evaluator: TableRunner, S: Stream) -> Rows:
     evaluator.restart()
     return frozenset((e, ()) for e, event in enumerate(S) if evaluator.push(event))
 

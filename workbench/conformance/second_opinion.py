@@ -14,6 +14,8 @@ from cerify.semantics.cel.registered import require_registered
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.interpreter import by_clauses
 from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.events import Match, Stream, bindings_of
 
 PlainDefinition: TypeAlias = Callable[[Any, Stream, Output, Budget], Iterator[Match]]
@@ -46,7 +48,16 @@ def plain_core_cel(phi: core.Formula, S: Stream, output: Output, budget: Budget)
     yield from by_clauses(phi, S, budget)
 
 
-PLAIN: Mapping[str, PlainDefinition] = {"cel": plain_cel, "core-cel": plain_core_cel}
+def plain_event_expression(E: expr.Expression, S: Stream, output: Output, budget: Budget) -> Iterator[Match]:
+    """The matches of an event expression by vldb92, clause by clause; prefix searches through histories to come."""
+    yield from (Match(e, (e,)) for e in sorted(takes_place(E, S, budget, plain=True)))
+
+
+PLAIN: Mapping[str, PlainDefinition] = {
+    "cel": plain_cel,
+    "core-cel": plain_core_cel,
+    "event-expression": plain_event_expression,
+}
 """The plain definition of each language that has one apart from its interpreter."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cerify.automata.dfa.compile import compile_expression
-from cerify.automata.dfa.evaluate import Evaluator
+from cerify.automata.dfa.evaluate import TableRunner
 from cerify.draw.automaton import diagram_of_dfa
 from cerify.draw.recording import BEFORE, Found, Held, Recording, Step, Words, arrows, require_short
 from cerify.semantics.budget import Budget
@@ -24,7 +24,7 @@ def record(E: Expression, S: Stream, query: str, budget: Budget = Budget()) -> R
     A = compile_expression(E, S.schema, budget)
     diagram = diagram_of_dfa(A, f"Automaton of {query}")
     place = {state.name: k for k, state in enumerate(diagram.states)}
-    evaluator = Evaluator([A])
+    evaluator = TableRunner([A])
 
     def held() -> tuple[Held, ...]:
         q = evaluator.states[0]

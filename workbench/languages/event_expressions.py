@@ -167,10 +167,10 @@ def _automaton(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
 
 def _kernel(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
     from cerify.automata.dfa.arguments import order_in
-    from cerify.automata.dfa.compiled import CompiledEvaluator
+    from cerify.automata.dfa.compiled import CompiledRunner
     from cerify.automata.dfa.valued import Valued
 
-    found = Valued(E, order_in(S), options.budget).events(S, CompiledEvaluator)
+    found = Valued(E, order_in(S), options.budget).events(S, CompiledRunner)
     return [Match(e, (e,)) for e in sorted(found)]
 
 

@@ -11,8 +11,8 @@ import pytest
 from cerify.automata.dfa import classes, compiled
 from cerify.automata.dfa.classes import Classes
 from cerify.automata.dfa.compile import compile_expression, compile_together
-from cerify.automata.dfa.compiled import CompiledEvaluator
-from cerify.automata.dfa.evaluate import Evaluator
+from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.evaluate import TableRunner
 from cerify.equivalence.generate.expressions import PROFILES, expression, history
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
@@ -21,7 +21,7 @@ from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Predicate
 
-EVALUATORS = [Evaluator, CompiledEvaluator]
+EVALUATORS = [TableRunner, CompiledRunner]
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def _columns_and_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("make", EVALUATORS)
 @pytest.mark.parametrize("name", PROFILES)
-def test_many_expressions_over_one_history_in_pieces(name: str, make: type[Evaluator]) -> None:
+def test_many_expressions_over_one_history_in_pieces(name: str, make: type[TableRunner]) -> None:
     """Batches and single events mixed give what the meaning has of the whole, for 1 to 9 expressions at once."""
     rng = Random(name)
     somewhere = 0
@@ -70,7 +70,7 @@ def test_both_keep_the_same_state() -> None:
 
 
 @pytest.mark.parametrize("make", EVALUATORS)
-def test_one_alphabet_or_several(make: type[Evaluator]) -> None:
+def test_one_alphabet_or_several(make: type[TableRunner]) -> None:
     """Over a table in chunks whose types are numbered already, in each chunk anew, and in which values are missing."""
     texts = ["a", "a[n > 1]", "prior(b, a[n > 1])"]
     types = pa.chunked_array([pa.array(part).dictionary_encode() for part in (["a", "b"], ["a"], ["c", "a", "a"])])
@@ -80,7 +80,7 @@ def test_one_alphabet_or_several(make: type[Evaluator]) -> None:
 
 
 @pytest.mark.parametrize("make", EVALUATORS)
-def test_nothing_to_read(make: type[Evaluator]) -> None:
+def test_nothing_to_read(make: type[TableRunner]) -> None:
     evaluator = make([compile_expression(parse("a"))])
     assert [list(found) for found in evaluator.read(Stream())] == [[]]
     assert evaluator.position == 0
@@ -88,7 +88,7 @@ def test_nothing_to_read(make: type[Evaluator]) -> None:
 
 
 @pytest.mark.parametrize("make", EVALUATORS)
-def test_a_start_event_comes_first(make: type[Evaluator]) -> None:
+def test_a_start_event_comes_first(make: type[TableRunner]) -> None:
     """A late one is refused, and leaves everything as it was."""
     evaluator = make([compile_expression(parse("<2> !NULL")), compile_expression(parse("start"))])
     assert evaluator.push(Event("start")) == [1]
@@ -102,7 +102,7 @@ def test_a_start_event_comes_first(make: type[Evaluator]) -> None:
 
 
 def test_what_can_still_take_place() -> None:
-    evaluator = Evaluator([compile_expression(parse(text)) for text in ("<2> a", "a and !before(b)", "any")])
+    evaluator = TableRunner([compile_expression(parse(text)) for text in ("<2> a", "a and !before(b)", "any")])
     assert evaluator.can_still() == [True, True, True]
     evaluator.push(Event("b"))
     assert evaluator.can_still() == [True, False, True]
@@ -118,7 +118,7 @@ def test_a_mask_is_evaluated_once_for_all_expressions(monkeypatch: pytest.Monkey
     texts = ["a[n > 1]", "b[n > 1]", "prior(a[n > 1], a[n > 2])", "a[n > 2] or c"]
     automata = [compile_expression(parse(text)) for text in texts]
     S = Stream(Event("abc"[i % 3], {"n": i % 4}) for i in range(50))
-    CompiledEvaluator(automata).read(S)
+    CompiledRunner(automata).read(S)
     assert len(asked) == len(set(asked)) == 2
 
 
@@ -138,5 +138,5 @@ def test_more_masks_than_fit_into_a_number(bits: int, monkeypatch: pytest.Monkey
     masks = [parse(f"a[n > {i}]") for i in range(70)]
     automata = [compile_expression(E) for E in masks if isinstance(E, expr.Primitive)]
     S = Stream(Event("a", {"n": i * 37 % 71}) for i in range(71))
-    found = CompiledEvaluator(automata).read(S)
+    found = CompiledRunner(automata).read(S)
     assert [len(positions) for positions in found] == [70 - i for i in range(70)]

@@ -8,8 +8,8 @@ import pytest
 
 from cerify.automata.dfa.arguments import order_in
 from cerify.automata.dfa.collect import collected, found_in, tuples
-from cerify.automata.dfa.compiled import CompiledEvaluator
-from cerify.automata.dfa.evaluate import Evaluator
+from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.evaluate import TableRunner
 from cerify.automata.dfa.parametric import ParametricMonitor, symbolic
 from cerify.automata.dfa.valued import Valued
 from cerify.equivalence.generate.expressions import VALUED_PROFILES, case
@@ -40,7 +40,7 @@ def test_random_cases(name: str) -> None:
         expected = compatible(E, S)
         assert frozenset(e for e, _ in expected.rows) == takes_place(E, S)
         shown = f"{show(E)} over {S.events}"
-        for evaluator in (Evaluator, CompiledEvaluator):
+        for evaluator in (TableRunner, CompiledRunner):
             assert Valued(E, order_in(S)).rows(S, evaluator) == expected.rows, shown
         table = collected(E, S)
         rows = [tuple(row.values()) for row in table.to_pylist()]
@@ -157,7 +157,7 @@ def test_what_is_refused() -> None:
             with pytest.raises((InputError, Unsupported), match=r"at its beginning or none|Give the stream a schema"):
                 run(E, late)
     with pytest.raises(InputError, match="at its beginning or none"):
-        Evaluator([]).read(late)
+        TableRunner([]).read(late)
 
 
 def test_an_event_moves_only_the_machines_that_it_touches() -> None:

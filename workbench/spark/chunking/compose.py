@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.semantics.budget import Budget
 from cerify.spark.chunking.cuts import Cuts, even_cuts, in_chunks
@@ -43,7 +43,7 @@ class Continued(ExpressionRun):
     """A run that begins in some state of the automaton."""
 
     def __init__(self, A: DFA, state: int) -> None:
-        super().__init__(CompiledEvaluator([A]))
+        super().__init__(CompiledRunner([A]))
         self._states = [state]
 
 

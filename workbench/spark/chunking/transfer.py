@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cerify.automata.algebra.finite import types
-from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
@@ -84,7 +84,7 @@ class Moved(Transfer):
     """Of an event expression: where each state has moved to. States that have come to the same one go on as one."""
 
     def __init__(self, A: DFA, begins: bool) -> None:
-        self._evaluator = CompiledEvaluator([A])
+        self._evaluator = CompiledRunner([A])
         self._rows, self._before = 0, 0 if begins else 1
         self._at = list(range(len(A.following)))
         self._reports = [0] * len(self._at)

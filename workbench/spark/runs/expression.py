@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
 from cerify.semantics.budget import Budget
@@ -21,7 +21,7 @@ def automaton_of(query: Query, budget: Budget) -> DFA | None:
 class ExpressionRun(Run):
     """One state of one automaton; the evaluator serves all runs of the expression in turn."""
 
-    def __init__(self, evaluator: CompiledEvaluator) -> None:
+    def __init__(self, evaluator: CompiledRunner) -> None:
         self._evaluator = evaluator
         self._states, self._position = [0], 0
 

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import TypeAlias
 
-from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.dfa.parametric import Symbolic
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
@@ -55,7 +55,7 @@ def _streaming(query: Query, budget: Budget) -> Make:
         case CompiledCelEvaluator() as first:
             return lambda: CelRun(first.fresh())
         case DFA() as A:
-            return partial(ExpressionRun, CompiledEvaluator([A]))
+            return partial(ExpressionRun, CompiledRunner([A]))
         case Symbolic() as machine:
             return partial(ParametricRun, machine, budget)
         case sase.Query():

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.dfa.compiled import CompiledEvaluator
+from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.scope import Width
 from cerify.semantics.errors import InputError
@@ -22,7 +21,7 @@ VERSION = 1
 class ResumableExpression(ExpressionRun, Resumable):
     """One state of one automaton."""
 
-    def __init__(self, evaluator: CompiledEvaluator, automaton: str, state: int = 0, position: int = 0) -> None:
+    def __init__(self, evaluator: CompiledRunner, automaton: str, state: int = 0, position: int = 0) -> None:
         super().__init__(evaluator)
         self._automaton, self._states, self._position = automaton, [state], position
 
@@ -46,8 +45,8 @@ class CompiledExpression(Compiled):
     """An expression with its automaton."""
 
     def __init__(self, A: DFA) -> None:
-        self._evaluator, self._states = CompiledEvaluator([A]), len(A.following)
-        self._automaton = _fingerprint(A)
+        self._evaluator, self._states = CompiledRunner([A]), len(A.following)
+        self._automaton = A.fingerprint
 
     def start(self) -> ResumableExpression:
         """The automaton in its first state."""
@@ -74,10 +73,3 @@ class CompiledExpression(Compiled):
     def forgets(self) -> bool:
         """An expression speaks of all of its history."""
         return False
-
-
-def _fingerprint(A: DFA) -> str:
-    """Of the letters and the table: what a number of a state means."""
-    steps = [sorted((a, q) for (a, _), q in following.items()) for following in A.following]
-    said = A.alphabet.predicates, [sorted(t.chosen) for t in A.alphabet.types], steps, sorted(A.accepting)
-    return sha256(repr(said).encode()).hexdigest()[:32]

@@ -18,6 +18,9 @@ from cerify.semantics.cel import denote, extent
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.event_expressions.interpreter import takes_place
+from cerify.semantics.event_expressions.parse import parse as parse_expression
+from cerify.semantics.event_expressions.residual import Machine
 from cerify.semantics.events import Match, Stream
 from proofs_tests.support import stream
 
@@ -66,6 +69,17 @@ def test_no_opinion_is_no_contradiction() -> None:
     assert second_opinion("cel", parse("A+"), stream("A A A A"), "matches", Budget(valuations=3)) is None
     assert second_opinion("cel", parse("A FILTER p(A)"), stream("A"), "matches") is None
     assert second_opinion("nobody's", "A", S, "matches") is None
+
+
+def test_that_on_event_expressions_searches_for_prefix_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in the state machine with which the interpreter saves time is none of the plain definition."""
+    E, h = parse_expression("prefix(b) and a"), stream("a b a")
+    right = {Match(0, (0,)), Match(2, (2,))}
+    assert second_opinion("event-expression", E, h, "matches") == right
+    monkeypatch.setattr(Machine, "may_accept", lambda machine, state: False)
+    assert takes_place(E, h) == frozenset()
+    assert second_opinion("event-expression", E, h, "matches") == right
+    assert second_opinion("event-expression", parse_expression("prefix(<9> a)"), h, "matches", Budget(99)) is None
 
 
 def test_a_suite_that_expects_something_else_is_at_fault(tmp_path: Path) -> None:

@@ -1,0 +1,123 @@
+"""Event expressions behind the interface of all evaluators: a match for each event at which an expression takes place.
+
+ReadableEvaluator takes an automaton, or for attribute variables what makes one for each choice of values;
+CompiledEvaluator takes an automaton.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.evaluate import TableRunner
+from cerify.automata.dfa.model import DFA
+from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
+from cerify.automata.evaluator import Counters, Evaluator
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.events import Match, Stream
+
+FORMAT = "cerify event expression 1"
+
+
+class ReadableEvaluator(Evaluator):
+    """The matches of one event expression, by tables or by a parametric monitor.
+
+    push and count raise InputError for a start event that is not the first event. Where they raise BudgetExceeded, a
+    part of the batch may have been read, and there is no state to save.
+    """
+
+    def __init__(self, automaton: DFA | Symbolic, budget: Budget = Budget()) -> None:
+        self.automaton, self.budget = automaton, budget
+        self._machine: TableRunner | ParametricMonitor
+        if isinstance(automaton, DFA):
+            self._machine = self._runner(automaton)
+        else:
+            self._machine = ParametricMonitor(automaton, budget)
+        self._first = 0
+        self._whole = True
+
+    def read(self, S: Stream) -> list[Match]:
+        """As `push`, of a Stream. Raises BudgetExceeded also for more than budget.matches."""
+        positions = self._positions(S).tolist()
+        if len(positions) > self.budget.matches:
+            self._whole = False
+            raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones, or count")
+        return [Match(e, (e,)) for e in positions]
+
+    def tally(self, S: Stream) -> int:
+        """As `count`, without a match for each position."""
+        return len(self._positions(S))
+
+    def save(self) -> bytes:
+        """The states of the automaton as JSON. Raises InputError after an error inside a batch."""
+        self._require_whole()
+        machine = self._machine.state()
+        state = {"format": FORMAT, "query": self._fingerprint, "position": self.position, "machine": machine}
+        return json.dumps(state).encode()
+
+    def restore(self, saved: bytes) -> None:
+        """Continue from a saved state. Raises InputError if events have been read, and for a state of anything else."""
+        if self.position:
+            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
+        try:
+            state = json.loads(saved)
+            written, query = state["format"], state["query"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"this is no saved state of an event expression: {error!r}") from None
+        if (written, query) != (FORMAT, self._fingerprint):
+            raise InputError("the state is of another expression, or another version of its automaton; start again")
+        try:
+            position = int(state["position"])
+            if position < 0:
+                raise ValueError(position)
+            self._machine.resume(state["machine"], position)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise InputError(f"the saved state is damaged: {error!r}") from None
+        self.position = self._first = position
+
+    @property
+    def counters(self) -> Counters:
+        """states: those of all automata. nodes: the choices of values that are followed; none without variables."""
+        automata = (self.automaton,) if isinstance(self.automaton, DFA) else self.automaton.automata.values()
+        choices = len(self._machine) if isinstance(self._machine, ParametricMonitor) else 0
+        return Counters(self.position - self._first, choices, sum(len(A.following) for A in automata))
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.automaton, self.budget)
+
+    def _runner(self, A: DFA) -> TableRunner:
+        return TableRunner([A])
+
+    def _positions(self, S: Stream) -> NDArray[np.int64]:
+        self._require_whole()
+        try:
+            found = self._machine.read(S)
+        except BudgetExceeded:
+            self._whole = False
+            raise
+        self.position += len(S)
+        return found if isinstance(found, np.ndarray) else found[0]
+
+    def _require_whole(self) -> None:
+        if not self._whole:
+            raise InputError("an error has stopped this evaluator inside a batch; make a new one, or restore a state")
+
+    @property
+    def _fingerprint(self) -> str:
+        return self.automaton.fingerprint
+
+
+class CompiledEvaluator(ReadableEvaluator):
+    """As ReadableEvaluator, in compiled loops. Raises Unsupported at the first batch where numba is not installed."""
+
+    def __init__(self, automaton: DFA, budget: Budget = Budget()) -> None:
+        super().__init__(automaton, budget)
+
+    def _runner(self, A: DFA) -> TableRunner:
+        return CompiledRunner([A])
