@@ -1,4 +1,4 @@
-"""What is asked of the readable evaluator: all matches of a query over a stream, the first of them, or how many."""
+"""The answers of the readable evaluator on a whole stream: all bindings of a query, the first of them, or how many."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """The matches of a query over a stream, as run.bindings. Raises BudgetExceeded."""
+    """The bindings of a query over a stream. Raises BudgetExceeded."""
     E = Evaluator(q, reading, budget, operations, ordered=ascend(S))
     found = {*E.read(S), *E.finish()}
     require_matches(len(found), budget)
@@ -35,7 +35,7 @@ def count(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> int:
-    """How many matches there are. They are not listed, unless a negated component has to be looked for in each."""
+    """The number of matches. They are not listed, unless a negated component has to be tried on each."""
     E = Evaluator(q, reading, budget, operations, ordered=ascend(S))
     if E.absences is not None:
         return sum(1 for _ in _all(E, S))
@@ -50,7 +50,7 @@ def first(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Bindings]:
-    """The matches that are known first, at most so many; the stream is read no further than these need."""
+    """The matches completed first, at most that many; the stream is read no further than these need."""
     return list(islice(_all(Evaluator(q, reading, budget, operations, ordered=ascend(S)), S), limit))
 
 

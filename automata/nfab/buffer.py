@@ -1,4 +1,4 @@
-"""The shared match buffer: which events the runs have selected, each stored once for all runs that go on from it.
+"""The shared match buffer: the events that the runs have selected, each stored once for all runs that extend it.
 
 Others keep one stack of events for each state, and mark each pointer with the version numbers of the runs it is for
 (doi 10.1145/1376616.1376634), so that runs can share an entry without sharing what lies before it. Here a node is
@@ -23,7 +23,7 @@ Path: TypeAlias = "tuple[int, int, Path] | None"
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """An event selected for a component, after one of the nodes before it, or as the first where there is none.
+    """An event selected for a component, after one of the nodes before it; without any it is the first of its runs.
 
     Nodes that differ stand for different events selected so far; count says for how many.
     """
@@ -39,7 +39,7 @@ class Node:
 
 
 def matches_of(node: Node, variables: Sequence[str]) -> Iterator[Bindings]:
-    """What is selected, in each way that the nodes before it allow."""
+    """The bindings of all paths from a node back to a first one."""
     pending: list[tuple[Node, Path]] = [(node, None)]
     while pending:
         node, after = pending.pop()

@@ -1,7 +1,7 @@
 """The matches of a SASE+ query by compiled loops over Arrow columns; the readable twin is evaluate.Evaluator.
 
-Compiled is a query without negated components whose conditions between events programs.py can say, over a stream whose
-times, if there is a window, ascend. Every run is followed on its own; all else is refused as Unsupported.
+Supported are queries without negated components whose conditions between events programs.py compiles, over streams
+whose times, if there is a window, ascend. Every run is followed on its own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class CompiledEvaluator:
 
     def __init__(self, q: sase.Query, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
         if any(k.negated for k in q.pattern):
-            raise Unsupported("the compiled evaluator does not carry negated components; use the readable one")
+            raise Unsupported("the compiled evaluator does not support negated components; use the readable one")
         self.q, self.reading, self.budget = q, reading, budget
         self.plan = QueryPlan(q, reading, NO_OPERATIONS)
         if len(self.plan.states) > STATES:
@@ -60,11 +60,11 @@ class CompiledEvaluator:
         self._encoder: ColumnEncoder | None = None  # once the columns of the first batch are known
 
     def read(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
-        """Read the rows of a batch; the matches known by it, a list of positions for each variable."""
+        """The matches that the rows of a batch complete: a table with a list of positions for each variable."""
         return pa.concat_tables([self._none(), *(self._table(*self._piece(S, True)) for S in _pieces(batch))])
 
     def count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int:
-        """As read; how many matches there are. They are not listed."""
+        """The number of matches that the rows of a batch complete; they are not listed."""
         found = 0
         for S in _pieces(batch):
             self._piece(S, False)
@@ -72,7 +72,7 @@ class CompiledEvaluator:
         return found
 
     def finish(self) -> pa.Table:
-        """The matches that are known by the end of the stream."""
+        """The matches that the end of the stream completes, as a table like that of `read`."""
         found: list[list[tuple[int, int]]] = []
         for last in self._stopped():
             events, node = [], last
@@ -87,7 +87,7 @@ class CompiledEvaluator:
         return self._table(offsets, labels, events_)
 
     def finish_count(self) -> int:
-        """As finish; how many matches there are."""
+        """The number of matches that the end of the stream completes."""
         return len(self._stopped())
 
     def _stopped(self) -> list[int]:
@@ -106,7 +106,7 @@ class CompiledEvaluator:
         return found
 
     def _piece(self, S: Stream, listed: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Read some events; offsets, components and positions of their matches, if they are to be listed."""
+        """Offsets, components and positions of the matches that some events complete; empty unless they are listed."""
         try:
             from cerify.automata.nfab.kernels import advance
         except ImportError as error:
@@ -126,7 +126,7 @@ class CompiledEvaluator:
         while True:
             at = advance(
                 at, bits, keys, times, self._encoder.scale, width, closed, data, self._plan, self._work,
-                self._initial, numbers, memory.head, memory.runs, memory.cells, memory.nodes, memory.queue_times,
+                self._initial, numbers, memory.head, memory.runs, memory.registers, memory.nodes, memory.queue_times,
                 memory.queue_keys, memory.pending, memory.offsets, memory.labels, memory.events, self.budget.states,
                 self.budget.matches, self.position, listed,
             )  # fmt: skip
@@ -151,7 +151,7 @@ class CompiledEvaluator:
     # --- preparing ---
 
     def _prepare(self, table: pa.Table) -> None:
-        """Columns have the kinds that those of the first batch have."""
+        """Compile the conditions, for columns of the kinds that those of the first batch have."""
         programs = Programs(kinds_of(table))
         plan = self.plan
         tests = [x for x in plan.registers.tests if x not in plan.routes]
@@ -169,15 +169,15 @@ class CompiledEvaluator:
         self._encoder = ColumnEncoder(plan.routes, programs)
         self._plan = self._layout(programs, ranges, tested)
         self._work = np.array([0.0] * 2 * (STACK + 1) + programs.constants)
-        self._initial = np.zeros(2 * len(programs.cells) + 1)
-        for (how, _, _), cell in programs.cells.items():
-            self._initial[2 * cell + 2] = how in (op.NUMBER, op.COUNT, op.SUM)
+        self._initial = np.zeros(2 * len(programs.registers) + 1)
+        for (how, _, _), register in programs.registers.items():
+            self._initial[2 * register + 2] = how in (op.NUMBER, op.COUNT, op.SUM)
         self._memory = Memory(len(self._initial))
 
     def _layout(
         self, programs: Programs, ranges: list[list[tuple[int, int]]], tested: list[tuple[int, int, bool]]
     ) -> NDArray[np.int32]:
-        """The states, and behind them what they refer to, by where it stands in the array (opcodes.py)."""
+        """The array plan of kernels.py: the states, and behind them the rows that they refer to by their index."""
         rest: list[int] = []
         begin = op.WIDTH * len(self.plan.states)
 
@@ -192,16 +192,16 @@ class CompiledEvaluator:
                 match operation:
                     case op.COLUMN:
                         argument = 2 * argument
-                    case op.CELL:
+                    case op.REGISTER:
                         argument = 2 * argument + 1
                     case op.CONSTANT:
                         argument += 2 * (STACK + 1)
                 rows.append((operation, argument))
             return rows
 
-        tests = stands([(2 * cell + 1, 2 * column, marked) for cell, column, marked in tested])
+        tests = stands([(2 * register + 1, 2 * column, marked) for register, column, marked in tested])
         updates = {
-            v: stands([(how, 2 * cell + 1, 2 * column) for how, cell, column in programs.updates.get(v, [])])
+            v: stands([(how, 2 * register + 1, 2 * column) for how, register, column in programs.updates.get(v, [])])
             for v in self.variables
         }
         states: list[int] = []
@@ -229,12 +229,12 @@ class CompiledEvaluator:
         ]
 
     def _keys(self, table: pa.Table) -> NDArray[np.int32]:
-        """The number of each event's partition; partitions of which no run is left are forgotten now and then."""
+        """The number of the partition of each event, int32 [rows]; partitions without runs are dropped now and then."""
         assert self._encoder is not None
-        if (kept := self._encoder.forget(self._memory.head[:, 0] >= 0)) is not None:
-            self._memory.keep(kept)
+        if (kept := self._encoder.drop_unused(self._memory.head[:, 0] >= 0)) is not None:
+            self._memory.retain(kept)
         keys = self._encoder.keys(table)
-        self._memory.widen(self._encoder.partitions)
+        self._memory.resize(self._encoder.partitions)
         return keys
 
     # --- answers ---
@@ -258,7 +258,7 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """As answers.bindings, which also answers what is Unsupported here."""
+    """The bindings of a query over a stream; by the readable evaluator where they are Unsupported here."""
     try:
         return compiled_bindings(q, S, reading, budget)
     except Unsupported:
@@ -266,7 +266,7 @@ def bindings(
 
 
 def compiled_bindings(q: sase.Query, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> set[Bindings]:
-    """As answers.bindings. Raises Unsupported and BudgetExceeded."""
+    """The bindings of a query over a stream. Raises Unsupported and BudgetExceeded."""
     E = CompiledEvaluator(q, reading, budget)
     found: set[Bindings] = set()
     for table in (E.read(S), E.finish()):

@@ -17,7 +17,7 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.values import ARROW
 
-FORGOTTEN = 65_536  # partitions without runs that are kept at least
+MOST_UNUSED = 65_536  # partitions without runs, above which they are dropped
 
 
 def kinds_of(table: pa.Table) -> dict[str, Kind]:
@@ -45,7 +45,7 @@ def kind_of(type_: pa.DataType) -> Kind | None:
 
 
 class ColumnEncoder:
-    """What is known of the columns, batch after batch."""
+    """The numbers of partitions, times and values of one stream; strings and partitions are numbered as they come."""
 
     def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:
         self.routes = routes
@@ -58,11 +58,11 @@ class ColumnEncoder:
 
     @property
     def partitions(self) -> int:
-        """How many numbers of partitions there are; 0 is for the events that are on their own."""
+        """The number of partitions with a number; 0 is for the events that have a partition of their own."""
         return len(self._partitions) + 1
 
     def keys(self, table: pa.Table) -> NDArray[np.int32]:
-        """The number of the partition of each row; 0 where a value is absent, or is NaN."""
+        """The number of the partition of each row, int32 [rows]; 0 where a value is absent, or is NaN."""
         n = table.num_rows
         if not self.routes:
             self._partitions.setdefault((), 1)
@@ -97,9 +97,9 @@ class ColumnEncoder:
     def _number(self, rows: list[tuple[Any, ...]]) -> NDArray[np.int32]:
         return np.array([self._partitions.setdefault(row, len(self._partitions) + 1) for row in rows], np.int32)
 
-    def forget(self, alive: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-        """Forget the partitions that have no run, if they are the most; the old numbers of those that stay."""
-        if not self.routes or len(alive) < 2 * int(alive.sum()) + FORGOTTEN:
+    def drop_unused(self, alive: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+        """The old numbers of the partitions that stay; drops those without runs if they are the most, else None."""
+        if not self.routes or len(alive) < 2 * int(alive.sum()) + MOST_UNUSED:
             return None
         alive[0] = True
         kept = np.flatnonzero(alive)
@@ -108,7 +108,7 @@ class ColumnEncoder:
         return kept
 
     def times(self, table: pa.Table, windowed: bool) -> NDArray[np.float64]:
-        """The times, of which a window needs that they ascend."""
+        """The times, float64 [rows]; none without a window. Raises Unsupported unless they ascend."""
         if not windowed:
             return np.zeros(0)
         if self._kind(table, TIME) not in ("int", "float", "timestamp"):
@@ -122,7 +122,7 @@ class ColumnEncoder:
         return times
 
     def columns(self, table: pa.Table) -> NDArray[np.float64]:
-        """The values that conditions compare, each beside 1 if it is there and else 0."""
+        """The values that conditions compare, float64 [rows, 2 D]: each column, and beside it 1 for a value."""
         data = np.zeros((table.num_rows, 2 * len(self.names)))
         for at, name in enumerate(self.names):
             if self._kind(table, name) is not None:
@@ -130,14 +130,14 @@ class ColumnEncoder:
         return data
 
     def _kind(self, table: pa.Table, name: str) -> Kind | None:
-        """The kind of a column, which may not change from batch to batch."""
+        """The kind of a column. Raises Unsupported where it was another one in the first batch."""
         kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
         if kind is not None and kind != self.kinds.get(name):
             raise Unsupported(f"the column {name} is of the kind {kind}, and was not so in the first batch")
         return kind
 
     def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """A column as numbers, and which are there."""
+        """A column as numbers, and where it has values."""
         there = column.is_valid().to_numpy()
         kind = kind_of(column.type)
         if kind == "string":

@@ -1,21 +1,21 @@
 """The runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.Evaluator.
 
-Arrays, with n events, D columns that conditions read, P states, C cells:
+Arrays, with n events, D columns that conditions read, P states, C registers:
 
-    bits    int64 [n]          bit s is set if the event passes the type and the clauses on it alone of state s
-    keys    int32 [n]          the partition of each event, 0 if it is on its own
+    bits    int64 [n]          bit s is set if the event has the type and passes the conditions on one event of state s
+    keys    int32 [n]          the partition of each event, 0 if it has one of its own
     times   float64 [n]        the times, where there is a window
     data    float64 [n, 2 D]   the columns, each with a column that is 0 where there is no value
     plan    int32 [.]          the query, and work float64 [.] a stack and constants: see opcodes.py
-    initial float64 [2 C + 1]  the cells of a new run
-    numbers int64 [10]         what is carried from batch to batch, see opcodes.py
+    initial float64 [2 C + 1]  the registers of a new run
+    numbers int64 [10]         counters that live from batch to batch, see opcodes.py
     head    int32 [keys, 2]    the first run of each partition, and how many it has
     runs    int32 [R, 3]       the next run of the partition, the state, the last node; those not used are linked too
-    cells   float64 [R, 2 C + 1]  the time of the first event; the values a run remembers, each with 0 if there is none
+    registers float64 [R, 2 C + 1]  the time of the first event of a run; its registers, each with 0 if it is empty
     nodes   int64 [N, 5]       the node before, position, component, how many there are, when a run last waited with it
-    queue_times float64, queue_keys int32   the runs that began, by their time, to be looked at when it is over
+    queue_times float64, queue_keys int32   the runs that began, by time, to be looked at when their window is over
     pending int64 [.]          the last nodes of matches to be written
-Nodes that no run needs are cleared away when there is no room; what is left keeps its order.
+Nodes that no run needs are deleted when there is no room; the order of the others does not change.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from cerify.automata.nfab.opcodes import (
 
 @compiled
 def clear(nodes, runs, head, pending, numbers):  # type: ignore[no-untyped-def]
-    """Clear away the nodes that no run needs, and no match that is to be written."""
+    """Delete the nodes that neither a run nor a match still to be written needs."""
     needed = np.zeros(numbers[NODES], np.uint8)
     for at in range(numbers[PENDING]):
         node = pending[at]
@@ -85,10 +85,10 @@ def clear(nodes, runs, head, pending, numbers):  # type: ignore[no-untyped-def]
 
 @compiled
 def advance(  # type: ignore[no-untyped-def]
-    start, bits, keys, times, scale, width, closed, data, plan, work, initial, numbers, head, runs, cells, nodes,
+    start, bits, keys, times, scale, width, closed, data, plan, work, initial, numbers, head, runs, registers, nodes,
     queue_times, queue_keys, pending, offsets, labels, events, most_runs, most_matches, base, listed,
 ):  # fmt: skip
-    """Read a batch from an event on. Gives back the event with which to go on, once there is the room that it needs.
+    """Read a batch from the event `start` on; returns the event to continue with, once an array is longer.
 
     offsets, labels (components) and events (positions) are those of the matches.
     """
@@ -131,7 +131,7 @@ def advance(  # type: ignore[no-untyped-def]
             head[of, 0], head[of, 1] = -1, 0
             while run >= 0:
                 after = runs[run, 0]
-                since = (times[e] - cells[run, 0]) / scale
+                since = (times[e] - registers[run, 0]) / scale
                 if (since <= width) if closed else (since < width):
                     add(run, of, runs, head)
                 else:
@@ -161,21 +161,21 @@ def advance(  # type: ignore[no-untyped-def]
             head[key, 0], head[key, 1] = -1, 0
             while run >= 0:
                 after = runs[run, 0]
-                look(run, bit, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers)
+                look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers)
                 run = after
         if bit & 1:
             run = numbers[FREE]
             numbers[FREE] = runs[run, 0]
             numbers[ALIVE] += 1
             runs[run, 2] = -1
-            for at in range(cells.shape[1]):
-                cells[run, at] = initial[at]
+            for at in range(registers.shape[1]):
+                registers[run, at] = initial[at]
             if windowed:
-                cells[run, 0] = times[e]
+                registers[run, 0] = times[e]
                 queue_times[numbers[QUEUE_TO]] = times[e]
                 queue_keys[numbers[QUEUE_TO]] = key
                 numbers[QUEUE_TO] += 1
-            select(run, 0, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers)
+            select(run, 0, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers)
         if numbers[ALIVE] > most_runs:
             numbers[ERROR] = RUNS_EXCEEDED
     return bits.size

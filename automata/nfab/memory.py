@@ -1,4 +1,4 @@
-"""What the compiled loops keep between events and batches: flat arrays that grow (kernels.py says what is in them)."""
+"""The flat arrays of the compiled loops, which live from batch to batch and grow; kernels.py says what is in them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cerify.automata.nfab import opcodes as op
 
 
 class Memory:
-    """The arrays of one evaluator; cells is how many numbers a run remembers."""
+    """The arrays of one evaluator; registers is how many numbers a run has."""
 
-    def __init__(self, cells: int) -> None:
+    def __init__(self, registers: int) -> None:
         self.numbers = np.zeros(10, np.int64)
         self.numbers[op.FREE] = -1
         self.head = np.array([[-1, 0]], np.int32)
-        self.runs, self.cells = np.empty((0, 3), np.int32), np.empty((0, cells))
+        self.runs, self.registers = np.empty((0, 3), np.int32), np.empty((0, registers))
         self.nodes = np.empty((1024, 5), np.int64)
         self.queue_times, self.queue_keys = np.empty(64), np.empty(64, np.int32)
         self.pending = np.empty(64, np.int64)
@@ -25,7 +25,7 @@ class Memory:
         self.labels, self.events = np.empty(4096, np.uint8), np.empty(4096, np.int64)
 
     def make_room(self, key: int) -> None:
-        """For what was missing at an event of that partition."""
+        """Enlarge the array that was too short at an event of that partition."""
         numbers, at_most = self.numbers, 3 * int(self.head[key, 1]) + 4
         match numbers[op.NEEDED]:
             case op.ROOM_FOR_PENDING:
@@ -39,7 +39,7 @@ class Memory:
                     self.nodes = _grown(self.nodes, 4 * needed)
             case op.ROOM_FOR_RUNS:
                 there, more = len(self.runs), 2 * (int(numbers[op.ALIVE]) + at_most)
-                self.runs, self.cells = _grown(self.runs, more), _grown(self.cells, more)
+                self.runs, self.registers = _grown(self.runs, more), _grown(self.registers, more)
                 self.runs[there:, 0] = np.arange(there - 1, more - 1)
                 self.runs[there, 0] = numbers[op.FREE]
                 numbers[op.FREE] = more - 1
@@ -57,13 +57,13 @@ class Memory:
                     self.labels, self.events = _grown(self.labels, 2 * needed), _grown(self.events, 2 * needed)
         numbers[op.NEEDED] = 0
 
-    def widen(self, partitions: int) -> None:
-        """Room for the runs of so many partitions."""
+    def resize(self, partitions: int) -> None:
+        """Make room for the runs of that many partitions."""
         if (more := partitions - len(self.head)) > 0:
             self.head = np.concatenate([self.head, np.array([[-1, 0]] * more, np.int32)])
 
-    def keep(self, partitions: NDArray[np.int64]) -> None:
-        """Only these partitions stay, all that have runs among them; they are numbered anew."""
+    def retain(self, partitions: NDArray[np.int64]) -> None:
+        """Delete all partitions but these, which include all that have runs, and number these anew."""
         numbers = np.zeros(len(self.head), np.int32)
         numbers[partitions] = np.arange(len(partitions))
         self.head = self.head[partitions]
@@ -72,7 +72,7 @@ class Memory:
 
 
 def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """The array with room for more at its end."""
+    """A copy of the array of that length, undefined behind the old values."""
     larger = np.empty((length, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger

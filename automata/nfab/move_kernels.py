@@ -6,12 +6,10 @@ from cerify.automata.evaluate.jit import inlined
 from cerify.automata.nfab.opcodes import (
     ADD,
     AFTER,
+    AFTER_EACH,
     ALIVE,
-    ALWAYS,
     AND,
     ANY,
-    CAREFUL,
-    CELL,
     CHECK,
     COLUMN,
     COMPONENT,
@@ -31,8 +29,8 @@ from cerify.automata.nfab.opcodes import (
     INEXACT,
     IS_LAST,
     ITSELF,
+    KEEPS_NEXT,
     KIND,
-    LARGEST,
     LAST,
     LESS,
     LESS_EQUAL,
@@ -46,6 +44,7 @@ from cerify.automata.nfab.opcodes import (
     OR,
     PARTITION,
     PENDING,
+    REGISTER,
     SMALLEST,
     STRATEGY,
     SUBTRACT,
@@ -61,8 +60,8 @@ from cerify.automata.nfab.opcodes import (
 
 
 @inlined
-def holds(low, high, plan, work, data, e, cells, run, numbers):  # type: ignore[no-untyped-def]
-    """Whether the conditions whose code stands there are true of event e and of what a run remembers."""
+def holds(low, high, plan, work, data, e, registers, run, numbers):  # type: ignore[no-untyped-def]
+    """Whether the conditions with code from low to high are true of event e and the registers of a run."""
     if low == high:
         return True
     top = -2
@@ -72,8 +71,8 @@ def holds(low, high, plan, work, data, e, cells, run, numbers):  # type: ignore[
             top += 2
             if operation == COLUMN:
                 work[top], work[top + 1] = data[e, argument], data[e, argument + 1]
-            elif operation == CELL:
-                work[top], work[top + 1] = cells[run, argument], cells[run, argument + 1]
+            elif operation == REGISTER:
+                work[top], work[top + 1] = registers[run, argument], registers[run, argument + 1]
             else:
                 work[top + 1] = 1.0
                 work[top] = work[argument] if operation == CONSTANT else 1.0 if operation == TRUE else 0.0
@@ -120,55 +119,55 @@ def holds(low, high, plan, work, data, e, cells, run, numbers):  # type: ignore[
 
 
 @inlined
-def remember(place, plan, data, e, cells, run, numbers):  # type: ignore[no-untyped-def]
-    """Selecting an event changes the cells."""
+def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-untyped-def]
+    """Update the registers of a run that selects event e."""
     for at in range(plan[place + UPDATE], plan[place + UPDATE + 1], 3):
-        how, cell, column = plan[at], plan[at + 1], plan[at + 2]
+        how, register, column = plan[at], plan[at + 1], plan[at + 2]
         if how == NUMBER:
-            cells[run, cell] += 1.0
+            registers[run, register] += 1.0
         elif how == LAST or (how == FIRST and plan[place + KIND] != MORE):
-            cells[run, cell], cells[run, cell + 1] = data[e, column], data[e, column + 1]
+            registers[run, register], registers[run, register + 1] = data[e, column], data[e, column + 1]
         elif how >= COUNT and data[e, column + 1] != 0.0:
-            x, y = data[e, column], cells[run, cell]
+            x, y = data[e, column], registers[run, register]
             if how == COUNT:
-                cells[run, cell] = y + 1.0
+                registers[run, register] = y + 1.0
             elif how == SUM:
-                cells[run, cell] = y + x
+                registers[run, register] = y + x
                 if abs(y + x) >= EXACT:
                     numbers[ERROR] = INEXACT
-            elif (
-                cells[run, cell + 1] == 0.0 or x != x or (how == SMALLEST and x < y) or (how == LARGEST and x > y)
-            ):  # fmt: skip
-                cells[run, cell], cells[run, cell + 1] = x, 1.0
+            elif registers[run, register + 1] == 0.0 or x != x or (x < y if how == SMALLEST else x > y):
+                registers[run, register], registers[run, register + 1] = x, 1.0
 
 
 @inlined
-def agrees(place, marked, plan, data, e, cells, run):  # type: ignore[no-untyped-def]
-    """The equivalence tests, or those of them that are underlined."""
+def agrees(place, marked, plan, data, e, registers, run):  # type: ignore[no-untyped-def]
+    """Whether event e passes the equivalence tests, or those that define the partition."""
     for at in range(plan[place + TESTED], plan[place + TESTED + 1], 3):
-        cell, column = plan[at], plan[at + 1]
+        register, column = plan[at], plan[at + 1]
         if (not marked or plan[at + 2] != 0) and not (
-            cells[run, cell + 1] != 0.0 and data[e, column + 1] != 0.0 and cells[run, cell] == data[e, column]
+            registers[run, register + 1] != 0.0
+            and data[e, column + 1] != 0.0
+            and registers[run, register] == data[e, column]
         ):
             return False
     return True
 
 
 @inlined
-def twin(run, runs, cells, numbers):  # type: ignore[no-untyped-def]
-    """A new run that is like another one."""
+def twin(run, runs, registers, numbers):  # type: ignore[no-untyped-def]
+    """A copy of a run."""
     new = numbers[FREE]
     numbers[FREE] = runs[new, 0]
     numbers[ALIVE] += 1
     runs[new, 1], runs[new, 2] = runs[run, 1], runs[run, 2]
-    for at in range(cells.shape[1]):
-        cells[new, at] = cells[run, at]
+    for at in range(registers.shape[1]):
+        registers[new, at] = registers[run, at]
     return new
 
 
 @inlined
 def released(run, runs, numbers):  # type: ignore[no-untyped-def]
-    """A run is over."""
+    """Delete a run."""
     runs[run, 0] = numbers[FREE]
     numbers[FREE] = run
     numbers[ALIVE] -= 1
@@ -176,7 +175,7 @@ def released(run, runs, numbers):  # type: ignore[no-untyped-def]
 
 @inlined
 def add(run, key, runs, head):  # type: ignore[no-untyped-def]
-    """A run of the partition."""
+    """Add a run to its partition."""
     runs[run, 0] = head[key, 0]
     head[key, 0] = run
     head[key, 1] += 1
@@ -184,14 +183,14 @@ def add(run, key, runs, head):  # type: ignore[no-untyped-def]
 
 @inlined
 def matched(node, pending, numbers):  # type: ignore[no-untyped-def]
-    """A match ends with the node."""
+    """Report the match that ends with the node."""
     pending[numbers[PENDING]] = node
     numbers[PENDING] += 1
 
 
 @inlined
-def select(run, s, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
-    """A run that awaits an event in state s selects it, and goes on from there or is a match."""
+def select(run, s, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
+    """Let a run select an event that its state awaits: it moves to the next state, or is a match."""
     place = s * WIDTH
     node = numbers[NODES]
     numbers[NODES] += 1
@@ -200,7 +199,7 @@ def select(run, s, key, position, plan, work, data, e, cells, runs, nodes, head,
     nodes[node, 3] = 1 if before < 0 else nodes[before, 3] + 1
     nodes[node, 4] = -1
     runs[run, 2] = node
-    remember(place, plan, data, e, cells, run, numbers)
+    remember(place, plan, data, e, registers, run, numbers)
     if plan[place + AFTER] < 0:
         matched(node, pending, numbers)
         released(run, runs, numbers)
@@ -209,9 +208,9 @@ def select(run, s, key, position, plan, work, data, e, cells, runs, nodes, head,
     place = plan[place + AFTER] * WIDTH
     if plan[place + KIND] == MORE and plan[place + IS_LAST]:
         if plan[place + HAS_END]:
-            matches = holds(plan[place + END], plan[place + END + 1], plan, work, data, e, cells, run, numbers)
+            matches = holds(plan[place + END], plan[place + END + 1], plan, work, data, e, registers, run, numbers)
         else:
-            matches = plan[place + ALWAYS] != 0 or plan[place + CUT] != 0
+            matches = plan[place + AFTER_EACH] != 0 or plan[place + CUT] != 0
         if matches:
             matched(node, pending, numbers)
             if plan[place + CUT]:
@@ -221,18 +220,18 @@ def select(run, s, key, position, plan, work, data, e, cells, runs, nodes, head,
 
 
 @inlined
-def selects(bit, s, run, plan, work, data, e, cells, numbers):  # type: ignore[no-untyped-def]
-    """Whether the event is what state s awaits after a run."""
+def selects(bit, s, run, plan, work, data, e, registers, numbers):  # type: ignore[no-untyped-def]
+    """Whether the event is one that state s selects for the run."""
     place = s * WIDTH
     return (
         (bit >> s) & 1 != 0
-        and agrees(place, False, plan, data, e, cells, run)
-        and holds(plan[place + TEST], plan[place + TEST + 1], plan, work, data, e, cells, run, numbers)
+        and agrees(place, False, plan, data, e, registers, run)
+        and holds(plan[place + TEST], plan[place + TEST + 1], plan, work, data, e, registers, run, numbers)
     )
 
 
 @inlined
-def skips(s, selected, run, plan, work, data, e, cells, numbers):  # type: ignore[no-untyped-def]
+def skips(s, selected, run, plan, work, data, e, registers, numbers):  # type: ignore[no-untyped-def]
     """Whether the event may be passed over (Table 1)."""
     place = s * WIDTH
     strategy = plan[place + STRATEGY]
@@ -240,15 +239,15 @@ def skips(s, selected, run, plan, work, data, e, cells, numbers):  # type: ignor
         return not selected
     if strategy == PARTITION:
         return not (
-            agrees(place, True, plan, data, e, cells, run)
-            and holds(plan[place + MARK], plan[place + MARK + 1], plan, work, data, e, cells, run, numbers)
+            agrees(place, True, plan, data, e, registers, run)
+            and holds(plan[place + MARK], plan[place + MARK + 1], plan, work, data, e, registers, run, numbers)
         )
     return strategy == ANY
 
 
 @inlined
-def look(run, bit, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
-    """A run looks at an event: it takes or ignores it, proceeds, all of these, or none."""
+def look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
+    """Move a run by one event: it takes, ignores, proceeds, several of these, or is deleted."""
     s, node = runs[run, 1], runs[run, 2]
     place = s * WIDTH
     more, last, has_end = plan[place + KIND] == MORE, plan[place + IS_LAST] != 0, plan[place + HAS_END] != 0
@@ -257,21 +256,21 @@ def look(run, bit, key, position, plan, work, data, e, cells, runs, nodes, head,
         add(run, key, runs, head)  # nobody selects the event
         return
     if more:
-        if not last and (not has_end or plan[place + CAREFUL]):
-            following = selects(bit, s + 1, run, plan, work, data, e, cells, numbers)
+        if not last and (not has_end or plan[place + KEEPS_NEXT]):
+            following = selects(bit, s + 1, run, plan, work, data, e, registers, numbers)
         if has_end:
             # in last place a run is a match as soon as the condition holds, and with `!` is over then
             proceeds = not last and holds(
-                plan[place + END], plan[place + END + 1], plan, work, data, e, cells, run, numbers
+                plan[place + END], plan[place + END + 1], plan, work, data, e, registers, run, numbers
             )
             stops = plan[place + CUT] != 0 and proceeds
         else:
             stops = plan[place + CUT] != 0 and following
-    selected = not stops and selects(bit, s, run, plan, work, data, e, cells, numbers)
+    selected = not stops and selects(bit, s, run, plan, work, data, e, registers, numbers)
     skipped = (
         not stops
-        and not (following and plan[place + CAREFUL])
-        and skips(s, selected, run, plan, work, data, e, cells, numbers)
+        and not (following and plan[place + KEEPS_NEXT])
+        and skips(s, selected, run, plan, work, data, e, registers, numbers)
     )
     if more and not has_end:
         auto = not selected and not skipped
@@ -285,13 +284,13 @@ def look(run, bit, key, position, plan, work, data, e, cells, runs, nodes, head,
         else:
             nodes[node, 4] = position
     if proceeds:
-        taken = following or selects(bit, s + 1, run, plan, work, data, e, cells, numbers)
-        waits = skips(s + 1, taken, run, plan, work, data, e, cells, numbers)
+        taken = following or selects(bit, s + 1, run, plan, work, data, e, registers, numbers)
+        waits = skips(s + 1, taken, run, plan, work, data, e, registers, numbers)
         if taken:
-            new = twin(run, runs, cells, numbers)
-            select(new, s + 1, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers)
+            new = twin(run, runs, registers, numbers)
+            select(new, s + 1, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers)
         if waits:
-            new = twin(run, runs, cells, numbers)
+            new = twin(run, runs, registers, numbers)
             runs[new, 1] = s + 1
             add(new, key, runs, head)
             nodes[node, 4] = WAITING
@@ -300,9 +299,9 @@ def look(run, bit, key, position, plan, work, data, e, cells, runs, nodes, head,
     goes_on = run
     if skipped:
         if selected:
-            goes_on = twin(run, runs, cells, numbers)
+            goes_on = twin(run, runs, registers, numbers)
         add(run, key, runs, head)
     if selected:
-        select(goes_on, s, key, position, plan, work, data, e, cells, runs, nodes, head, pending, numbers)
+        select(goes_on, s, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers)
     elif not skipped:
         released(run, runs, numbers)

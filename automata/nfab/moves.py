@@ -23,7 +23,7 @@ from cerify.semantics.sase.reading import DECIDED, Reading
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One move: from the state, looking at the event at that position."""
+    """A move, the state that it leaves, and the position that it looks at."""
 
     move: nfab.Move
     state: nfab.State
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Where a run has come to: the state, the position looked at, and the buffer."""
+    """The end of a run: its state, the position looked at, and the buffer."""
 
     state: nfab.State
     at: int
@@ -41,7 +41,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run: its moves, and where they lead."""
+    """A run: its moves, and the configuration after them."""
 
     steps: tuple[Step, ...]
     now: Configuration
@@ -80,7 +80,7 @@ class Runs:
         self._ignoring = {edge.source for edge in A.edges if edge.move == "ignore"}
 
     def all(self, start: int | None = None) -> Iterator[Run]:
-        """All runs that begin at the position, or anywhere: the shorter before those that go on from them."""
+        """All runs that begin at the position, or anywhere: each before the runs that extend it."""
         starts = range(len(self.S)) if start is None else (start,)
         pending = [Run((), Configuration(self.A.initial, j)) for j in reversed(starts)]  # (base case)
         made = 0
@@ -97,7 +97,7 @@ class Runs:
         return (run for run in self.all(start) if run.now.state == self.A.final)
 
     def of(self, M: Bindings) -> Iterator[Run]:
-        """The accepting runs whose buffer is M; no others are followed."""
+        """The accepting runs whose buffer is M; runs with events that M does not have are not followed."""
         pending = [Run((), Configuration(self.A.initial, min(p for _, ps in M for p in ps)))]
         while pending:
             run = pending.pop()
@@ -121,7 +121,7 @@ class Runs:
     def reached(
         self, initial: Iterable[Configuration], looking: Callable[[Configuration], bool] = lambda now: True
     ) -> Iterator[Configuration]:
-        """All that runs from there come to, as long as one looks; each is followed once, as its future is its own."""
+        """All configurations that runs from these come to through configurations that pass `looking`, each once."""
         seen: set[Configuration] = set()
         pending = list(initial)
         while pending:
@@ -165,7 +165,7 @@ class Runs:
         return self.label(nfab.Label(now.state, part), now)
 
     def label(self, label: nfab.Label, now: Configuration) -> bool:
-        """Whether the formula of that name holds. Without an event none is selected or ignored."""
+        """Whether the formula of that name holds. Behind the last event, begin, take and ignore do not."""
         if now.at == len(self.S):
             match label.part:
                 case "begin" | "take" | "ignore":

@@ -1,7 +1,7 @@
-"""Conditions between events as small programs over numbers, for the compiled loops: data that they interpret.
+"""Conditions between events as programs over numbers, which the compiled loops interpret.
 
 Numbers have to be exact in binary64, so whole numbers less than 2^53; times are microseconds, strings are numbered.
-What cannot be said that way is Unsupported, and so left to evaluate.Evaluator.
+Other conditions are Unsupported; evaluate.Evaluator evaluates them.
 """
 
 from __future__ import annotations
@@ -64,16 +64,17 @@ class Typed:
 
 @dataclass
 class Programs:
-    """The conditions of a query over columns of known kinds; names of columns that are not there have none.
+    """The conditions of a query over columns of known kinds; a name without a column has no kind and no values.
 
-    code, constants, columns and cells grow with each condition. updates: of each variable what selecting does to cells.
+    code, constants, columns and registers grow with each condition. updates: those of registers,
+    by variable.
     """
 
     kinds: Mapping[str, Kind]
     code: Code = field(default_factory=list)
     constants: list[float] = field(default_factory=list)
     columns: dict[str, int] = field(default_factory=dict)
-    cells: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    registers: dict[tuple[int, str, str], int] = field(default_factory=dict)
     updates: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     strings: dict[str, int] = field(default_factory=dict)
 
@@ -153,24 +154,24 @@ class Programs:
         return Typed([(op.CONSTANT, len(self.constants) - 1)], of)  # type: ignore[arg-type]
 
     def column(self, name: str) -> int:
-        """The number of a column."""
+        """The number of a column, which is made where there is none."""
         return self.columns.setdefault(name, len(self.columns))
 
-    def cell(self, how: int, variable: str, name: str) -> int:
-        """The number of a cell."""
+    def register(self, how: int, variable: str, name: str) -> int:
+        """The number of a register, which is made where there is none."""
         key = (how, variable, name)
-        if key not in self.cells:
-            self.cells[key] = len(self.cells)
+        if key not in self.registers:
+            self.registers[key] = len(self.registers)
             column = self.column(name) if name else 0
-            self.updates.setdefault(variable, []).append((how, self.cells[key], column))
-        return self.cells[key]
+            self.updates.setdefault(variable, []).append((how, self.registers[key], column))
+        return self.registers[key]
 
     def test(self, name: str, variables: list[str]) -> int:
-        """The cell of an equivalence test: the value of the event selected last, whatever its variable."""
-        cell = self.cells.setdefault((op.LAST, "", name), len(self.cells))
+        """The register of an equivalence test: the value of the event selected last, whatever its variable."""
+        register = self.registers.setdefault((op.LAST, "", name), len(self.registers))
         for variable in variables:
-            self.updates.setdefault(variable, []).append((op.LAST, cell, self.column(name)))
-        return cell
+            self.updates.setdefault(variable, []).append((op.LAST, register, self.column(name)))
+        return register
 
     def _reference(self, a: Attribute, state: StatePlan, edge: Edge) -> Typed | None:
         assert isinstance(a, sase.Reference)
@@ -184,18 +185,22 @@ class Programs:
             case "only" | "first" if own and state.kind != "more":
                 return Typed([(op.COLUMN, self.column(a.name))], of)
             case "previous" if own:
-                return Typed([(op.CELL, self.cell(op.LAST, variable, a.name))], of) if state.kind == "more" else None
+                return (
+                    Typed([(op.REGISTER, self.register(op.LAST, variable, a.name))], of)
+                    if state.kind == "more"
+                    else None
+                )
             case "previous":
                 raise _refused("the last but one event of a finished Kleene plus")
             case "only" | "first":
-                return Typed([(op.CELL, self.cell(op.FIRST, variable, a.name))], of)
+                return Typed([(op.REGISTER, self.register(op.FIRST, variable, a.name))], of)
             case "current" | "last":
-                return Typed([(op.CELL, self.cell(op.LAST, variable, a.name))], of)
+                return Typed([(op.REGISTER, self.register(op.LAST, variable, a.name))], of)
             case at:
                 assert_never(at)
 
     def _aggregate(self, a: sase.Aggregate, state: StatePlan, edge: Edge) -> Typed | None:
-        """While a component grows, a running aggregate is of the events selected so far, as the cells are then."""
+        """The code of an aggregate; of a running one the registers hold the value before the event awaited."""
         variable, of = a.variable or "", self.kinds.get(a.name)
         if a.running and not (variable == state.variable and state.kind == "more" and edge == "event"):
             raise _refused("a running aggregate outside its Kleene plus")
@@ -203,18 +208,18 @@ class Programs:
             raise _refused(f"the aggregate {a.function}")
         if a.function == "count":
             how = op.COUNT if a.name else op.NUMBER
-            return Typed([(op.CELL, self.cell(how, variable, a.name))], "int")
+            return Typed([(op.REGISTER, self.register(how, variable, a.name))], "int")
         if a.function in ("sum", "avg"):
             if of not in ("int", "float", None):
                 raise _refused(f"{a.function} of values of the kind {of}")
-            sum_ = (op.CELL, self.cell(op.SUM, variable, a.name))
+            sum_ = (op.REGISTER, self.register(op.SUM, variable, a.name))
             if a.function == "sum":
                 return Typed([sum_], of or "int")
-            return Typed([sum_, (op.CELL, self.cell(op.COUNT, variable, a.name)), (op.DIVIDE, 0)], "float")
+            return Typed([sum_, (op.REGISTER, self.register(op.COUNT, variable, a.name)), (op.DIVIDE, 0)], "float")
         if of in ("string", "bool"):
             raise _refused(f"{a.function} of values of the kind {of}")
         how = op.SMALLEST if a.function == "min" else op.LARGEST
-        return None if of is None else Typed([(op.CELL, self.cell(how, variable, a.name))], of)
+        return None if of is None else Typed([(op.REGISTER, self.register(how, variable, a.name))], of)
 
 
 def _compared(comparator: Comparator, left: Typed | None, right: Typed | None) -> Code:

@@ -134,12 +134,8 @@ class Registers:
 
 def _key(value: Any) -> object:
     """Equal for values that no condition tells apart; states of a user's operation only if they are one object."""
-    match value:
-        case None:
-            return None
-        case bool() | int() | float() | str() | datetime():
-            return type(value), value
-        case tuple():
-            return tuple(map(_key, value))
-        case _:
-            return id(value)
+    if value is None:
+        return None
+    if isinstance(value, bool | int | float | str | datetime):
+        return type(value), value
+    return tuple(map(_key, value)) if isinstance(value, tuple) else id(value)

@@ -24,7 +24,7 @@ Memory: TypeAlias = tuple[nfab.State, tuple[tuple[str, tuple[int, ...]], ...]]
 
 @dataclass(frozen=True)
 class Regular:
-    """What an NFA^b over the letters remembers, as a nondeterministic finite automaton over their numbers.
+    """A nondeterministic finite automaton over the numbers of letters, whose states are the memories of an NFA^b.
 
     Raises Unsupported for one with a window or an aggregate, whose moves depend on more.
     """
@@ -54,7 +54,7 @@ class Regular:
         return frozenset(following for memory in memories for following in self._moved(memory, letter))
 
     def ends(self, memories: Iterable[Memory], letter: int) -> bool:
-        """Whether a match of a run that has come to one of the memories may end with this letter as its last event."""
+        """Whether some match of a run with one of these memories has this letter as its last event."""
         return self.accepts(following for memory in memories for following in self._moved(memory, letter, taken=True))
 
     def accepts(self, memories: Iterable[Memory]) -> bool:
@@ -74,7 +74,7 @@ class Regular:
         return frozenset(seen)
 
     def _moved(self, memory: Memory, letter: int, taken: bool = False) -> Iterator[Memory]:
-        """Where the moves lead that read the letter, or that take it, with the proceed moves before it."""
+        """The memories after the moves that read the letter, or only those that take it, proceed moves included."""
         word, now = self._configuration(memory)
         word.append(letter)
         runs = Runs(self.A, Stream(self.letters[x] for x in word))
@@ -87,7 +87,7 @@ class Regular:
                     yield self._memory(following, word)
 
     def _left(self, memory: Memory) -> Iterator[Memory]:
-        """The memory, and where proceed moves lead from it at the end of the word."""
+        """The memory, and those that proceed moves lead to at the end of the word."""
         word, now = self._configuration(memory)
         runs = Runs(self.A, Stream(self.letters[x] for x in word))
         pending = [now]

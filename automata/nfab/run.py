@@ -1,4 +1,4 @@
-"""What a query matches by the runs of its automaton: sase07, section 3.2 and appendix A.2."""
+"""The bindings of a query by the runs of its automaton: sase07, section 3.2 and appendix A.2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """The buffers of the accepting runs, but for those between whose events a negated component finds something.
+    """The buffers of the accepting runs, less those with events of a negated component in its scope.
 
     Raises BudgetExceeded.
     """

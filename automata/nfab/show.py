@@ -74,12 +74,9 @@ def _flat(parts: tuple[nfab.Formula, ...]) -> list[nfab.Formula]:
 
 
 def _inside(f: nfab.Formula) -> str:
-    match f:
-        case nfab.Conjunction((inner,)) | nfab.Disjunction((inner,)):
-            return _inside(inner)
-        case nfab.Conjunction((_, _, *_)) | nfab.Disjunction((_, _, *_)):
-            return f"({show_formula(f)})"
-        case nfab.Test(Either(), _):
-            return f"({show_formula(f)})"
-        case _:
-            return show_formula(f)
+    """A formula as an operand: in parentheses where it has an operator of its own."""
+    if isinstance(f, nfab.Conjunction | nfab.Disjunction) and len(f.parts) == 1:
+        return _inside(f.parts[0])
+    composed = isinstance(f, nfab.Conjunction | nfab.Disjunction) and len(f.parts) > 1
+    disjunction = isinstance(f, nfab.Test) and isinstance(f.predicate, Either)
+    return f"({show_formula(f)})" if composed or disjunction else show_formula(f)

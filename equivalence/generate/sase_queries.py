@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
+from cerify.equivalence.generate.sase_profiles import Profile
 from cerify.semantics.predicates import (
     Arithmetic,
     Comparator,
@@ -23,15 +24,12 @@ from cerify.semantics.sase.aggregates import RANKED
 from cerify.semantics.sase.conditions import Edge, placed
 from cerify.semantics.values import Value
 
-if TYPE_CHECKING:
-    from cerify.equivalence.generate.sase import Profile
-
 COMPARATORS: tuple[Comparator, ...] = get_args(Comparator)
 EQUALITIES: tuple[Comparator, ...] = ("=", "!=")
 
 
 class Maker:
-    """A query of at most so many nodes in the making; what is left of them goes to conditions."""
+    """Makes a query of at most that many nodes; those that are left after the pattern become conditions."""
 
     def __init__(self, rng: Random, profile: Profile, nodes: int) -> None:
         self.rng, self.profile = rng, profile

@@ -20,7 +20,8 @@ import click
 
 from cerify.automata.nfab import answers, compiled, results, run
 from cerify.commands.progress import progress_bar
-from cerify.equivalence.generate.sase import PROFILES, Profile, case, query
+from cerify.equivalence.generate.sase import case, query
+from cerify.equivalence.generate.sase_profiles import PROFILES, Profile
 from cerify.equivalence.rewrite.translate import sase_by_cel
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported

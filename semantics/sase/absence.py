@@ -47,7 +47,7 @@ class Absences:
                 pending.extend((*series, p) for p in scope if p > series[-1] and self.goes_on(k, M, series, p))
 
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
-        """Where a negated component looks: between its neighbours, or to the end of the window; None if unknown."""
+        """The positions in a negated component's scope: between its neighbours, or to the end of the window."""
         at, bound, n = self.q.pattern.index(k), dict(M), len(self.S)
         low = max((p + 1 for c in self.q.pattern[:at] for p in bound.get(c.variable, ())), default=None)
         high = min((p for c in self.q.pattern[at:] for p in bound.get(c.variable, ())), default=None)
@@ -66,13 +66,13 @@ class Absences:
         return clauses.spans(window, self.S[p], self.S[r], closed=self.reading.window == "closed")
 
     def goes_on(self, k: sase.Component, M: Bindings, series: tuple[int, ...], p: int) -> bool:
-        """Whether the series has the event at p next."""
+        """Whether the event at p may be the next of the series."""
         return self.describes(k, M, (*series, p)) and all(
             self.leaves_out(k, M, series, r) for r in range(series[-1] + 1, p)
         )
 
     def describes(self, k: sase.Component, M: Bindings, series: tuple[int, ...]) -> bool:
-        """Whether the last of the series, after those before it, is what the negated component describes."""
+        """Whether the last event of the series, after those before it, is as the negated component describes."""
         edges: tuple[Edge, ...] = ("first", "each") if len(series) == 1 else ("each", "later")
         tests = [x for x, _ in clauses.equivalences(self.q)]
         return (
@@ -116,7 +116,7 @@ class Absences:
         edges: tuple[Edge, ...],
         only: list[Predicate | sase.Equivalence] | None = None,
     ) -> bool:
-        """Whether the clauses on the negated variable that are looked at there hold, or those of them that are given.
+        """Whether the clauses on the negated variable with one of these edges hold; with `only`, those among them.
 
         All variables of the match are bound, so that a clause is placed as if the negated component were the last.
         """

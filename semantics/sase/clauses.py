@@ -1,4 +1,4 @@
-"""What the clauses of a query say, read off its tree: for the definitions, the automaton and the evaluators alike."""
+"""The clauses of a query, read off its tree, for the definition and the checks of well-formedness."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def positive(q: sase.Query) -> tuple[sase.Component, ...]:
 
 
 def negated(q: sase.Query) -> frozenset[str]:
-    """The variables of the components that must not be there."""
+    """The variables of the negated components."""
     return frozenset(k.variable for k in q.pattern if k.negated)
 
 
@@ -40,7 +40,7 @@ def conjuncts(q: sase.Query) -> Iterator[sase.Conjunct]:
 
 
 def clauses_of_matches(q: sase.Query) -> list[tuple[Predicate, bool]]:
-    """The predicates on what a match binds, each with whether it is underlined."""
+    """The predicates on the components that a match binds, each with whether it is underlined."""
     absent = negated(q)
     return [
         (c.condition, c.underlined)
@@ -50,7 +50,7 @@ def clauses_of_matches(q: sase.Query) -> list[tuple[Predicate, bool]]:
 
 
 def clauses_of_absence(q: sase.Query, variable: str) -> list[Predicate]:
-    """The predicates that describe what a negated component must not find: those that mention its variable."""
+    """The predicates that describe a negated component: those that mention its variable."""
     return [
         c.condition
         for c in conjuncts(q)
@@ -69,7 +69,7 @@ def variables(p: Predicate) -> frozenset[str]:
 
 
 def spans(window: sase.Window, before: Event, after: Event, closed: bool) -> bool | None:
-    """Whether one event comes within the window of another; None where their times do not tell."""
+    """Whether one event is within the window of another; None where their times cannot be compared."""
     match before.get(TIME), after.get(TIME):
         case (datetime() as t1, datetime() as t2):
             seconds: int | float = (t2 - t1).total_seconds()

@@ -1,4 +1,4 @@
-"""What conditions say of a match, whole or in part: the events that references name, and where a conjunct belongs.
+"""The conditions of WHERE over a match, whole or in part: which events references name, and when a conjunct counts.
 
 A match in part says which positions each variable has so far, the event that is looked at last. While a[i] is looked
 at, i is the number of positions of a, so that a[i] is the last of them and a[..i-1] all before it.
@@ -70,7 +70,7 @@ def agree(attribute: str, event: Event, before: Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a conjunct belongs: to the component of that index in the pattern, and there to an edge."""
+    """When a conjunct counts: the component, by its index in the pattern, and the edge of it."""
 
     component: int
     edge: Edge

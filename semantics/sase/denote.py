@@ -43,7 +43,7 @@ def bindings(
 
 
 class Definition:
-    """What it takes for positions of one stream to be a match of one query."""
+    """The definition for one query over one stream."""
 
     def __init__(
         self,
@@ -65,13 +65,13 @@ class Definition:
     # --- matches ------------------------------------------------------------------------------------------------------
 
     def matches(self) -> Iterator[Bindings]:
-        """The matches: what is selected is complete, and nothing is there that must not be."""
+        """The matches: complete selections for which no negated component is there."""
         for chosen in self.watch(self.selections()):
             if self.is_complete(chosen) and not self.absences.forbid(M := self.bindings(chosen)):
                 yield M
 
     def selections(self) -> Iterator[Chosen]:
-        """All that may be selected, complete or not: it grows by one event after the other, in every way allowed."""
+        """All selections, complete or not: each grows by one event after the other, in every way allowed."""
         pending: list[Chosen] = [()]
         while pending:
             chosen = pending.pop()
@@ -79,7 +79,7 @@ class Definition:
             pending.extend((*chosen, following) for following in self.following(chosen))
 
     def following(self, chosen: Chosen) -> Iterator[tuple[int, int]]:
-        """What may be selected next."""
+        """The events, each with its component, that a selection may have next."""
         if not chosen:
             yield from ((0, p) for p in range(len(self.S)) if self.selects(chosen, 0, p))
             return
@@ -107,11 +107,11 @@ class Definition:
         return any(all(self.skips(chosen, k + 1, r) for r in range(t, p)) for t in self.stops(chosen, p))
 
     def is_complete(self, chosen: Chosen) -> bool:
-        """Whether the pattern is at its end: of a Kleene plus in last place, whether it stops."""
+        """Whether the last component is selected and, if it is a Kleene plus, may stop."""
         return bool(chosen) and chosen[-1][0] == len(self.pattern) - 1 and any(self.stops(chosen, len(self.S)))
 
     def stops(self, chosen: Chosen, until: int) -> Iterator[int]:
-        """Where, up to a position, the component selected last is left: a Kleene plus where it stops, or at once."""
+        """The positions, up to one, at which the component selected last may be left: where a Kleene plus stops."""
         k, last = chosen[-1]
         if not self.pattern[k].kleene:
             yield last + 1
@@ -133,28 +133,28 @@ class Definition:
         return self.agrees(chosen, p, self.tests) and self.satisfies(chosen, k, p, self.conditions)
 
     def satisfies(self, chosen: Chosen, k: int, p: int, conditions: Conditions) -> bool:
-        """Whether those of the conditions hold that have the event at p, as the next of component k, for their last."""
+        """Whether the conditions hold whose last identifier is the event at p as the next of component k."""
         edges: tuple[Edge, Edge] = ("each", "later") if chosen and chosen[-1][0] == k else ("first", "each")
         bound = dict(self.bindings((*chosen, (k, p))))
         return all(self.satisfied(c, bound) for edge in edges for c in conditions.get((k, edge), ()))
 
     def in_window(self, first: int, p: int) -> bool:
-        """WITHIN: the event is so soon after the first of the match."""
+        """Whether the event at p is within the window of the first of the match (WITHIN)."""
         return self.q.within is None or self.spans(first, p) is True
 
     def spans(self, first: int, p: int) -> bool | None:
-        """Whether the time between two events is within the window; None where it cannot be told."""
+        """Whether the time between two events is within the window; None where their times cannot be compared."""
         window, closed = self.q.within, self.reading.window == "closed"
         return None if window is None else clauses.spans(window, self.S[first], self.S[p], closed)
 
     def agrees(self, chosen: Chosen, p: int, tests: Iterable[str]) -> bool:
-        """[attribute]: the event agrees with the one selected before it."""
+        """Whether the event at p agrees on these attributes with the event selected before it."""
         return not chosen or all(agree(x, self.S[p], self.S[chosen[-1][1]]) for x in tests)
 
     # --- what may be skipped: the strategies of section 2.2.1 ---------------------------------------------------------
 
     def skips(self, chosen: Chosen, k: int, r: int) -> bool:
-        """Whether the event at r may be passed over while the next one for component k is awaited."""
+        """Whether the event at r may be passed over while the next one of component k is awaited."""
         match clauses.strategy_of(self.q, self.pattern[k].variable):
             case "strict_contiguity":
                 return False
@@ -168,7 +168,7 @@ class Definition:
                 assert_never(strategy)
 
     def in_partition(self, chosen: Chosen, k: int, r: int) -> bool:
-        """Whether the event belongs to the partition: by what is underlined, else by the equivalence tests."""
+        """Whether the event at r is in the partition: by what is underlined, else by the equivalence tests."""
         if any(c.underlined for c in clauses.conjuncts(self.q)):
             return self.agrees(chosen, r, self.marked_tests) and self.satisfies(chosen, k, r, self.marked_conditions)
         return self.agrees(chosen, r, self.tests)
@@ -199,7 +199,7 @@ class Definition:
         )
 
     def must_stop(self, chosen: Chosen, t: int) -> bool:
-        """Whether it must: the window is over, or `!` says so."""
+        """Whether it must stop before position t: the window is over, or `!` cuts it."""
         k, at_end = chosen[-1][0], t == len(self.S)
         if not at_end and self.spans(chosen[0][1], t) is False:
             return True
@@ -221,14 +221,14 @@ class Definition:
         return self.conditions.get((k, "end"), [])
 
     def is_ended(self, chosen: Chosen) -> bool:
-        """Whether these conditions hold of what is selected so far."""
+        """Whether these conditions hold of the selection."""
         bound = dict(self.bindings(chosen))
         return all(self.satisfied(c, bound) for c in self.ends(chosen[-1][0]))
 
     # --- for all clauses ----------------------------------------------------------------------------------------------
 
     def bindings(self, chosen: Chosen) -> Bindings:
-        """What is selected, by variable."""
+        """The selection by variable."""
         return tuple(
             (self.pattern[k].variable, tuple(p for j, p in chosen if j == k)) for k in sorted({j for j, _ in chosen})
         )
@@ -255,6 +255,6 @@ def matches_by(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> Iterable[Bindings]:
-    """The matches by a definition. Raises BudgetExceeded."""
+    """The matches by a definition, whose steps are counted. Raises BudgetExceeded."""
     watch = Counted(budget.valuations, "sequences of events")
     return Counted(budget.matches, "matches")(definition(q, S, reading, operations, watch).matches())

@@ -47,7 +47,7 @@ def operation_of(aggregate: Aggregate, operations: Operations = NO_OPERATIONS) -
 
 
 def extended(operation: Operation, state: State, event: Event, name: str) -> State:
-    """The state after one more event, whose attribute of that name counts; every event does where the name is ""."""
+    """The state after one more event, whose attribute of that name counts; with name "" every event does."""
     value = 1 if name == "" else event.get(name)
     return state if value is None else operation.combine(state, operation.lift(value))
 
@@ -65,7 +65,7 @@ def folded(aggregate: Aggregate, events: Iterable[Event], operations: Operations
 
 
 class _Undefined:
-    """The state from which no value comes: what it is combined with stays undefined."""
+    """A state without a value; what it is combined with has none either."""
 
 
 UNDEFINED = _Undefined()
@@ -117,7 +117,7 @@ _AVG = Operation(
 
 
 def ranked(k: int, end: Literal["highest", "lowest"]) -> Operation:
-    """The k-th highest or lowest value; its state is the k first values, or UNDEFINED, or a NaN alone."""
+    """The k-th highest or lowest value; the state is the k best values, or UNDEFINED, or a NaN alone."""
     return Operation((), _ranked_lift, partial(_best, k, end == "highest"), partial(_kth, k))
 
 
@@ -151,7 +151,7 @@ def _is_nan(value: Value) -> bool:
 
 
 def _guarded(name: str, operation: Operation) -> Operation:
-    """The operation, whose failures and whose results that are no values are IllFormed."""
+    """The operation; where its functions fail, or give what is no value, it raises IllFormed."""
 
     def tried(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What of SASE+ a query uses, and whether SQL-TS and Cayuga have it (sase07, section 4; icde08, section III)."""
+"""The constructs in a query of SASE+, and whether SQL-TS and Cayuga have them (sase07, section 4; icde08, III)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def strategies(q: sase.Tree) -> frozenset[sase.Strategy]:
 
 
 def operators(q: sase.Tree) -> frozenset[str]:
-    """What else a query uses, of that which not every query does."""
+    """The other constructs of a query, less those that every query has."""
     return frozenset(name for part in _blocks(q) for name in _operators(part)) | frozenset(_connecting(q))
 
 
@@ -45,7 +45,7 @@ def _beyond(q: sase.Tree, allowed: frozenset[sase.Strategy]) -> Iterator[str]:
 
 
 def _strategies(q: sase.Query) -> Iterator[sase.Strategy]:
-    """The first event of a match has nothing before it, but its component counts: it says how the query is written."""
+    """The strategies of all components, also of the first one, before which nothing is skipped."""
     yield from (strategy_of(q, k.variable) for k in positive(q))
 
 

@@ -36,5 +36,5 @@ def _short(output: sase.Output) -> str | None:
 
 
 def type_of(returned: sase.Return) -> str:
-    """The type of the result events: as named, or after their stream."""
+    """The type of the result events: as RETURN names it, else the name of their stream."""
     return returned.type or returned.stream or "result"

@@ -62,7 +62,7 @@ class _Argument:
 
 @dataclass(frozen=True)
 class _Named:
-    """The name in a clause, to be told from other clauses."""
+    """The name in a clause, with the kind of clause."""
 
     clause: str
     name: str
@@ -118,8 +118,8 @@ class _Builder(PredicateBuilder):
                     where = child
                 case sase.Window():
                     within = child
-                case _:
-                    having = child
+                case condition:
+                    having = condition
         blocks = tuple(
             _block(strategy, arguments, conjuncts, span, pattern) for strategy, arguments, conjuncts, span in where
         )
@@ -315,7 +315,7 @@ def _place(variable: str, index: _Index) -> sase.Place:
 
 
 def _conjoined(p: Predicate, loose: bool, span: Span) -> _Conjoined:
-    """A conjunction in parentheses is so many conjuncts."""
+    """The conjuncts of a conjunction in parentheses."""
     found: list[sase.Conjunct] = []
     pending = [p]
     while pending:

@@ -1,4 +1,4 @@
-"""What a query answers, on top of whatever finds its bindings: HAVING, NON-OVERLAP, RETURN, UNION and composition.
+"""The answers of a query: HAVING, NON-OVERLAP, RETURN, UNION and composition on top of what finds its bindings.
 
 A result event happens when the last event of its match does; a stream of result events is in the order of these. A
 match of a query that reads such a stream binds positions of it.
@@ -38,7 +38,7 @@ def matches_of(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Match]:
-    """All matches of a query, or of the last of several, sorted, with their results.
+    """All matches of a query, of the last one of a program, sorted, with their results.
 
     Raises IllFormed, Unsupported, BudgetExceeded.
     """
@@ -103,7 +103,7 @@ def _has(q: sase.Query, m: Bindings, S: Sequence[Event], operations: Operations)
 
 
 def without_overlap(q: sase.Query, found: Iterable[Bindings], S: Sequence[Event], reading: Reading) -> list[Bindings]:
-    """Of the matches of one partition that overlap, one (icde08, section II.C).
+    """The matches that NON-OVERLAP leaves: of those of a partition that overlap, one (icde08, section II.C).
 
     They are taken in the order of the reading, each if it overlaps none that is taken already.
     """
@@ -130,7 +130,7 @@ def _preference(positions: tuple[int, ...], reading: Reading) -> tuple[int, ...]
 
 
 def _partition(q: sase.Query, event: Event) -> object:
-    """The values of the equivalence tests; those of any event of a match, for they agree."""
+    """The values of the equivalence tests in an event, with their kinds; all events of a match agree on them."""
     values = (event.get(attribute) for attribute, _ in equivalences(q))
     return tuple((None if value is None else kind(value), value) for value in values)
 
@@ -139,7 +139,7 @@ def _partition(q: sase.Query, event: Event) -> object:
 
 
 def _event(made: Result, type_: str, last: Event) -> Event:
-    """A result event; it has the time of the last event of the match, unless RETURN gives it one."""
+    """The result event of a match, with the time of its last event unless RETURN gives it one."""
     time = last.get(TIME)
     attributes = {} if time is None else {TIME: time}
     return Event(type_, attributes | {name: value for name, value in made.attributes.items() if value is not None})

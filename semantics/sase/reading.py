@@ -1,4 +1,4 @@
-"""What sase07 and icde08 leave open, and what we decided: each field is one question, its default our answer.
+"""What sase07 and icde08 leave open, as data: each field of Reading is a question, its default the decided answer.
 
 The reasons, and for each question a stream on which the answers differ, are in docs/decisions/sase.md.
 """
@@ -14,7 +14,7 @@ from cerify.semantics.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One answer to every question that has several in use.
+    """One answer to each question that has several in use.
 
     last_kleene: a Kleene plus in last place without a condition on a[a.LEN] is a match when it stops (maximal), or
         after each of its events (every).
@@ -43,13 +43,13 @@ DECIDED = Reading()
 
 
 def choices() -> dict[str, tuple[str, ...]]:
-    """The questions, each with its answers; ours comes first."""
+    """The answers to each question; the decided one comes first."""
     kinds = get_type_hints(Reading)
     return {field.name: get_args(kinds[field.name]) for field in fields(Reading)}
 
 
 def others() -> dict[tuple[str, str], Reading]:
-    """The readings that answer one question in another way than we do, by the question and the answer."""
+    """The readings that differ from the decided one in one answer, by the question and that answer."""
     return {
         (name, answer): replace(DECIDED, **{name: answer})  # type: ignore[arg-type]
         for name, answers in choices().items()
@@ -59,7 +59,7 @@ def others() -> dict[tuple[str, str], Reading]:
 
 
 def read_reading(given: Iterable[str]) -> Reading:
-    """The reading of texts as window=closed; what none of them answers stays as decided. Raises InputError."""
+    """The reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
     known, chosen = choices(), {}
     for text in given:
         name, _, value = text.partition("=")

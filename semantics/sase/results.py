@@ -1,4 +1,4 @@
-"""Result events: what RETURN makes of a match (sase07, sections 2.1 and 2.2)."""
+"""Result events: the attributes that RETURN makes of a match (sase07, sections 2.1 and 2.2)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from cerify.semantics.sase import syntax as sase
 
 
 def queries_of(q: sase.Tree) -> tuple[sase.Query | sase.Union, ...]:
-    """The queries of a program, in the order of the text; the last one is asked."""
+    """The queries of a program, in the order of the text; the last one has the answers."""
     return q.queries if isinstance(q, sase.Program) else (q,)
 
 

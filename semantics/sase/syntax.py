@@ -68,7 +68,7 @@ class Aggregate(Attribute):
 
 @dataclass(frozen=True)
 class Component(_Node):
-    """A a, A+ a[], ~A a, ~A+ a[]: an event, or one or more events, of a type, or that there are none."""
+    """A a, A+ a[], ~A a, ~A+ a[]: one event of a type, or one or more, or with ~ that there are none."""
 
     type: str
     variable: str
@@ -85,7 +85,7 @@ class Equivalence(_Node):
 
 @dataclass(frozen=True)
 class Conjunct(_Node):
-    """One predicate of WHERE; underlined, _( p )_, if it takes part in defining the partitions (section 2.2.1)."""
+    """One predicate of WHERE; underlined, _( p )_, if it defines the partitions (section 2.2.1)."""
 
     condition: Predicate | Equivalence
     underlined: bool = False
@@ -169,7 +169,7 @@ class Item(_Node):
 
 @dataclass(frozen=True)
 class Return(_Node):
-    """RETURN [NON-OVERLAP] [type](items) [IN STREAM stream], or RETURN items: what event a match becomes."""
+    """RETURN [NON-OVERLAP] [type](items) [IN STREAM stream], or RETURN items: the result event of a match."""
 
     items: tuple[Item, ...]
     type: str | None = None
@@ -201,7 +201,7 @@ class Union(_Node):
 
 @dataclass(frozen=True)
 class Program(_Node):
-    """Queries that read each other's streams; the last one is asked, the others are named by IN STREAM."""
+    """Queries that read each other's streams, named by IN STREAM; the answers are those of the last one."""
 
     queries: tuple[Query | Union, ...]
 

@@ -1,4 +1,4 @@
-"""Type errors of a query of SASE+: under a schema of the input, and of what its own queries return to each other."""
+"""Type errors of a query of SASE+, under a schema of the input and the types of its own queries' results."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _lacking(q: sase.Query, a: Attribute, types: Types, span: Span | None) -> It
 
 
 def _aggregated(q: sase.Query, a: Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
-    """An aggregate of values that it does not know."""
+    """An aggregate of values of a kind for which it is not defined."""
     match a, _attribute_type(a, q, types):
         case sase.Aggregate(function="sum" | "avg"), ("string" | "bool" | "timestamp") as known:
             yield Problem("arithmetic", f"{show_attribute(a)}: {a.name} is a {known}, where a number is needed", span)

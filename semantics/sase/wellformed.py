@@ -1,4 +1,4 @@
-"""What is wrong with a query of SASE+ before any event is seen (sase07, sections 2.2 and A.1)."""
+"""The problems of a query of SASE+ that show before any event is read (sase07, sections 2.2 and A.1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cerify.semantics.sase.typed import type_problems
 
 
 def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
-    """All that is wrong with the query; its type errors only if there is a schema and nothing else is wrong."""
+    """All problems of the query; type errors only if there is a schema and no other problem."""
     with depth_limited(q.span):
         found = [problem for query in queries_of(q) for part in blocks_of(query) for problem in _in_block(part)]
         found.extend(_streams(q))
@@ -28,7 +28,7 @@ def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
 
 
 def require_wellformed(q: sase.Tree) -> None:
-    """Raises IllFormed for the first problem that no schema is needed to see."""
+    """Raises IllFormed for the first problem that shows without a schema."""
     _raise_first(problems(q))
 
 
@@ -117,7 +117,7 @@ def _strategies(q: sase.Query) -> Iterator[Problem]:
 
 
 def _conjunct(q: sase.Query, p: Predicate, underlined: bool, span: Span | None) -> Iterator[Problem]:
-    """A good formula, whose identifiers fit the pattern and the edge on which it stands (sections A.1 and A.2)."""
+    """A good formula, whose identifiers fit the pattern and the edge on which they stand (sections A.1 and A.2)."""
     text = show_condition(p)
     mentioned = list(mentions(p))
     if not mentioned:
@@ -158,14 +158,11 @@ def _conjunct(q: sase.Query, p: Predicate, underlined: bool, span: Span | None) 
 
 def _literals(p: Predicate) -> Iterator[Predicate]:
     """The parts of a disjunction, each without the negation before it."""
-    match p:
-        case Either(left, right):
-            yield from _literals(left)
-            yield from _literals(right)
-        case Not(inner):
-            yield inner
-        case _:
-            yield p
+    if isinstance(p, Either):
+        yield from _literals(p.left)
+        yield from _literals(p.right)
+    else:
+        yield p.predicate if isinstance(p, Not) else p
 
 
 def _returned(q: sase.Query) -> Iterator[Problem]:
@@ -191,7 +188,7 @@ def _returned(q: sase.Query) -> Iterator[Problem]:
 
 
 def _complete(q: sase.Query, mentioned: Iterable[Attribute], clause: str, span: Span | None) -> Iterator[Problem]:
-    """What is said of a match as a whole: no i, and nothing of what is not there."""
+    """References to a match as a whole: none depends on i, and none is to a negated component."""
     for a in mentioned:
         if wrong := list(_unfit(q, [a], span)):
             yield from wrong

@@ -22,6 +22,7 @@ from cerify.equivalence.differential.judge import Evaluator, Output, SecondOpini
 from cerify.equivalence.generate import core_cel as generate_core_cel
 from cerify.equivalence.generate import expressions as generate_expressions
 from cerify.equivalence.generate import sase as generate_sase
+from cerify.equivalence.generate import sase_profiles
 from cerify.equivalence.generate.cel import EVERYTHING, PROFILES, TYPED
 from cerify.equivalence.generate.cel import case as random_case
 from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES, CoreProfile
@@ -112,11 +113,11 @@ class SasePlan(Plan):
 
     def made(self, rng: Random) -> tuple[sase.Query, Stream]:
         """A random query, and a stream for it."""
-        return generate_sase.case(rng, cast("generate_sase.Profile", self.profile), self.nodes, self.events)
+        return generate_sase.case(rng, cast("sase_profiles.Profile", self.profile), self.nodes, self.events)
 
     def another(self, rng: Random, phi: sase.Query) -> Stream:
         """Another random stream for the query."""
-        return generate_sase.stream(rng, cast("generate_sase.Profile", self.profile), self.length(rng), phi)
+        return generate_sase.stream(rng, cast("sase_profiles.Profile", self.profile), self.length(rng), phi)
 
     def shrunk(
         self, phi: sase.Query, stream: Stream, differs: Callable[[sase.Query, Stream], bool]
@@ -240,7 +241,7 @@ FUZZED: Mapping[str, Fuzzed] = {
         _show_tree,
     ),
     "sase": Fuzzed(
-        generate_sase.PROFILES,
+        sase_profiles.PROFILES,
         SasePlan,
         partial(evaluate_sase, partial(_evaluated, "sase", DENOTATIONAL), budget=ORACLE_BUDGET),
         _built_in(evaluate_sase, "sase"),

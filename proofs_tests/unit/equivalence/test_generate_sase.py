@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.sase import EVERYTHING, PER_EVENT, PROFILES, case, query, size
+from cerify.equivalence.generate.sase import case, query, size
+from cerify.equivalence.generate.sase_profiles import EVERYTHING, PER_EVENT, PROFILES
 from cerify.semantics.events import Schema
 from cerify.semantics.sase import denote
 from cerify.semantics.sase.fragment import operators, strategies

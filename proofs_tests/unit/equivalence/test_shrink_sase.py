@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.sase import EVERYTHING, case
+from cerify.equivalence.generate.sase import case
+from cerify.equivalence.generate.sase_profiles import EVERYTHING
 from cerify.equivalence.shrink.sase import WAYS, shrink, weight
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream

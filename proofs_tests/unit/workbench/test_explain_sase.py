@@ -10,7 +10,8 @@ import pytest
 from cerify import cli
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import Runs
-from cerify.equivalence.generate.sase import PROFILES, case
+from cerify.equivalence.generate.sase import case
+from cerify.equivalence.generate.sase_profiles import PROFILES
 from cerify.explain.running import Accepted, Explainer, NoMatch
 from cerify.explain.running_html import render
 from cerify.explain.running_json import as_json

@@ -21,7 +21,7 @@ from cerify.conformance.fuzzed import FUZZED, SasePlan
 from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.differential.causes import cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
-from cerify.equivalence.generate.sase import PROFILES
+from cerify.equivalence.generate.sase_profiles import PROFILES
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Event, Match, Schema, Stream, result_of

@@ -10,7 +10,8 @@ import pytest
 from cerify.automata.nfab import answers, compiled, results, run
 from cerify.automata.nfab.compiled import CompiledEvaluator
 from cerify.automata.nfab.evaluate import Evaluator
-from cerify.equivalence.generate.sase import PER_EVENT, PROFILES, case
+from cerify.equivalence.generate.sase import case
+from cerify.equivalence.generate.sase_profiles import PER_EVENT, PROFILES
 from cerify.equivalence.rewrite.translate import sase_by_cel
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
@@ -190,7 +191,7 @@ def test_what_the_compiled_loops_keep_is_bounded_by_the_window() -> None:
 def test_partitions_of_which_nothing_is_left_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     from cerify.automata.nfab import encoder
 
-    monkeypatch.setattr(encoder, "FORGOTTEN", 50)
+    monkeypatch.setattr(encoder, "MOST_UNUSED", 50)
     S = rows(20_000)
     E, whole = CompiledEvaluator(query(WINDOWED)), CompiledEvaluator(query(WINDOWED))
     parts = [E.read(S.part(start, 500)) for start in range(0, len(S), 500)]

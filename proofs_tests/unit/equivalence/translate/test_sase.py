@@ -9,7 +9,8 @@ import pytest
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.regular import Memory, Regular
-from cerify.equivalence.generate.sase import PLAIN, Profile, case
+from cerify.equivalence.generate.sase import case
+from cerify.equivalence.generate.sase_profiles import PLAIN, Profile
 from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
 from cerify.equivalence.rewrite.translate.sase_to_expression import sase_to_expression
 from cerify.semantics.cel import denote as cel_denote

@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.sase import PROFILES, Profile, query
+from cerify.equivalence.generate.sase import query
+from cerify.equivalence.generate.sase_profiles import PROFILES, Profile
 from cerify.semantics.errors import BudgetExceeded, IllFormed, ParseError
 from cerify.semantics.predicates import Comparison, Constant, Either
 from cerify.semantics.sase import syntax as sase

@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.sase import PROFILES, query
+from cerify.equivalence.generate.sase import query
+from cerify.equivalence.generate.sase_profiles import PROFILES
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Schema
 from cerify.semantics.sase.parse import parse
