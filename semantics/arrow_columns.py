@@ -12,7 +12,8 @@ from cerify.semantics.text_columns import Place, first, first_failure
 from cerify.semantics.values import ARROW, Value, ValueType, microseconds, time_at
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
-READY = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}  # of which not each is a time of ours
+READY = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}
+"""The Arrow types whose columns are taken as they are; a timestamp may be outside the years that Python has."""
 
 
 def table_of(source: object) -> pa.Table | None:
@@ -22,19 +23,17 @@ def table_of(source: object) -> pa.Table | None:
     `__arrow_c_stream__` or `__arrow_c_array__`, such as frames of polars. NaN is null in a pandas frame.
     """
     try:
-        match source:
-            case pa.Table():
-                return source
-            case pa.RecordBatch():
-                return pa.Table.from_batches([source])
-            case _ if type(source).__module__.startswith("pandas.") and hasattr(source, "columns"):
-                return pa.Table.from_pandas(source, preserve_index=False)
-            case _ if hasattr(source, "__arrow_c_stream__"):
-                return pa.RecordBatchReader.from_stream(source).read_all()
-            case _ if hasattr(source, "__arrow_c_array__"):
-                return pa.Table.from_batches([pa.record_batch(source)])
-            case _:
-                return None
+        if isinstance(source, pa.Table):
+            return source
+        if isinstance(source, pa.RecordBatch):
+            return pa.Table.from_batches([source])
+        if type(source).__module__.startswith("pandas.") and hasattr(source, "columns"):
+            return pa.Table.from_pandas(source, preserve_index=False)
+        if hasattr(source, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(source).read_all()
+        if hasattr(source, "__arrow_c_array__"):
+            return pa.Table.from_batches([pa.record_batch(source)])
+        return None
     except (pa.ArrowException, TypeError) as error:
         raise InputError(f"{type(source).__name__}: no table of events can be made of it: {error}") from None
 
@@ -57,7 +56,7 @@ def stream_table(table: pa.Table, type_column: str) -> pa.Table:
 def values_in(column: pa.ChunkedArray) -> list[Value | None]:
     """The values of a column of a type in ARROW, None for a null."""
     if pa.types.is_timestamp(column.type):
-        # microseconds from the epoch, read as such: as_py of a zoned timestamp would ask for a time zone database
+        # read as microseconds from the epoch: as_py of a zoned timestamp needs a time zone database
         ticks = column.cast(ARROW["timestamp"]).cast(pa.int64()).to_pylist()
         return [None if t is None else time_at(t) for t in ticks]
     values: list[Value | None] = column.to_pylist()
@@ -126,4 +125,4 @@ def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: 
         row = first_failure(column, convert)
         value = column.slice(row, 1).cast(pa.string())[0].as_py()
         exactly = "microseconds in 64 bits" if value_type == "timestamp" else f"64-bit {value_type}"
-        raise InputError(f"{place(row)}, field {field!r}: {value} cannot be kept exactly as {exactly}") from None
+        raise InputError(f"{place(row)}, field {field!r}: {value} is not exact as {exactly}") from None

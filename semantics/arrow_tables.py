@@ -19,12 +19,12 @@ def fitted_table(
 ) -> pa.Table:
     """The table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.
 
-    reserved maps the file's column for the event type, and for the time, to "type" and "time"; name is the file's,
-    place tells where a row of it stands.
+    reserved maps the columns of the event type and of the time to "type" and "time". For messages, name is the name of
+    the file, and place gives the place of a row in it.
     """
     in_file = table.column_names
     table = _renamed(table, reserved, name)
-    fields = dict(zip(table.column_names, in_file, strict=True))  # messages name what the file has
+    fields = dict(zip(table.column_names, in_file, strict=True))  # for messages
     columns = {column: canonical(table[column], field, name, place) for column, field in fields.items()}
     columns[TYPE] = _types(columns[TYPE], fields[TYPE], schema, place)
     if TIME in columns and (schema is None or TIME not in schema.attributes):
@@ -67,7 +67,7 @@ def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Pla
 
 
 def _times(times: pa.ChunkedArray, field: str, place: Place) -> pa.ChunkedArray:
-    """Integer seconds, or timestamps; what text is meant to be, its first cell says."""
+    """The times as integer seconds or timestamps; a column of text is read as the first of its cells is written."""
     if times.type == ARROW["string"]:
         cell = next((cell.as_py() for cell in times if cell.is_valid), "")
         return values_of_text(times, "int" if cell.lstrip("-").isdecimal() else "timestamp", field, place)

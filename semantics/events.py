@@ -1,4 +1,4 @@
-"""Events, schemas, streams and matches: what every language of the toolkit speaks about (tods21, section 4)."""
+"""Events, schemas, streams and matches, which all languages share (tods21, section 4)."""
 
 from __future__ import annotations
 
@@ -132,10 +132,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Match:
-    """One answer of a query: the position after whose event it is reported, and the positions it is made of.
+    """One answer of a query: the position after whose event it is reported, and its positions in ascending order.
 
-    bindings, where asked for, are the pairs (variable, positions) in the order of the variables' names.
-    result is there where the query says what event a match becomes.
+    bindings are the pairs (variable, positions) in the order of the variables' names, None if they were not requested.
+    result has the attributes of the event that the query makes of the match, None if it makes none.
     """
 
     at: int
@@ -278,7 +278,7 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
 
 
 def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) -> Event:
-    """The event of a mapping; text is a time where the key is "time", or the schema says so."""
+    """The event of a mapping; text is parsed as a time under the key "time" and where the schema has a timestamp."""
     if TYPE not in obj:
         keys = ", ".join(map(str, obj))
         raise InputError(f"event {position}: no key {TYPE!r} for the event type; the keys are {keys}")

@@ -26,9 +26,18 @@ from cerify.semantics.values import (
     value_type_of,
 )
 
+JSON_KINDS: Mapping[type, str] = {
+    type(None): "null",
+    bool: "a Boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+}
+
 
 class _Doubled(Exception):
-    """A key is twice in an object."""
+    """An object has a key twice."""
 
 
 def parse_json(text: str | bytes, where: str) -> Any:
@@ -54,7 +63,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
 
 
 def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mapping[str, str] = {}) -> Event:
-    """The event that the parsed JSON stands for; where says which one it is, for the InputError if it is none.
+    """The event of a parsed JSON object; where is its place for the InputError if it is none.
 
     fields are the names that messages give to "type" and "time", if the file has others.
     """
@@ -138,7 +147,7 @@ def _typed(value: object, value_type: ValueType, where: str, field: str) -> Valu
         case "float", (int() | float()) as number if not isinstance(number, bool):
             _untyped(number, where, field)
             if isinstance(number, int) and not is_exact_float(number):
-                raise InputError(f"{where}, field {field!r}: {number} cannot be kept exactly as 64-bit float")
+                raise InputError(f"{where}, field {field!r}: {number} is not exact as 64-bit float")
             return float(number)
         case "timestamp", str() as text:
             return _timestamp(text, where, field)
@@ -178,29 +187,16 @@ def _timestamp(text: str, where: str, field: str) -> datetime:
 
 
 def _json_of_value(value: Value, name: str) -> bool | int | float | str:
-    match value:
-        case datetime():
-            return show_time(value)
-        case float() if not math.isfinite(value):
-            raise InputError(f"field {name!r}: {value} cannot be written in JSON")
-        case _:
-            return value
+    if isinstance(value, datetime):
+        return show_time(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"field {name!r}: {value} cannot be written in JSON")
+    return value
 
 
 def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a Boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "a list"
-        case _:
-            return "an object"
+    """What a parsed value is in JSON, for a message."""
+    return JSON_KINDS.get(type(value), "an object")
 
 
 def _not_json(name: str) -> NoReturn:

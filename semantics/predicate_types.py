@@ -35,7 +35,7 @@ Rule = Literal[
 """What is wrong.
 
 unbound     no event can be bound to the variable where it is used; in core-CEL, none need be
-unused      a variable is bound where nothing asks for it
+unused      a variable is bound and never used
 unsafe      in core-CEL: a variable that holds one event is defined on both sides of a sequence
 never       there is no match, or no event that passes a filter, on any stream
 event_type  the schema has no such event type
@@ -83,7 +83,7 @@ MENDS: Mapping[Rule, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A rule that a query breaks, a sentence about it, the place in the text where it is known, and what mends it."""
+    """A rule that a query breaks, with a sentence about it, and its place in the text where that is known."""
 
     rule: Rule
     message: str
@@ -139,7 +139,7 @@ def lacking(
 
 
 def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """The uses of values of the wrong kind in a predicate; without a schema nothing is known of them, and none found.
+    """The uses of values of the wrong kind in a predicate; none without a schema.
 
     An attribute has one type throughout a schema, so that it does not matter which events the predicate is about.
     """
@@ -168,7 +168,7 @@ def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None
 
 
 def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """The problem of a term that has to be a number and is known not to be one."""
+    """The problem of a term that has to be a number and is none by the schema."""
     if schema is not None and (known := _kind(term, schema)) not in (None, "number"):
         yield Problem("arithmetic", f"{show_term(term)} is a {known}, where a number is needed", span)
 

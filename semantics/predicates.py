@@ -1,4 +1,4 @@
-"""Tuple predicates: what can be asked of one event. Their tree, and their value on one event.
+"""Tuple predicates, that is conditions on one event: their syntax tree, and their truth value on an event.
 
 A predicate is a decidable set of tuples (tods21, section 4, "CEA predicate"). Outside brackets the same tree is used
 for correlation: there an attribute names the variable whose events it ranges over. How a predicate is evaluated on
@@ -31,7 +31,7 @@ Operator = Literal["+", "-", "*", "/"]
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """The value of an attribute; variable says whose events it ranges over, and is None inside brackets."""
+    """The value of an attribute of the events of a variable, which is None inside brackets."""
 
     name: str
     variable: str | None = None

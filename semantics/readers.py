@@ -1,7 +1,7 @@
 """Streams of events from files: CSV, JSON Lines, Parquet and Arrow IPC, by path or from standard input.
 
 A null, and in CSV an empty cell, is an absent attribute. Rows keep their order: a row's place is its position, whatever
-its time says. A message about a row of CSV or JSON Lines names its line, from 1; one of Parquet or Arrow IPC its
+its time is. A message about a row of CSV or JSON Lines names its line, from 1; one of Parquet or Arrow IPC its
 position, from 0.
 """
 
@@ -51,7 +51,7 @@ def read(
 ) -> Stream:
     """The stream of the events in a file, or in standard input if the source is "-". Raises InputError.
 
-    The format is known by the file's suffix and otherwise by its first bytes, unless it is given. With a schema every
+    The format is that of the file's suffix, or else of its first bytes, unless it is given. With a schema every
     value has to fit it. type_column and time_column are the fields that hold an event's type and its time, which become
     "type" and "time"; a time is in whole seconds, or ISO 8601 or a timestamp.
     """
@@ -111,7 +111,7 @@ def as_stream(
 def read_schema(text: str, *, type_column: str = TYPE, time_column: str | None = None) -> Schema:
     """The schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed.
 
-    Of a file of events, known by its suffix, it is the schema that the events show; the columns are those of `read`.
+    Of a file of events, by its suffix, it is the schema that the events show; the columns are those of `read`.
     """
     if text.lstrip().startswith("{"):
         return schema_of_json(parse_json(text, "schema"))
@@ -173,7 +173,7 @@ def _read_ipc(source: Source) -> pa.Table:
 
 
 def _validated(table: pa.Table) -> pa.Table:
-    table.validate(full=True)  # offsets and UTF-8 are the file's word until somebody has looked
+    table.validate(full=True)  # offsets and UTF-8, which Arrow does not check when it reads
     return table
 
 
@@ -246,7 +246,7 @@ class _Columns:
         for name, (value, line) in self._large.items():
             if self.types[name] == "float":
                 raise InputError(
-                    f"{file}, line {line}, field {self._field(name)}: {value} cannot be kept exactly as 64-bit float"
+                    f"{file}, line {line}, field {self._field(name)}: {value} is not exact as 64-bit float"
                 )
 
     def _field(self, name: str) -> str:

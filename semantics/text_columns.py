@@ -55,7 +55,7 @@ def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, pla
     for row, cell, value in zip(rows.to_pylist(), written, read, strict=True):
         # exact, as comparisons of the two are, and without the limit on the digits of an int
         if Decimal(cell) != value:
-            _refuse(text, row, "cannot be kept exactly as 64-bit float", field, place)
+            _refuse(text, row, "is not exact as 64-bit float", field, place)
 
 
 def first(flags: pa.ChunkedArray) -> int | None:

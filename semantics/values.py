@@ -17,7 +17,7 @@ from cerify.semantics.errors import InputError
 
 Value: TypeAlias = bool | int | float | str | datetime
 ValueType = Literal["int", "float", "string", "bool", "timestamp"]
-"""What a schema says of an attribute."""
+"""The types of values that a schema gives to attributes."""
 
 Kind = Literal["number", "string", "bool", "timestamp"]
 """What a value can be compared with: a value of the same kind."""
@@ -124,19 +124,13 @@ def is_exact_float(number: int) -> bool:
 
 def plain(value: Any) -> Any:
     """A result's value as JSON has it: a time as its text, a whole number without point, NaN and infinity as null."""
-    match value:
-        case Mapping():
-            return {name: plain(part) for name, part in value.items()}
-        case list() | tuple():
-            return [plain(part) for part in value]
-        case float() if not math.isfinite(value):
-            return None
-        case float() if value.is_integer():
-            return int(value)
-        case datetime():
-            return show_time(value)
-        case _:
-            return value
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, float):
+        return None if not math.isfinite(value) else int(value) if value.is_integer() else value
+    return show_time(value) if isinstance(value, datetime) else value
 
 
 def parse_time(text: str) -> datetime:

@@ -91,7 +91,7 @@ def read(text: str | bytes, message: Message, where: str = "the message") -> Jso
 
 
 def _require_one_kind(obj: Any, where: str) -> None:
-    """Said before the schema is asked, which would tell of each kind why the answer is not of it."""
+    """Raises InputError unless the answer has one of KINDS; the JSON Schema would explain for each why it is not."""
     kinds = [kind for kind in KINDS if kind in obj] if isinstance(obj, dict) else []
     if len(kinds) != 1:
         raise InputError(

@@ -37,9 +37,9 @@ def compare(
     seconds: float = 60.0,
     budget: Budget = Budget(),
 ) -> Bounded | Different | Undecided:
-    """Whether the two differ on a stream of at most that length; one_way: whether phi has something that psi lacks.
+    """Whether the two differ on a stream of at most length events; one_way: whether phi has something that psi lacks.
 
-    seconds is how long all of it may take.
+    seconds limits the time of all solver calls together.
     """
     deadline = time.monotonic() + seconds
     reached = 0
@@ -60,13 +60,13 @@ def compare(
                 model = solver.model() if _checked(solver, deadline) == z3.sat else model
                 return replayed(phi, psi, S.stream(model, n + 1), one_way, level, True, budget)
             if answer != z3.unsat:
-                return Undecided(f"the solver could not tell for streams of {n + 1} events; shorter ones do not differ")
+                return Undecided(f"z3 returned unknown for streams of {n + 1} events; shorter ones do not differ")
             solver.pop()
             reached = n + 1
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(f"{error.message}; streams of up to {reached} events do not differ")
     except TooHard:
-        return Undecided("the filters have patterns or quotients of integers, which the solver is not told")
+        return Undecided("the filters have patterns or quotients of integers, which are not translated for z3")
     return Bounded(length, schema)
 
 

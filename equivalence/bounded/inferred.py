@@ -23,7 +23,7 @@ from cerify.semantics.values import ValueType, value_type_of
 
 
 def inferred_schema(*formulas: cel.Formula) -> Schema:
-    """The schema in which an attribute has the type of what it is compared with; int where nothing tells.
+    """The schema in which an attribute has the type of what it is compared with; int where it is compared with nothing.
 
     Raises IllFormed where an attribute is compared with values of different types.
     """

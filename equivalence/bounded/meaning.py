@@ -1,7 +1,7 @@
-"""The meaning of CEL over a stream of unknown events: each valuation with the formula that says when it is one.
+"""The meaning of CEL over a stream of unknown events: each valuation with the condition on the events for it.
 
-The clauses are those of Figure 3 and section 7.1 once more. What is said of positions is computed, what is said of
-events is left to the solver. Nothing is shared with the interpreter, which judges every difference found with this.
+The clauses are those of Figure 3 and section 7.1 (tods21), written a second time: positions are computed, conditions on
+events are formulas for z3. No code is shared with the interpreter, which confirms every difference found here.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class SymbolicMeaning:
         self.S = S
         self._left = budget.valuations
         self._known: dict[tuple[int, int, int], Guarded] = {}
-        self._kept: list[cel.Formula] = []  # formulas are known by identity, so they must stay alive
+        self._alive: list[cel.Formula] = []  # the table is by identity, so that its formulas must stay alive
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Guarded:
         """Every valuation that phi may have from i to j. Raises BudgetExceeded, Unsupported, TooHard."""
         key = (id(phi), i, j)
         if key not in self._known:
-            self._kept.append(phi)
+            self._alive.append(phi)
             self._known[key] = self._united(self._clause(phi, i, j))
         return self._known[key]
 
@@ -57,7 +57,7 @@ class SymbolicMeaning:
         for mu, guard in pairs:
             self._left -= 1
             if self._left < 0:
-                raise BudgetExceeded("too many valuations for a stream of unknown events; ask about shorter streams")
+                raise BudgetExceeded("too many valuations for a stream of unknown events; take a smaller bound")
             if not z3.is_false(guard):
                 guards.setdefault(mu, []).append(guard)
         return {mu: some[0] if len(some) == 1 else z3.Or(some) for mu, some in guards.items()}
@@ -134,7 +134,7 @@ class SymbolicMeaning:
     def _selected(
         self, psi: cel.Formula, i: int, j: int, beats: Callable[[ComplexEvent, ComplexEvent], bool]
     ) -> Iterator[tuple[Valuation, Guard]]:
-        """The valuations whose support no other one beats."""
+        """The valuations whose support is maximal in the order of the strategy."""
         guarded = self.meaning(psi, i, j)
         rivals = self.supports(guarded)
         for mu, guard in guarded.items():
@@ -154,7 +154,7 @@ class SymbolicMeaning:
             case cel.Disjunction(left, right):
                 return z3.Or(self._condition(left, mu), self._condition(right, mu))
             case cel.Named(name, _):
-                raise Unsupported(f"what {name} holds of is known only event by event", condition.span)
+                raise Unsupported(f"the registered predicate {name} has values on known events only", condition.span)
             case _:
                 assert_never(condition)
 

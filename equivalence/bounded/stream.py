@@ -1,4 +1,4 @@
-"""A stream of which nothing is known but the schema, as variables of a solver; and a stream, once these have values."""
+"""A stream of unknown events of a schema, as variables of z3, and the stream of a model of these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SMALL = 10  # a whole number from 0 to this is preferred in a stream that is sho
 
 
 class UnknownStream:
-    """For each position a type, and for each attribute whether the event has a value of it, and which."""
+    """Variables for the type of each event, for the presence of each attribute and for its value."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -56,7 +56,7 @@ class UnknownStream:
         return z3.And(facts)
 
     def plain(self, p: int) -> Any:
-        """That the event at p is as a person likes to read it: all attributes, small numbers, time going on."""
+        """That the event at p is easy to read: all attributes, small numbers, a later time than the one before."""
         facts = []
         if p > 0:
             before, now = self._value(p - 1, TIME), self._value(p, TIME)
@@ -70,7 +70,7 @@ class UnknownStream:
         return z3.And(facts)
 
     def stream(self, model: z3.ModelRef, length: int) -> Stream:
-        """The stream that a solution stands for."""
+        """The stream of a model, of length events."""
         return Stream([self._event(model, p) for p in range(length)], self.schema)
 
     def _event(self, model: z3.ModelRef, p: int) -> Event:

@@ -1,4 +1,4 @@
-"""A certificate of equivalence or containment: the relation that a search found, in a form that can be kept.
+"""A certificate of equivalence or containment: the relation that a search found, as a value and as JSON.
 
 It names the two queries, how they are compared, and pairs of sets of states of their automata. Whether the pairs prove
 the claim is for checker.py to say, which knows nothing of the search.

@@ -41,7 +41,7 @@ def differs(phi: cel.Formula, psi: cel.Formula, level: Level, length: int) -> bo
 
 
 def told(rng: Random) -> cel.Formula:
-    """A formula without quotients, which the solver is not told."""
+    """A formula without quotients, which are not translated for z3."""
     while "/" in show(phi := wrapped(formula(rng, ALL, 4), rng)):
         pass
     return phi
@@ -141,7 +141,7 @@ def test_what_it_cannot_be_told_is_undecided() -> None:
         parse("A+ ALL A+ FILTER A.x = A.x"), parse("A+ FILTER A.x = A.x"), 6, budget=Budget(valuations=500)
     )
     assert isinstance(verdict, Undecided)
-    assert "shorter streams" in verdict.reason
+    assert "take a smaller bound" in verdict.reason
 
 
 def test_a_schema_is_read_off_the_formulas() -> None:
