@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError, Span
 from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import parse_json
@@ -99,10 +100,20 @@ def _require_one_kind(obj: Any, where: str) -> None:
         )
 
 
-@cache
 def _validator(message: Message) -> Draft202012Validator:
+    return _validator_for(message, tuple(LANGUAGES))
+
+
+@cache
+def _validator_for(message: Message, languages: tuple[str, ...]) -> Draft202012Validator:
+    """The validator of a message's JSON Schema; a message that names a language may name registered ones too."""
     path = Path(__file__).parent / "schemas" / f"{message}.json"
-    return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    fields = schema["properties"]
+    for one in (fields.get("language", {}), fields.get("languages", {}).get("items", {})):
+        if "enum" in one:
+            one["enum"] = [*one["enum"], *(name for name in languages if name not in one["enum"])]
+    return Draft202012Validator(schema)
 
 
 def info_of_json(obj: Json) -> EngineInfo:

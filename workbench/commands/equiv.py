@@ -10,12 +10,11 @@ from typing import Any, get_args
 import click
 
 from cerify.api import BOUND, compared
-from cerify.commands.files import language_option, write
+from cerify.commands.files import LanguageChoice, language_option, write
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
 from cerify.explain.evidence import braces, row
-from cerify.languages import LANGUAGES
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.readers import read_schema
@@ -27,7 +26,7 @@ UNDECIDED = 3
 @click.argument("left")
 @click.argument("right")
 @language_option
-@click.option("--language-right", type=click.Choice(list(LANGUAGES)), help="Of RIGHT, if it is another.")
+@click.option("--language-right", type=LanguageChoice(), help="Of RIGHT, if it is another.")
 @click.option(
     "--level",
     type=click.Choice(get_args(Level)),

@@ -36,7 +36,22 @@ OPTIONS = (
 )
 
 
-language_option = click.option("--language", type=click.Choice(list(LANGUAGES)), default=DEFAULT, show_default=True)
+class LanguageChoice(click.Choice):  # type: ignore[type-arg]
+    """The names of the languages, also of those that are registered after the command is imported."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return tuple(LANGUAGES)
+
+    @choices.setter
+    def choices(self, _: object) -> None:
+        """Nothing: they are always the registry's."""
+
+
+language_option = click.option("--language", type=LanguageChoice(), default=DEFAULT, show_default=True)
 
 
 @dataclass(frozen=True)

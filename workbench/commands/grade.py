@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from cerify.commands.files import LanguageChoice
 from cerify.grade.exercises import Exercise, exercise, exercises
 from cerify.grade.grading import Right, graded
 from cerify.grade.text import LEVELS, feedback, json_of, solution, statement
@@ -18,7 +19,7 @@ from cerify.semantics.errors import CerifyError
 @click.command()
 @click.argument("id_", metavar="[ID]", required=False)
 @click.argument("formula", required=False)
-@click.option("--language", type=click.Choice(list(LANGUAGES)), help="List the exercises of this language only.")
+@click.option("--language", type=LanguageChoice(), help="List the exercises of this language only.")
 @click.option("--show", is_flag=True, help="Show the answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: of the list, a line for each exercise.")
 def command(id_: str | None, formula: str | None, language: str | None, show: bool, as_json: bool) -> int:

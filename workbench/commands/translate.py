@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from cerify.api import read_query
+from cerify.commands.files import LanguageChoice
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Language
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
@@ -20,8 +21,8 @@ from cerify.semantics.sase.reading import read_reading
 
 @click.command()
 @click.argument("query")
-@click.option("--from", "from_", type=click.Choice(list(LANGUAGES)), required=True, help="The language of QUERY.")
-@click.option("--to", type=click.Choice(list(LANGUAGES)), required=True, help="The language to write it in.")
+@click.option("--from", "from_", type=LanguageChoice(), required=True, help="The language of QUERY.")
+@click.option("--to", type=LanguageChoice(), required=True, help="The language to write it in.")
 @click.option("--reading", multiple=True, metavar="NAME=VALUE", help="SASE+: another reading, as window=closed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(query: str, from_: str, to: str, reading: tuple[str, ...], as_json: bool) -> int:

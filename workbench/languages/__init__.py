@@ -50,6 +50,10 @@ class _Languages(Mapping[str, Language[Any]]):
             raise IllFormed(f"there is another language {language.name!r}: {type(self[language.name]).__qualname__}")
         self._loaded[language.name] = language
 
+    def remove(self, language: Language[Any]) -> None:
+        """Remove a language that was added."""
+        del self._loaded[language.name]
+
     def _entry_points(self) -> dict[str, EntryPoint]:
         if self._installed is None:
             self._installed = {point.name: point for point in entry_points(group=GROUP)}

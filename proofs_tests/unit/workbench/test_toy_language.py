@@ -1,0 +1,113 @@
+"""A fifth language, of one folder and one module: nothing in the workbench knows of it but the registry."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cerify
+from cerify.api import check
+from cerify.languages import LANGUAGES, language_of, register
+from cerify.languages.language import Language
+from cerify.semantics.errors import IllFormed, ParseError, Unsupported
+from cerify.semantics.events import Event, Schema, Stream
+from proofs_tests.conftest import Run
+from proofs_tests.toy_language import Toy
+
+ABAB = [Event(R, {}) for R in "ABAB"]
+
+
+@pytest.fixture(autouse=True)
+def toy() -> Iterator[Toy]:
+    language = Toy()
+    register(language)
+    yield language
+    LANGUAGES.remove(language)
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> str:
+    file = tmp_path / "events.jsonl"
+    file.write_text("".join(json.dumps({"type": event.type}) + "\n" for event in ABAB))
+    return str(file)
+
+
+def test_the_registry_has_it_by_its_name_and_by_its_trees(toy: Toy) -> None:
+    assert LANGUAGES["toy"] == toy == language_of(toy.parse("A B"))
+    assert list(LANGUAGES)[-1] == "toy"
+
+    class Other(Toy):
+        """Another language of that name."""
+
+    with pytest.raises(IllFormed, match="there is another language 'toy': Toy"):
+        register(Other())
+
+
+def test_match_by_each_evaluator(toy: Toy) -> None:
+    for evaluator in (None, *toy.evaluators):
+        found = cerify.match("A B", ABAB, language="toy", evaluator=evaluator)
+        assert [(m.at, m.events) for m in found] == [(1, (0, 1)), (3, (2, 3))]
+    assert cerify.match(toy.parse("B A"), ABAB)[0].events == (1, 2)
+    with pytest.raises(IllFormed, match="there is no evaluator 'kernel' of words; use one of denotational, automaton"):
+        cerify.match("A", ABAB, language="toy", evaluator="kernel")
+    with pytest.raises(IllFormed, match="unknown event type C"):
+        cerify.match("C", Stream(ABAB, Schema({"A": {}, "B": {}})), language="toy")
+
+
+def test_the_trees_are_taken_apart_and_put_together(toy: Toy) -> None:
+    word = toy.parse("A B C")
+    assert toy.size(word) == 5
+    assert [toy.show(part) for part in toy.subterms(word)] == ["A B C", "A B", "A", "B", "C"]
+    assert toy.show(toy.rebuilt(word, (toy.parse("C"), toy.parse("A")))) == "C A"
+
+
+def test_the_commands(events: str, run: Run) -> None:
+    status, out, _ = run("match", "A B", events, "--language", "toy", "--json")
+    assert (status, out) == (0, '{"at": 1, "events": [0, 1]}\n{"at": 3, "events": [2, 3]}\n')
+    status, out, _ = run("check", "A B", "--language", "toy", "--json")
+    assert (status, json.loads(out)["problems"]) == (0, [])
+    assert run("check", "A +", "--language", "toy")[0] == 2
+    status, out, _ = run("equiv", "A", "A", "--language", "toy")
+    assert (status, out) == (3, "undecided: there is no decider for words\n")
+    status, _, err = run("draw", "A", "--language", "toy", "--dot")
+    assert (status, err) == (2, "cerify: there is no automaton to draw of a query in words\n")
+    status, _, err = run("draw", "A B", events, "--language", "toy", "--svg")
+    assert status == 0, err
+
+
+def test_what_it_does_not_have_is_said(toy: Toy) -> None:
+    assert check("A", language="toy").summary == "words"
+    with pytest.raises(ParseError):
+        check("+", language="toy")
+    with pytest.raises(Unsupported, match="a query in toy is not evaluated as one of CEL"):
+        toy.in_cel(toy.parse("A"), cerify.Budget())
+    assert isinstance(toy, Language)
+
+
+def a_suite(folder: Path, toy: Toy) -> Path:
+    """A conformance suite of words, with the matches of the definition."""
+    lines = []
+    for number, query in enumerate(("A", "A B", "A B A", "C")):
+        case = {"id": f"toy/{number}", "feature": "words", "clause": "toy", "language": "toy", "query": query}
+        events = [{"type": event.type} for event in ABAB]
+        matches = [{"at": m.at, "events": list(m.events)} for m in toy.matches(toy.parse(query), Stream(ABAB))]
+        lines.append(json.dumps({**case, "events": events, "output": "matches", "matches": matches}) + "\n")
+    file = folder / "toy.jsonl"
+    file.write_text("".join(lines))
+    return file
+
+
+@pytest.mark.parametrize(("engine", "status", "failed"), [("right", 0, 0), ("short", 1, 1)])
+def test_conform(tmp_path: Path, toy: Toy, run: Run, engine: str, status: int, failed: int) -> None:
+    """The engine that drops long words fails on the one case with such a word, and the case is shrunk."""
+    command = sys.executable, "-m", "proofs_tests.integration.engines.toy", engine
+    code, out, err = run("conform", "--suite", str(a_suite(tmp_path, toy)), "--json", "--", *command)
+    assert code == status, err
+    summary, *cases = map(json.loads, out.splitlines())
+    assert sum(case.get("outcome") == "failed" for case in cases) == failed, out
+    shrunk = [[event["type"] for event in one["events"]] for one in summary["summary"]["divergences"]]
+    assert shrunk == [["A", "B", "A"]] * failed
