@@ -1,0 +1,1 @@
+"""The semantics in Coq, and what is extracted from it."""

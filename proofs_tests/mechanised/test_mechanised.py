@@ -1,0 +1,89 @@
+"""The proofs in Coq are checked where coqc is installed; they rest on no axiom, and what they extract is tested."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SOURCES = sorted(HERE.glob("*.v"))
+THEOREMS = (HERE / "Assumptions.v").read_text(encoding="utf-8").count("Print Assumptions")
+
+needs_coq = pytest.mark.skipif(
+    not (shutil.which("coqc") and shutil.which("ocamlopt") and shutil.which("make")), reason="needs coqc and ocamlopt"
+)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=[source.stem for source in SOURCES])
+def test_nothing_is_assumed(source: Path) -> None:
+    """No proof is left out, in the text at least; `make assumptions` asks Coq."""
+    text = re.sub(r"\(\*.*?\*\)", "", source.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert not re.findall(r"\b(Admitted|admit|Axiom|Parameter|Conjecture|Hypothesis|Abort)\b", text)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which all proofs were checked and the engine was built."""
+    folder = tmp_path_factory.mktemp("mechanised")
+    for path in (*SOURCES, HERE / "Makefile", HERE / "driver.ml"):
+        shutil.copy(path, folder)
+    subprocess.run(["make", "-C", folder], check=True, capture_output=True)
+    return folder
+
+
+@needs_coq
+@pytest.mark.thorough
+def test_the_theorems_rest_on_no_axiom(built: Path) -> None:
+    ran = subprocess.run(["make", "-s", "-C", built, "assumptions"], check=True, capture_output=True, text=True)
+    lines = [line for line in ran.stdout.splitlines() if not line.startswith("coqc")]
+    assert lines == ["Closed under the global context"] * THEOREMS
+
+
+@needs_coq
+@pytest.mark.thorough
+@pytest.mark.parametrize("suite", ["cel-core", "cel-figure3", "cel-strategies"])
+def test_the_extracted_definition_passes_the_suite(built: Path, suite: str) -> None:
+    engine = [sys.executable, "-m", "proofs_tests.mechanised.engine", str(built / "cel-definition")]
+    command = [sys.executable, "-m", "cerify.cli", "conform", "--json", "--suite", suite, "--", *engine]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
+    outcomes = Counter(case["outcome"] for line in ran.stdout.splitlines() if "outcome" in (case := json.loads(line)))
+    assert outcomes.keys() == {"passed", "skipped"}
+    assert outcomes["passed"] > 450
+
+
+MEETING = "| None => onwards (filter is_marked (starting A e))"
+FIRST = "| None => retarget Some (filter is_marked (starting A e))"
+FAULTS = {
+    "a round of one event does not lead to the meeting state": (MEETING, FIRST),
+    "an operand of ALL does not rest": ("(if final A p then [([], Done)] else [])", "[]"),
+    "UNLESS looks at whole intervals": ("(snd g ++ initial B)", "(snd g)"),
+    "a sequence enters B before A ends": ("bridges (final A) (map inr", "bridges (fun _ => true) (map inr"),
+    "AND ignores marks": ("if same_marks (fst t) (fst u) then", "if true then"),
+    "START marks at any step": (FIRST, "| None => retarget Some (starting A e)"),
+    "NXT keeps a rival that falls behind": ("else if y then Some true else None", "else Some y"),
+    "LAST keeps the first difference": ("Some (if Bool.eqb x y then t else y)", "Some (t || y)"),
+    "MAX keeps a rival that lacks a mark": ("if x && negb y then None else Some", "Some"),
+    "STRICT marks again after a gap": ("| Some false, true => []", "| Some false, true => [Some true]"),
+}
+
+
+@needs_coq
+@pytest.mark.thorough
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_error_in_a_construction_breaks_its_proof(tmp_path: Path, fault: str) -> None:
+    for path in SOURCES:
+        shutil.copy(path, tmp_path)
+    shutil.copy(HERE / "Makefile", tmp_path)
+    old, new = FAULTS[fault]
+    text = (HERE / "Compile.v").read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "Compile.v").write_text(text.replace(old, new), encoding="utf-8")
+    ran = subprocess.run(["make", "-C", tmp_path, "Theorem62.vo"], capture_output=True, text=True)
+    assert ran.returncode != 0
+    assert "Theorem62.v" in ran.stderr
