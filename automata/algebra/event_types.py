@@ -6,7 +6,20 @@ no event is ever in an empty predicate.
 
 from __future__ import annotations
 
-from cerify.semantics.predicates import Anything, Both, Either, Not, OfType, Predicate
+from typing import assert_never
+
+from cerify.semantics.predicates import (
+    Anything,
+    Both,
+    Comparison,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Predicate,
+)
 
 
 def satisfiable(predicate: Predicate) -> bool:
@@ -15,7 +28,7 @@ def satisfiable(predicate: Predicate) -> bool:
     return any(_possible(predicate, name)[0] for name in [*names, _OTHER])
 
 
-_OTHER = None  # stands for any event type that the predicate does not name
+_OTHER = None  # any event type that the predicate does not name
 
 
 def _type_names(predicate: Predicate) -> set[str]:
@@ -26,8 +39,10 @@ def _type_names(predicate: Predicate) -> set[str]:
             return _type_names(inner)
         case Both(left, right) | Either(left, right):
             return _type_names(left) | _type_names(right)
-        case _:
+        case Anything() | Comparison() | OneOf() | InRange() | Like():
             return set()
+        case _:
+            assert_never(predicate)
 
 
 def _possible(predicate: Predicate, name: str | None) -> tuple[bool, bool]:
@@ -46,5 +61,7 @@ def _possible(predicate: Predicate, name: str | None) -> tuple[bool, bool]:
         case Either(left, right):
             (t1, f1), (t2, f2) = _possible(left, name), _possible(right, name)
             return t1 or t2, f1 and f2
-        case _:
+        case Comparison() | OneOf() | InRange() | Like():
             return True, True
+        case _:
+            assert_never(predicate)

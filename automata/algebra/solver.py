@@ -1,9 +1,9 @@
-"""Tests that are not simple, decided by a solver: arithmetic, and comparisons between attributes.
+"""Tests that z3 decides: arithmetic, and comparisons between attributes.
 
 Each kind of value is tried for each attribute: numbers, strings, times in microseconds, booleans, and no value at all.
-Where there is no arithmetic a number is a point of a line, or not a number; where there is, it is an integer in 64 bits
-or a float as in IEEE 754. What the solver says is possible is evaluated before it is believed; what it cannot tell, or
-cannot be told (see symbolic.py), is kept as possible.
+Without arithmetic a number is a point of a line, or not a number; with it, an integer in 64 bits or a float as in IEEE
+754. An event that the solver finds is evaluated before it is used; what it cannot decide, or what symbolic.py cannot
+express, counts as possible.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Strings as far as constants and patterns can tell them apart: regular languages cut each other into pieces.
+"""Classes of strings that constants and patterns do not distinguish, as Boolean combinations of regular languages.
 
-A pattern of the common core of RE2 is a regular language; so are the strings between two constants. Other patterns
-(anchors, flags, named classes) are left to whoever asks: `decidable` tells them apart.
+A pattern of the common core of RE2 is a regular language; so are the strings between two constants. `decidable` is
+false for other patterns (anchors, flags, named classes), which this module does not handle.
 """
 
 from __future__ import annotations

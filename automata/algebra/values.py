@@ -11,10 +11,24 @@ import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from cerify.automata.algebra.strings import samples_of_strings
-from cerify.semantics.predicates import Attribute, Comparison, Constant, InRange, Like, OneOf, Predicate, satisfied
+from cerify.semantics.predicates import (
+    Anything,
+    Attribute,
+    Both,
+    Comparison,
+    Constant,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Predicate,
+    satisfied,
+)
 from cerify.semantics.values import Value, ValueType, kind
 
 Truth: TypeAlias = tuple[bool, ...]
@@ -83,8 +97,10 @@ def _constants(test: Predicate) -> Iterator[Value]:
             yield from values
         case InRange(_, low, high):
             yield from (low, high)
-        case _:
+        case Comparison() | Like() | Anything() | OfType() | Not() | Both() | Either():
             return
+        case _:
+            assert_never(test)
 
 
 def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[Number]:

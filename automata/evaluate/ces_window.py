@@ -75,7 +75,7 @@ def merge(series: Series) -> Node:
 
 
 def add(series: Series, other: Series) -> Series:
-    """The series of what is in either; both are given up. The more recent one is gone on with."""
+    """The series of both. The more recent argument is changed and returned; the other must not be used again."""
     if other[0].latest > series[0].latest:
         series, other = other, series
     node = merge(other)

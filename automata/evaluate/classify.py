@@ -82,21 +82,25 @@ def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDAr
 
 
 def _of_types(P: Predicate) -> bool:
-    """Whether the type of an event is all that a predicate asks about."""
+    """Whether a predicate depends on the type of an event only."""
     match P:
         case Not(inner):
             return _of_types(inner)
         case Both(left, right) | Either(left, right):
             return _of_types(left) and _of_types(right)
+        case Anything() | OfType():
+            return True
+        case Comparison() | OneOf() | InRange() | Like():
+            return False
         case _:
-            return isinstance(P, Anything | OfType)
+            assert_never(P)
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Predicates on the rows of a table; each test of an attribute is made once, and types are told by number.
+    """Predicates on the rows of a table; each test of an attribute is evaluated once.
 
-    names: the number of each type; codes: those of the rows; tests: what is known of tests.
+    names: the number of each event type; codes: int [rows], the numbers of the rows' types; tests: the results so far.
     """
 
     table: pa.Table

@@ -1,13 +1,14 @@
-"""Filters that compare events with each other, taken out of a formula: what is left is unary, and marks its events.
+"""Filters that compare events removed from a formula, to be checked on the matches of what is left, which is unary.
 
-An automaton looks at one event at a time, so such a filter is checked on what the automaton finds. For that the events
-that the filter's variables hold get *marks*, extra variables that only the filter speaks of: a mark is set where the
-variable is bound inside the filter's operand, and PROJECT keeps it with the variable. A filter in an iteration is asked
-of each round; so rounds alternate between two marks (their colours), and where the colour changes a new round begins.
-What stands in the place of a formula below has its valuations plus marks, and some more: those that fail a check.
+An automaton looks at one event at a time, so such a filter is checked on the matches that the automaton finds. For
+this the events that the filter's variables bind get *marks*, extra variables that only the filter uses: a mark is set
+where the variable is bound inside the filter's operand, and PROJECT keeps it with the variable. A filter in an
+iteration is checked for each round; so rounds alternate between two marks (their colours), and a new round begins where
+the colour changes. The formula that is left has the valuations of the original one plus marks, and more: those that
+fail a filter.
 
-This is exact where the rest of the formula asks of the filtered valuations one by one. Where it compares them with each
-other (NXT, LAST, MAX), or asks whether there are none (the right of UNLESS), the formula is refused.
+This is exact where the rest of the formula depends on each filtered valuation alone. Where it compares them with each
+other (NXT, LAST, MAX), or depends on whether there is any (the right of UNLESS), Unsupported is raised.
 See docs/decisions/correlated.md.
 """
 
@@ -33,9 +34,9 @@ Colours: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class ResidualFilter:
-    """A filter to be checked: marks says which mark stands for a variable, rounds are the colours of the iterations.
+    """A filter to be checked. marks: the mark of each variable. rounds: the colours of the iterations around it.
 
-    The iterations are those that the filter stands in, the outermost first.
+    The iterations are listed from the outermost to the innermost.
     """
 
     condition: Condition
@@ -46,26 +47,26 @@ class ResidualFilter:
     def of(
         cls, condition: Condition, mark: Callable[[str], str] = lambda A: A, rounds: tuple[Colours, ...] = ()
     ) -> ResidualFilter:
-        """The check of a condition, given the mark of each variable: itself, if it is checked on whole valuations."""
+        """The filter of a condition, given the mark of each variable: itself, if it is checked on whole valuations."""
         variables = dict.fromkeys(A for atom in cel.atoms(condition) for A in _variables(atom))
         return cls(condition, {A: mark(A) for A in variables}, rounds)
 
 
 @dataclass(frozen=True)
 class Decorrelated:
-    """A formula without filters across events, and the checks that are to be made of its valuations."""
+    """A formula without filters that compare events, and these filters."""
 
     phi: Formula
     checks: tuple[ResidualFilter, ...]
 
 
 def correlated(condition: Condition) -> bool:
-    """Whether a filter asks for more than single events."""
+    """Whether a filter compares events with each other."""
     return not all(isinstance(atom, cel.Every) for atom in cel.atoms(condition))
 
 
 def compares_events(phi: Formula) -> bool:
-    """Whether a formula compares events with each other, but by their positions."""
+    """Whether a formula compares events with each other, other than by their positions."""
     return any(
         isinstance(psi, cel.PartitionBy) or (isinstance(psi, cel.Filter) and correlated(psi.condition))
         for psi in cel.subformulas(phi)
@@ -73,7 +74,7 @@ def compares_events(phi: Formula) -> bool:
 
 
 def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated:
-    """The formula with its checks taken out. Raises Unsupported, saying which sub-formula is in the way."""
+    """The formula without its filters that compare events. Raises Unsupported with the sub-formula that prevents it."""
     with depth_limited(phi.span):
         decorrelator = _Decorrelator(budget)
         psi = decorrelator.outer(phi)
@@ -86,7 +87,7 @@ def is_mark(variable: str) -> bool:
 
 
 class _Decorrelator:
-    """Takes the filters out, bottom up; numbers the checks and the iterations as it meets them."""
+    """Removes the filters, bottom up, and numbers them and the iterations."""
 
     def __init__(self, budget: Budget) -> None:
         self.checks: list[ResidualFilter] = []
@@ -94,7 +95,7 @@ class _Decorrelator:
         self._iterations = 0
 
     def outer(self, phi: Formula) -> Formula:
-        """phi around which nothing stands but what PARTITION BY is taken through (automata/evaluate/scope.py)."""
+        """phi, if nothing stands around it but operators that `strip_windows` passes."""
         match phi:
             case cel.PartitionBy(psi, a):
                 return cel.PartitionBy(self._whole(self.outer(psi), phi), a, span=phi.span)
@@ -103,10 +104,15 @@ class _Decorrelator:
             case cel.Filter(psi, condition):
                 return self._filtered(self.outer(psi), condition, ())
             case cel.Unless(left, _):
-                self._require_unary(phi.right, "UNLESS asks whether its right side has any match")
+                self._require_unary(phi.right, "UNLESS depends on whether its right side has any match")
                 return replace(phi, left=self.outer(left))
-            case _:
+            case (
+                cel.Event() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
+                | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max()
+            ):  # fmt: skip
                 return self._taken(phi, ())
+            case _:
+                assert_never(phi)
 
     def _taken(self, phi: Formula, rounds: tuple[Colours, ...]) -> Formula:
         if not compares_events(phi):
@@ -137,7 +143,7 @@ class _Decorrelator:
             case cel.And():
                 return self._joined(phi, rounds)
             case cel.Unless(left, right):
-                self._require_unary(right, "UNLESS asks whether its right side has any match")
+                self._require_unary(right, "UNLESS depends on whether its right side has any match")
                 return replace(phi, left=self._taken(left, rounds))
             case cel.Next() | cel.Last() | cel.Max():
                 raise Unsupported(
@@ -171,7 +177,7 @@ class _Decorrelator:
             self._whole(psi, phi)
         elif not analyze_bindings(psi).binds:
             raise Unsupported(
-                "a round of this iteration may bind nothing, so that rounds cannot be told apart", phi.span
+                "a round of this iteration may bind nothing, so that rounds cannot be distinguished", phi.span
             )
         seq = cel.Seq if isinstance(phi, cel.Plus) else cel.ContiguousSeq
         one, two = (cel.In(psi, colour) for colour in colours)
@@ -202,8 +208,8 @@ class _Decorrelator:
         """psi, if each event that it marks is one that it binds: for what stands around it asks for the support."""
         if any(all(map(is_mark, kind)) for kind in analyze_bindings(psi).possible):
             raise Unsupported(
-                "a PROJECT in this formula drops events that a filter inside compares; what stands around it asks for "
-                "the events that are left",
+                "a PROJECT in this formula drops events that a filter inside compares; the operator around it depends "
+                "on the events that are left",
                 around.span,
             )
         return psi
@@ -259,8 +265,13 @@ def _marked(phi: Formula, marks: Mapping[str, str]) -> Formula:
             return replace(phi, left=_marked(left, marks))
         case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All():
             return replace(phi, left=_marked(phi.left, marks), right=_marked(phi.right, marks))
-        case _:
+        case (
+            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start()
+            | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+        ):  # fmt: skip
             return replace(phi, phi=_marked(phi.phi, marks))
+        case _:
+            assert_never(phi)
 
 
 def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variables) -> Formula:
@@ -274,8 +285,13 @@ def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variable
             return replace(phi, left=_at_events(left, event, kept))
         case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All():
             return replace(phi, left=_at_events(phi.left, event, kept), right=_at_events(phi.right, event, kept))
-        case _:
+        case (
+            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start()
+            | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.In() | cel.Within() | cel.PartitionBy()
+        ):  # fmt: skip
             return replace(phi, phi=_at_events(phi.phi, event, kept))
+        case _:
+            assert_never(phi)
 
 
 def _any_of(phis: list[Formula]) -> Formula:

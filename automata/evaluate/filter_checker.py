@@ -1,8 +1,8 @@
-"""Filters across events, checked while complex events are being enumerated, from the latest position to the first.
+"""Filters that compare events, checked during the enumeration of complex events, from the latest position to the first.
 
-A correlated filter asks something of all combinations of the events of its variables; AND and OR of such filters too
-can only fail as events are added, never recover. So a path is given up at the first event with which a check fails:
-nothing that the path could go on with would mend it. The walks are those of ces.py and ces_window.py, but for that.
+Such a filter is about all combinations of the events of its variables; AND and OR of such filters too can become false
+as events are added, never true again. So a path is abandoned at the first event with which a filter fails. Apart from
+this the enumerations are those of ces.py and ces_window.py.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from cerify.semantics.predicates import (
 
 
 class Round(NamedTuple):
-    """What a check knows of the round that a path is in.
+    """The state of one filter in the round that a path is in.
 
-    colours: of the iterations that the round is in; None where the path is in none. held: the events of each variable.
-    failed: the atoms that are false of them.
+    colours: of the iterations around the round; None where the path is in none. bound: the events of each variable.
+    failed: the atoms that are false for them.
     """
 
     colours: tuple[str | None, ...]
-    held: tuple[tuple[int, ...], ...]
+    bound: tuple[tuple[int, ...], ...]
     failed: frozenset[int]
 
 
@@ -58,7 +58,7 @@ class _Atom:
 
 
 class CorrelatedFilterChecker:
-    """The checks of a formula over a stream, and how many events of paths they have been asked about."""
+    """The filters of a formula over a stream, with a budget for the events of paths that they are checked on."""
 
     def __init__(self, checks: Sequence[ResidualFilter], S: Sequence[Event], budget: Budget) -> None:
         events = tuple(S)
@@ -78,7 +78,7 @@ class CorrelatedFilterChecker:
             )
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
-        """What is known with one more event, before all others; None if a check fails. Raises BudgetExceeded."""
+        """The states with one more event, before all others; None if a filter fails. Raises BudgetExceeded."""
         self.spend()
         found = []
         for check, known in zip(self.checks, rounds, strict=True):
@@ -89,7 +89,7 @@ class CorrelatedFilterChecker:
         return tuple(found)
 
     def passes(self, mu: Valuation) -> bool:
-        """Whether a whole valuation, marks and all, passes the checks."""
+        """Whether a whole valuation, with its marks, satisfies the filters."""
         marks: dict[int, set[str]] = {}
         for A, p in mu:
             marks.setdefault(p, set()).add(A)
@@ -101,7 +101,7 @@ class CorrelatedFilterChecker:
 
 
 class _Compiled:
-    """A check made ready: its variables and atoms as numbers."""
+    """A filter with its variables and atoms as numbers."""
 
     def __init__(self, check: ResidualFilter, S: Sequence[Event], spend: Callable[[], None]) -> None:
         self._S = S
@@ -116,32 +116,32 @@ class _Compiled:
         self.start = Round((None,) * len(check.rounds), self._no_events, frozenset())
 
     def extended(self, known: Round, position: int, marks: Marks) -> Round | None:
-        colours, held, failed = known
+        colours, bound, failed = known
         for level, pair in enumerate(self._rounds):
             colour = next((colour for colour in pair if colour in marks), None)
             if colour is None:
                 break
             if colours[level] != colour:
                 colours = (*colours[:level], colour, *(None for _ in colours[level + 1 :]))
-                held, failed = self._no_events, frozenset()
+                bound, failed = self._no_events, frozenset()
         new = [v for v, mark in enumerate(self._marks) if mark in marks]
         if not new:
-            return known if colours is known.colours else Round(colours, held, failed)
-        held = tuple((*events, position) if v in new else events for v, events in enumerate(held))
-        false = {i for i, atom in enumerate(self._atoms) if i not in failed and self._fails(atom, held, new, position)}
+            return known if colours is known.colours else Round(colours, bound, failed)
+        bound = tuple((*events, position) if v in new else events for v, events in enumerate(bound))
+        false = {i for i, atom in enumerate(self._atoms) if i not in failed and self._fails(atom, bound, new, position)}
         if false:
             failed |= false
             if not self._true(self._condition, failed):
                 return None
-        return Round(colours, held, failed)
+        return Round(colours, bound, failed)
 
-    def _fails(self, atom: _Atom, held: tuple[tuple[int, ...], ...], new: list[int], position: int) -> bool:
+    def _fails(self, atom: _Atom, bound: tuple[tuple[int, ...], ...], new: list[int], position: int) -> bool:
         """Whether the atom is false of a combination of events in which the one at position takes part."""
         if atom.single:
             return atom.variables[0] in new and not holds(atom.predicate, self._S[position])
         for i, v in enumerate(atom.variables):
             if v in new:
-                ranges = (held[w] if i != j else (position,) for j, w in enumerate(atom.variables))
+                ranges = (bound[w] if i != j else (position,) for j, w in enumerate(atom.variables))
                 if not all(self._holds(atom.predicate, positions) for positions in product(*ranges)):
                     return True
         return False

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import assert_never
 
 from cerify.automata.evaluate.binding_analysis import BindingAnalysis, Variables, analyze_bindings
 from cerify.automata.evaluate.decorrelation import correlated
@@ -38,8 +39,13 @@ def partitioned(phi: Formula) -> Formula:
             return replace(phi, phi=partitioned(phi.phi))
         case cel.Unless(left, _):
             return replace(phi, left=partitioned(left))
-        case _:
+        case (
+            cel.Event() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
+            | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max()
+        ):  # fmt: skip
             return phi
+        case _:
+            assert_never(phi)
 
 
 def without_correlation(phi: Formula) -> Formula:

@@ -71,14 +71,16 @@ def strip_windows(phi: Formula) -> Scope:
     passed: list[cel.In | cel.Filter | cel.Start | cel.Strict | cel.Unless] = []
     while True:
         match phi:
-            case cel.Within(psi, cel.EventWindow(count)):
-                events.append(count)
-                phi = psi
-            case cel.Within(psi, cel.TimeWindow(amount, unit)):
-                widths[TIME] = min(widths.get(TIME, amount * SECONDS[unit]), amount * SECONDS[unit])
-                phi = psi
-            case cel.Within(psi, cel.AttributeWindow(width, a)):
-                widths[a] = min(widths.get(a, width), width)
+            case cel.Within(psi, window):
+                match window:
+                    case cel.EventWindow(count):
+                        events.append(count)
+                    case cel.TimeWindow(amount, unit):
+                        widths[TIME] = min(widths.get(TIME, amount * SECONDS[unit]), amount * SECONDS[unit])
+                    case cel.AttributeWindow(width, a):
+                        widths[a] = min(widths.get(a, width), width)
+                    case _:
+                        assert_never(window)
                 phi = psi
             case cel.PartitionBy(psi, a):
                 attributes[a] = None
@@ -86,8 +88,13 @@ def strip_windows(phi: Formula) -> Scope:
             case cel.In(psi, _) | cel.Filter(psi, _) | cel.Start(psi) | cel.Strict(psi) | cel.Unless(psi, _):
                 passed.append(phi)
                 phi = psi
-            case _:
+            case (
+                cel.Event() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
+                | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max()
+            ):  # fmt: skip
                 break
+            case _:
+                assert_never(phi)
     for node in reversed(passed):
         phi = replace(node, left=phi) if isinstance(node, cel.Unless) else replace(node, phi=phi)
     for psi in cel.subformulas(phi):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from cerify.automata.algebra.minterms import minterms
 from cerify.automata.cea.model import CEA, Marks
@@ -12,7 +13,18 @@ from cerify.draw.diagram import Diagram, Edge, Kind, State, merged
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.predicate_text import show_predicate
-from cerify.semantics.predicates import Anything, Both, Either, Not, OfType, Predicate
+from cerify.semantics.predicates import (
+    Anything,
+    Both,
+    Comparison,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Predicate,
+)
 
 TYPES = Budget(states=200)  # types of events, beyond which predicates are told as they are
 MARKED = "The variables after the slash mark the event. A match is a run to a double circle; it has the marked events."
@@ -109,8 +121,10 @@ def predicate_text(P: Predicate, level: int = 0) -> str:
         case Either(left, right):
             text = f"{predicate_text(left)} or {predicate_text(right)}"
             return f"({text})" if level > 0 else text
-        case _:
+        case Anything() | Comparison() | OneOf() | InRange() | Like():
             return show_predicate(P)
+        case _:
+            assert_never(P)
 
 
 def types_text(alphabet: Alphabet, types: frozenset[int], every: Iterable[int]) -> Iterator[str]:
@@ -178,5 +192,7 @@ def _asks_type(P: Predicate) -> bool:
             return _asks_type(inner)
         case Both(left, right) | Either(left, right):
             return _asks_type(left) or _asks_type(right)
-        case _:
+        case Anything() | Comparison() | OneOf() | InRange() | Like():
             return False
+        case _:
+            assert_never(P)

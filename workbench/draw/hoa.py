@@ -1,8 +1,9 @@
 """Automata in the Hanoi Omega-Automata format (HOA v1, https://adl.github.io/hoaf/), for the tools that read it.
 
-A letter is an event: an atomic proposition for each predicate that the automaton asks, and, of a complex event
-automaton, one for each variable, which is true if the event is marked with it. The format is about infinite words, and
-ours are finite: a run accepts if it ends in a state of the acceptance set 0. A comment in the text says so.
+A letter is an event. Its atomic propositions are the predicates of the automaton and, for a complex event automaton,
+its variables; that of a variable is true if the event is marked with it. The format has infinite words and these
+automata have finite ones: a run is accepting if its last state is in the acceptance set 0, as a comment in the text
+explains.
 """
 
 from __future__ import annotations

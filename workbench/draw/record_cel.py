@@ -27,10 +27,10 @@ from cerify.draw.recording import (
     BEFORE,
     MOST_FOUND,
     Found,
-    Held,
+    Labels,
     Recording,
+    StateRow,
     Step,
-    Words,
     arrows,
     require_short,
 )
@@ -50,7 +50,7 @@ CHECKED = (
     "that begins with ◦ marks an event that such a filter looks at."
 )
 
-WORDS = Words(
+LABELS = Labels(
     holds="What states hold",
     holder="States",
     found="Complex events at this event",
@@ -86,7 +86,7 @@ def record(phi: Formula, S: Stream, query: str, output: Output = "matches", budg
         notes.append(ANY_VARIABLE)
     if checks:
         notes.append(CHECKED)
-    words = WORDS if output == "matches" else replace(WORDS, labelled=", and the variables that hold it")
+    words = LABELS if output == "matches" else replace(LABELS, labelled=", and the variables that hold it")
     graph = run.graph
     return Recording(query, S, diagram, tuple(graph.nodes), tuple(graph.links), tuple(steps), words, tuple(notes))
 
@@ -100,10 +100,10 @@ def _step(
     more: bool = False,
 ) -> Step:
     rows = []
-    for q, key, nodes in run.held():
+    for q, key, nodes in run.state_rows():
         states = automaton.subsets[q]
         said = f"{{{', '.join(map(str, sorted(states)))}}}"
-        rows.append(Held(f"{said} · {key}" if key else said, states, nodes, automaton.final[q]))
+        rows.append(StateRow(f"{said} · {key}" if key else said, states, nodes, automaton.final[q]))
     return Step(n, fired, tuple(rows), run.live(), found, more)
 
 

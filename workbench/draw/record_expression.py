@@ -5,12 +5,12 @@ from __future__ import annotations
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.evaluate import TableRunner
 from cerify.draw.automaton import diagram_of_dfa
-from cerify.draw.recording import BEFORE, Found, Held, Recording, Step, Words, arrows, require_short
+from cerify.draw.recording import BEFORE, Found, Labels, Recording, StateRow, Step, arrows, require_short
 from cerify.semantics.budget import Budget
 from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Match, Stream
 
-WORDS = Words(
+LABELS = Labels(
     holds="State",
     holder="State",
     found="It takes place at",
@@ -26,17 +26,17 @@ def record(E: Expression, S: Stream, query: str, budget: Budget = Budget()) -> R
     place = {state.name: k for k, state in enumerate(diagram.states)}
     evaluator = TableRunner([A])
 
-    def held() -> tuple[Held, ...]:
+    def state_rows() -> tuple[StateRow, ...]:
         q = evaluator.states[0]
         states = frozenset(place[name] for name in [str(q)] if name in place)
         holder = str(q) if states else f"{q}, after which it never again takes place"
-        return (Held(holder, states, (), q in A.accepting),)
+        return (StateRow(holder, states, (), q in A.accepting),)
 
-    steps = [Step(BEFORE, frozenset(), held(), frozenset())]
+    steps = [Step(BEFORE, frozenset(), state_rows(), frozenset())]
     for n, event in enumerate(S):
         before = steps[-1].active
         found = tuple(Found(Match(n, (n,)), ()) for _ in evaluator.push(event))
-        row = held()
+        row = state_rows()
         fired = arrows(diagram, ((p, q, "read") for p in before for q in row[0].states))
         steps.append(Step(n, fired, row, frozenset(), found))
-    return Recording(query, S, diagram, (), (), tuple(steps), WORDS)
+    return Recording(query, S, diagram, (), (), tuple(steps), LABELS)

@@ -43,7 +43,7 @@ class Lists:
                 graph.link(node, following, "next", n)
         self._next = list(D.next)
 
-    def held(self) -> Iterator[tuple[int, str, Path]]:
+    def state_rows(self) -> Iterator[tuple[int, str, Path]]:
         for q, nodes in self._evaluation.T.items():
             yield q, "", tuple(self._along(nodes))
 

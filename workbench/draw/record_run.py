@@ -21,7 +21,7 @@ class Run(Protocol):
 
     def push(self, n: int, type_: int) -> None: ...
 
-    def held(self) -> Iterator[tuple[int, str, Path]]:
+    def state_rows(self) -> Iterator[tuple[int, str, Path]]:
         """The active states of the I/O-deterministic automaton, each with a key's text and the nodes it holds."""
 
     def live(self) -> frozenset[int]: ...

@@ -8,7 +8,7 @@ from itertools import islice
 from cerify.automata.nfab.buffer import Node
 from cerify.automata.nfab.evaluate import Evaluator, Key
 from cerify.draw.nfab import diagram_of_query
-from cerify.draw.recording import BEFORE, MOST_FOUND, Found, Graph, Held, Recording, Step, Words, require_short
+from cerify.draw.recording import BEFORE, MOST_FOUND, Found, Graph, Labels, Recording, StateRow, Step, require_short
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InternalError, Unsupported
 from cerify.semantics.events import Bindings, Match, Stream
@@ -16,7 +16,7 @@ from cerify.semantics.predicate_text import show_value
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import DECIDED, Reading
 
-WORDS = Words(
+LABELS = Labels(
     holds="Runs",
     holder="State",
     found="Matches known by this event",
@@ -47,7 +47,7 @@ def record(q: sase.Tree, S: Stream, query: str, reading: Reading = DECIDED, budg
         steps.append(buffer.step(n, buffer.evaluator.nodes(event)))
     steps.append(buffer.step(len(S), buffer.evaluator.end()))
     graph = buffer.graph
-    return Recording(query, S, diagram, tuple(graph.nodes), tuple(graph.links), tuple(steps), WORDS, (BUFFER,))
+    return Recording(query, S, diagram, tuple(graph.nodes), tuple(graph.links), tuple(steps), LABELS, (BUFFER,))
 
 
 class _Buffer:
@@ -71,7 +71,7 @@ class _Buffer:
             self._written(node, n)
         states = self.evaluator.plan.states
         held = tuple(
-            Held(
+            StateRow(
                 _holder(states[place].variable, states[place].kind, key),
                 frozenset({place}),
                 self._numbers(nodes),

@@ -66,7 +66,7 @@ class Series:
     def _of(self, node: SetNode) -> int:
         return self._bottom if isinstance(node, Bottom) else self._number[id(node)]
 
-    def held(self) -> Iterator[tuple[int, str, Path]]:
+    def state_rows(self) -> Iterator[tuple[int, str, Path]]:
         if self._evaluation.unmarked is not None:
             yield self._evaluation.unmarked, "any key" if self._scope.attributes else "", (self._bottom,)
         for q, table in self._evaluation.T.items():

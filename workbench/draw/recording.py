@@ -1,7 +1,7 @@
-"""The run of an evaluator over a stream, event by event, as a picture shows it: whatever kind of evaluator it is.
+"""The run of any evaluator over a stream, event by event, as data for pictures.
 
-A recording holds what an evaluator has had in its hands after each event, and nothing that has been worked out beside
-it. What is kept for matches to come is a graph of nodes to which nodes are only added.
+A recording has the state of the evaluator after each event, as the evaluator itself has it. Partial matches are a graph
+of nodes to which nodes are only added.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ NodeKind = Literal["bottom", "output", "union"]
 """The terminator, a node that stands for an event, one that stands for those of two others."""
 
 LinkKind = Literal["first", "last", "next", "left", "right", "before"]
-"""What a node says of another; a kind has a stroke of its own (growth.py)."""
+"""The field of the node that the link is; each kind has a stroke of its own (growth.py)."""
 
 BEFORE = -1  # the position of the step before the first event
-MOST_EVENTS = 200  # beyond these nobody goes through a stream step by step
+MOST_EVENTS = 200
 MOST_NODES = 400
 MOST_LINKS = 1600
 MOST_FOUND = 40  # matches that are listed at a step
@@ -49,8 +49,8 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Held:
-    """What a state, or some of them together, holds: a row of the table. states are places in the diagram."""
+class StateRow:
+    """The partial matches of a state, or of some states together, as nodes; states are indices into the diagram's."""
 
     holder: str
     states: frozenset[int]
@@ -68,30 +68,28 @@ class Found:
 
 @dataclass(frozen=True)
 class Step:
-    """What there is after an event. fired: the arrows of the diagram that were followed, by place.
+    """The state after an event. fired: the arrows of the diagram that were followed, as indices.
 
-    live: the nodes that a state can still reach. more: whether there are matches beyond those found.
+    rows: the partial matches by state. live: the nodes that a state can still reach. more: whether there are matches
+    beyond those found.
     """
 
     position: int
     fired: frozenset[int]
-    held: tuple[Held, ...]
+    rows: tuple[StateRow, ...]
     live: frozenset[int]
     found: tuple[Found, ...] = ()
     more: bool = False
 
     @property
     def active(self) -> frozenset[int]:
-        """The states in which a run is, by place in the diagram."""
-        return frozenset(q for held in self.held for q in held.states)
+        """The states in which a run is, as indices into the diagram's."""
+        return frozenset(q for row in self.rows for q in row.states)
 
 
 @dataclass(frozen=True)
-class Words:
-    """What an evaluator's things are called on a page: headings, and what stands where there is nothing.
-
-    finals: whether the table says which rows are final.
-    """
+class Labels:
+    """The headings of a page, and the texts for what is empty. finals: whether the table shows which rows are final."""
 
     holds: str
     holder: str
@@ -103,9 +101,9 @@ class Words:
 
 @dataclass(frozen=True)
 class Recording:
-    """A run over a stream: the automaton, all nodes and links there ever were, and a step for each event.
+    """A run over a stream: the automaton, all nodes and links ever made, and a step for each event.
 
-    The first step is that before the first event. notes are sentences about what is seen.
+    The first step is the one before the first event. notes are sentences below the drawing.
     """
 
     query: str
@@ -114,7 +112,7 @@ class Recording:
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     steps: tuple[Step, ...]
-    words: Words
+    labels: Labels
     notes: tuple[str, ...] = ()
 
     def made(self, step: Step) -> tuple[Node, ...]:
@@ -124,7 +122,7 @@ class Recording:
 
 @dataclass
 class Graph:
-    """The nodes and links of a recording that is being made. Raises BudgetExceeded where they cannot be looked at."""
+    """The nodes and links of a recording that is being made. Raises BudgetExceeded for more than can be drawn."""
 
     nodes: list[Node] = field(default_factory=list)
     links: dict[Link, None] = field(default_factory=dict)
@@ -133,7 +131,7 @@ class Graph:
         """The number of a new node."""
         if len(self.nodes) >= MOST_NODES:
             raise BudgetExceeded(
-                f"the run makes more than {MOST_NODES} nodes by event {born}, which cannot be looked at; "
+                f"the run makes more than {MOST_NODES} nodes by event {born}, more than can be drawn; "
                 "take the stream up to there, or a part of it"
             )
         n = len(self.nodes)
@@ -144,14 +142,14 @@ class Graph:
         """Add an arrow."""
         if len(self.links) >= MOST_LINKS:
             raise BudgetExceeded(
-                f"the run makes more than {MOST_LINKS} links by event {born}, which cannot be looked at; "
+                f"the run makes more than {MOST_LINKS} links by event {born}, more than can be drawn; "
                 "take the stream up to there, or a part of it"
             )
         self.links[Link(source, target, kind, born)] = None
 
 
 def require_short(S: Stream) -> None:
-    """Raises BudgetExceeded for a stream that nobody would go through step by step."""
+    """Raises BudgetExceeded for a stream of more than MOST_EVENTS events."""
     if len(S) > MOST_EVENTS:
         raise BudgetExceeded(
             f"the stream has {len(S):,} events, and a run is shown step by step for at most {MOST_EVENTS}; "
@@ -160,6 +158,6 @@ def require_short(S: Stream) -> None:
 
 
 def arrows(diagram: Diagram, followed: Iterable[tuple[int, int, str]]) -> frozenset[int]:
-    """The arrows of a diagram, by place, that lead from a state to another in some way."""
+    """The indices of the arrows of a diagram that lead from a state to another with a kind: rows of followed."""
     ways = set(followed)
     return frozenset(k for k, edge in enumerate(diagram.edges) if (edge.source, edge.target, edge.kind) in ways)

@@ -1,7 +1,7 @@
-"""A recording as one self-contained HTML page that goes forward and back through the stream.
+"""A recording as one self-contained HTML page that steps forward and back through the stream.
 
-The page holds every step as text and each drawing once; its script only says what of them is seen, so that nothing is
-worked out there. It asks for no other file and no network, and its policy admits no script but its own.
+The page contains every step as text and each drawing once; its script only selects what is visible. It loads no other
+file and uses no network, and its policy allows no script but its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from cerify.draw.growth import growth_svg, key_svg
 from cerify.draw.page import ROOT, css, page
-from cerify.draw.recording import Held, Recording, Step
+from cerify.draw.recording import Recording, StateRow, Step
 from cerify.draw.stream import every_column
 from cerify.draw.svg import svg
 from cerify.draw.timeline import timeline
@@ -39,12 +39,12 @@ def stepper(run: Recording) -> str:
         run=run,
         says=summary(run),
         sentences=[sentence(run, step) for step in run.steps],
-        holds=run.words.holds,
-        holder=run.words.holder,
-        heading=run.words.found,
-        nothing=run.words.nothing,
-        finals=run.words.finals,
-        labelled=run.words.labelled,
+        holds=run.labels.holds,
+        holder=run.labels.holder,
+        heading=run.labels.found,
+        nothing=run.labels.nothing,
+        finals=run.labels.finals,
+        labelled=run.labels.labelled,
         follows=any(step.fired for step in run.steps),
         pressed=any(found.path for step in run.steps for found in step.found),
         automaton=automaton,
@@ -70,28 +70,28 @@ def summary(run: Recording) -> str:
 
 
 def sentence(run: Recording, step: Step) -> str:
-    """A step in words."""
+    """A step in labels."""
     if step.position < 0:
         return "Before the first event."
     if step.position == len(run.S):
-        return _told(run, step, "The end of the stream.")
+        return _summary(run, step, "The end of the stream.")
     event = run.S[step.position]
     values = ", ".join(f"{name} {show_value(value)}" for name, value in event.attributes.items())
-    return _told(run, step, f"Event {step.position}: {event.type}{f' ({values})' if values else ''}.")
+    return _summary(run, step, f"Event {step.position}: {event.type}{f' ({values})' if values else ''}.")
 
 
-def _told(run: Recording, step: Step, what: str) -> str:
+def _summary(run: Recording, step: Step, what: str) -> str:
     active = ", ".join(run.diagram.states[q].name for q in sorted(step.active))
-    said = [what, f"Active: {active}." if active else "No state is active."]
+    text = [what, f"Active: {active}." if active else "No state is active."]
     if run.nodes:
-        said.append(f"{_count(len(run.made(step)), 'new node')}, {len(step.live)} within reach.")
+        text.append(f"{_count(len(run.made(step)), 'new node')}, {len(step.live)} within reach.")
     if step.found:
         more = "more than " if step.more else ""
-        said.append(f"{more}{_count(len(step.found), 'match', 'matches')}.".capitalize())
-    return " ".join(said)
+        text.append(f"{more}{_count(len(step.found), 'match', 'matches')}.".capitalize())
+    return " ".join(text)
 
 
-def nodes_text(run: Recording, row: Held) -> str:
+def nodes_text(run: Recording, row: StateRow) -> str:
     """The nodes of a row of the table by name, in their order."""
     return ", ".join(run.nodes[n].name for n in row.nodes)
 

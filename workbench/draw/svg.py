@@ -99,7 +99,7 @@ def _kinds(diagram: Diagram) -> list[Kind]:
 def _edges(diagram: Diagram, placed: Layout, texts: Sequence[_Text]) -> Iterator[str]:
     """First all strokes, then all texts, so that no stroke runs over a text."""
     for edge, arrow in zip(diagram.edges, placed.arrows, strict=True):
-        yield arrow_svg(edge.kind, arrow, _told(diagram, edge))
+        yield arrow_svg(edge.kind, arrow, _tooltip(diagram, edge))
     for edge, arrow, text in zip(diagram.edges, placed.arrows, texts, strict=True):
         x, y = arrow.text
         if text.number is not None:
@@ -110,20 +110,20 @@ def _edges(diagram: Diagram, placed: Layout, texts: Sequence[_Text]) -> Iterator
                 f'<text class="middle" x="{x:g}" y="{first + i * LINE:g}">{escape(line.strip())}</text>'
                 for i, line in enumerate(text.lines)
             ]
-        yield f'<g class="arrow {edge.kind}"><title>{escape(_told(diagram, edge))}</title>{"".join(shown)}</g>'
+        yield f'<g class="arrow {edge.kind}"><title>{escape(_tooltip(diagram, edge))}</title>{"".join(shown)}</g>'
 
 
-def _told(diagram: Diagram, edge: Edge) -> str:
+def _tooltip(diagram: Diagram, edge: Edge) -> str:
     states = f"{diagram.states[edge.source].name} → {diagram.states[edge.target].name}"
     return "\n".join((states, *edge.lines))
 
 
-def arrow_svg(kind: str, arrow: Arrow, told: str) -> str:
-    """An arrow of a kind, or of several classes, which the style sheet gives a stroke; told is its tooltip."""
+def arrow_svg(kind: str, arrow: Arrow, tooltip: str) -> str:
+    """An arrow of a kind, or of several classes, which the style sheet gives a stroke; with a tooltip."""
     x, y = arrow.curve[0]
     curve = f"M{x:g} {y:g}C" + " ".join(f"{a:g} {b:g}" for a, b in arrow.curve[1:])
     return (
-        f'<g class="arrow {kind}"><title>{escape(told)}</title><path class="stroke" d="{curve}"/>'
+        f'<g class="arrow {kind}"><title>{escape(tooltip)}</title><path class="stroke" d="{curve}"/>'
         f'<path class="head" d="{_head(arrow.curve[-1], arrow.head)}"/></g>'
     )
 
@@ -151,7 +151,7 @@ def _states(diagram: Diagram, placed: Layout) -> Iterator[str]:
 def _below(
     diagram: Diagram, numbered: dict[tuple[str, ...], int], top: float, width: float
 ) -> Iterator[tuple[float, str]]:
-    """What is told below the drawing, line by line, each with where it ends: strokes, long texts, table, notes."""
+    """The lines below the drawing, each with its lower edge: strokes, long texts, table, notes."""
     y = top
     if len(kinds := _kinds(diagram)) > 1:
         for kind in kinds:

@@ -50,8 +50,8 @@ MARGIN = 4
 def timeline(columns: Sequence[Column], rows: Sequence[Row] = ()) -> str:
     """The SVG of a stream's events, left to right by position, and below them one row for each complex event.
 
-    Columns may leave positions out; the drawing says how many. A row's positions that have no column cannot be drawn,
-    and its caption says so. Colours and fonts are those of timeline.css, which the page has to carry.
+    Columns may omit positions; the drawing shows how many. A row's positions without a column are not drawn but named
+    in its caption. Colours and fonts are those of timeline.css, which the page must include.
     """
     texts = (text for column in columns for text in (column.title, *column.lines))
     card = max(56, max((min(len(text), LONGEST) for text in texts), default=0) * CHARACTER + 2 * PADDING)

@@ -77,7 +77,7 @@ def along(run: Recording, node: int, last: int, at: int) -> Iterator[int]:
 def walked(run: Recording, step: Step) -> list[tuple[int, ...]]:
     """The complex events that the final rows of the table stand for, by the arrows alone."""
     complete = []
-    pending = [(n, ()) for row in step.held if row.final for n in row.nodes]
+    pending = [(n, ()) for row in step.rows if row.final for n in row.nodes]
     while pending:
         n, positions = pending.pop()
         node = run.nodes[n]
@@ -140,7 +140,7 @@ def test_the_states_are_those_of_the_drawing() -> None:
         [(0, 0, "ignore"), (0, 1, "take")],
         [(0, 0, "ignore"), (1, 1, "ignore"), (1, 2, "take")],
     ]
-    assert [row.holder for row in run.steps[-1].held] == ["{0}", "{1}", "{2}"]
+    assert [row.holder for row in run.steps[-1].rows] == ["{0}", "{1}", "{2}"]
 
 
 def test_valuations_keep_the_variables() -> None:
@@ -152,7 +152,7 @@ def test_valuations_keep_the_variables() -> None:
 def test_an_expression_without_hope_is_in_a_state_that_is_not_drawn() -> None:
     run = record("a and !prior(b, any)", Stream(map(Event, "abac")), "event-expression")
     assert [len(found(run)), run.steps[-1].active] == [1, frozenset()]
-    assert "never again" in run.steps[-1].held[0].holder
+    assert "never again" in run.steps[-1].rows[0].holder
 
 
 def test_what_nobody_could_look_at() -> None:
