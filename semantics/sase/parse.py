@@ -20,6 +20,7 @@ from cerify.semantics.parsing import MAX_DEPTH, PredicateBuilder, number_of, par
 from cerify.semantics.predicates import Both, Constant, Either, Not, Predicate, Term
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import BUILT_IN, RANKED
+from cerify.semantics.sase.operators import STRATEGIES
 
 
 def parse(text: str) -> sase.Tree:
@@ -154,7 +155,7 @@ class _Builder(PredicateBuilder):
 
     def block(self, meta: Meta, children: list[Any]) -> Any:
         strategy, *rest = children
-        name = str(strategy).lower().replace("_til_", "_till_")
+        name = STRATEGIES[str(strategy).lower()]
         conjuncts = next((child for child in rest if isinstance(child, tuple)), ())
         return name, tuple(child for child in rest if isinstance(child, _Argument)), conjuncts, span_of(meta)
 
