@@ -61,3 +61,5 @@ def test_the_version_is_that_of_the_changelogs_package() -> None:
     import cerify
 
     assert cerify.__version__
+    assert f"\n## {cerify.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {cerify.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
