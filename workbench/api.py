@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
+from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.verdict import Undecided, Verdict
 from cerify.fit import warn_of_misfits
 from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
-from cerify.languages.language import Checked, Language, Options, Output, Question
+from cerify.languages.language import Checked, Language, Options, Question
 from cerify.plan import Plan, Want, plan
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
@@ -81,6 +82,52 @@ def match(
     with errors_in(text or ""):
         warn_of_misfits(its.language, its.query, S, text=text, strict=strict, stacklevel=2)
         return Matches(its.all_matches(S))
+
+
+def count(
+    query: Any,
+    events: Events,
+    *,
+    language: str = DEFAULT,
+    evaluator: str | None = None,
+    output: Output = "matches",
+    budget: Budget = Budget(),
+) -> int:
+    """The exact number of the matches of a query over a stream, as match has them.
+
+    They are not built where an evaluator can do without. Raises what match raises, and BudgetExceeded only where the
+    matches have to be built.
+    """
+    S = as_stream(events)
+    its, tree = read_query(query, language, S.schema)
+    with errors_in(query if isinstance(query, str) else ""):
+        found = plan(its, tree, S.schema, Want(Options(output, budget), evaluator, batches=True))
+        if found.batches is None:
+            return len(plan(its, tree, S.schema, Want(Options(output, budget), evaluator)).all_matches(S))
+        return found.batches.count(S) + len(found.batches.finish())
+
+
+def compile(
+    query: Any,
+    *,
+    language: str = DEFAULT,
+    evaluator: str | None = None,
+    output: Output = "matches",
+    consumption: Consumption | str = Consumption.NONE,
+    schema: Schema | None = None,
+    budget: Budget = Budget(),
+) -> Evaluator:
+    """An evaluator of the query that reads one stream in batches: push each of them, then finish.
+
+    Raises ParseError, IllFormed, Unsupported where a named evaluator evaluates whole streams only, and BudgetExceeded.
+    """
+    its, tree = read_query(query, language, schema)
+    with errors_in(query if isinstance(query, str) else ""):
+        want = Want(Options(output, budget), evaluator, batches=True, consumption=Consumption.of(consumption))
+        made = plan(its, tree, schema, want)
+        if made.batches is None:
+            raise list(made.why_not.values())[-1]
+        return made.batches
 
 
 def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT) -> Checked:

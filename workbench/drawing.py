@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from cerify.api import read_query
+from cerify.automata.evaluator import Output
 from cerify.draw.diagram import Diagram
 from cerify.draw.hoa import hoa_of_automaton
 from cerify.draw.recording import Recording
 from cerify.draw.svg import document, svg
 from cerify.languages import DEFAULT
-from cerify.languages.language import Options, Output
+from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Events, Schema

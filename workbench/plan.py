@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
-from cerify.languages.language import Language, Options
+from cerify.automata.evaluator import Consumption, Evaluator
+from cerify.definition import DefinitionEvaluator
+from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 
@@ -22,10 +24,15 @@ AUTOMATIC = ("automaton", "denotational")
 
 @dataclass(frozen=True)
 class Want:
-    """What is wanted of a query: the options of its evaluation, and the evaluator; None leaves the choice to plan."""
+    """What is wanted of a query: the options of its evaluation, and the evaluator; None leaves the choice to plan.
+
+    batches: whether the stream comes batch by batch; consumption is what matches take away from later ones then.
+    """
 
     options: Options = field(default_factory=Options)
     evaluator: str | None = None
+    batches: bool = False
+    consumption: Consumption = Consumption.NONE
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,8 @@ class Plan(Generic[F]):
     """The evaluator of a query, by its name; None if none of those that were considered can take it.
 
     rewrites: the languages into which the evaluator rewrites the query, one after the other. why_not: of each evaluator
-    that was considered and cannot take the query, the reason.
+    that was considered and cannot take the query, the reason. batches: what evaluates a stream that comes in batches,
+    if that is wanted.
     """
 
     language: Language[F]
@@ -42,6 +50,7 @@ class Plan(Generic[F]):
     evaluator: str | None
     rewrites: tuple[str, ...]
     why_not: Mapping[str, Unsupported]
+    batches: Evaluator | None = None
 
     def matches(self, S: Stream) -> Iterable[Match]:
         """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
@@ -79,7 +88,28 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
     for name in AUTOMATIC if want.evaluator is None else (want.evaluator,):
         if name in names:
             refused = names[name].why_not(query, schema, want.options)
+            make = None
+            if refused is None and want.batches:
+                make = _in_batches(language, name, query, schema, want)
+                refused = make if isinstance(make, Unsupported) else None
             if refused is None:
-                return Plan(language, query, want.options, name, language.rewrites(query, name), why_not)
+                rewrites = language.rewrites(query, name)
+                return Plan(language, query, want.options, name, rewrites, why_not, cast("Evaluator | None", make))
             why_not[name] = refused
     return Plan(language, query, want.options, None, (), why_not)
+
+
+def _in_batches(
+    language: Language[F], name: str, query: F, schema: Schema | None, want: Want
+) -> Evaluator | Unsupported:
+    """What evaluates the query batch by batch, or why the evaluator of that name does not."""
+    make = language.evaluators[name].batches
+    if make is None and name != DENOTATIONAL:
+        return Unsupported(f"the evaluator {name} of {language.title} evaluates whole streams")
+    try:
+        if make is None:
+            waits = language.waits(query)
+            return DefinitionEvaluator(language, query, want.options, waits=waits, consumption=want.consumption)
+        return make(query, schema, want.options, want.consumption)
+    except Unsupported as error:
+        return error

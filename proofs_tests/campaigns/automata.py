@@ -24,6 +24,7 @@ from random import Random
 import click
 
 from cerify.automata.evaluate import compiled, streaming
+from cerify.automata.evaluator import Output
 from cerify.equivalence.differential.remembered import compile_once
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core
@@ -32,7 +33,6 @@ from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY
 from cerify.equivalence.generate.scoped import around, clocked, counted_inside
 from cerify.equivalence.rewrite.translate.to_cel import to_cel
 from cerify.equivalence.shrink.shrink import shrink
-from cerify.languages.language import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.show import show

@@ -12,8 +12,9 @@ import click
 
 import cerify
 from cerify import protocol
+from cerify.automata.evaluator import Output
 from cerify.languages import LANGUAGES
-from cerify.languages.language import EVALUATORS, Language, Options, Output
+from cerify.languages.language import EVALUATORS, Language, Options
 from cerify.plan import AUTOMATIC, Want, plan
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in

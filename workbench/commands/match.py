@@ -11,9 +11,10 @@ from typing import Any
 import click
 
 from cerify.api import planned, read_query
+from cerify.automata.evaluator import Output
 from cerify.commands.files import Source, language_option, reads_events
 from cerify.explain.evidence import printable
-from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, Output, ValuedMatch
+from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, ValuedMatch
 from cerify.plan import Plan
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from cerify.languages.language import Output
+from cerify.automata.evaluator import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote as cel_denote
 from cerify.semantics.cel import syntax as cel

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
+from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages.language import BuiltIn, Checked, Language, Options, Question, without_numba
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
@@ -53,9 +54,12 @@ class Cel(Language[Formula]):
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
             "denotational": BuiltIn(_denotational, _unregistered),
-            "automaton": BuiltIn(_automaton, _needs_definition),
-            "kernel": BuiltIn(_kernel, _needs_numba, compiled=True),
+            "automaton": BuiltIn(_automaton, _needs_definition, batches=_readable),
+            "kernel": BuiltIn(_kernel, _needs_numba, True, _compiled),
         }
+
+    def waits(self, query: Formula) -> bool:
+        return False
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
         from cerify.equivalence.decide.vacuous import satisfiable, vacuous
@@ -140,6 +144,18 @@ def _kernel(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
     from cerify.automata.evaluate.compiled import matches
 
     return matches(phi, S, options.output, options.budget)
+
+
+def _readable(phi: Formula, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+    from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
+
+    return ReadableCelEvaluator(phi, options.output, consumption, options.budget)
+
+
+def _compiled(phi: Formula, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+    from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+
+    return CompiledCelEvaluator(phi, options.output, consumption, options.budget)
 
 
 def _unregistered(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:

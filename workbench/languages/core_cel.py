@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
+from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Language, Options, Question, without_numba
 from cerify.semantics.budget import Budget
@@ -56,9 +57,14 @@ class CoreCel(Language[Formula]):
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
             "denotational": BuiltIn(_denotational, _no_valuations),
-            "automaton": BuiltIn(_automaton, _not_carried),
-            "kernel": BuiltIn(_kernel, _needs_numba, compiled=True),
+            "automaton": BuiltIn(_automaton, _not_carried, batches=_readable),
+            "kernel": BuiltIn(_kernel, _needs_numba, True, _compiled),
         }
+
+    def waits(self, query: Formula) -> bool:
+        from cerify.automata.cea.compile_core import looks_ahead
+
+        return bool(looks_ahead(query))
 
     def rewrites(self, query: Formula, evaluator: str) -> tuple[str, ...]:
         return () if evaluator == DENOTATIONAL or is_unary(query) else ("cel",)
@@ -162,6 +168,26 @@ def _kernel(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
     from cerify.automata.evaluate.compiled import matches
 
     return matches(_in_cel(phi, options.budget), S, "matches", options.budget)
+
+
+def _readable(phi: Formula, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+    if is_unary(phi) and consumption is Consumption.NONE:
+        from cerify.automata.evaluate.core_evaluators import ReadableCoreEvaluator
+
+        return ReadableCoreEvaluator(phi, options.budget)
+    from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
+
+    return ReadableCelEvaluator(_in_cel(phi, options.budget), "matches", consumption, options.budget)
+
+
+def _compiled(phi: Formula, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+    if is_unary(phi) and consumption is Consumption.NONE:
+        from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator
+
+        return CompiledCoreEvaluator(phi, options.budget)
+    from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+
+    return CompiledCelEvaluator(_in_cel(phi, options.budget), "matches", consumption, options.budget)
 
 
 @lru_cache(16)

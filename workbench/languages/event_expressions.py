@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, get_args
 
+from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages.language import (
     DENOTATIONAL,
     BuiltIn,
@@ -28,6 +29,7 @@ from cerify.semantics.predicate_types import Problem
 
 if TYPE_CHECKING:
     from cerify.automata.dfa.model import DFA
+    from cerify.automata.dfa.parametric import Symbolic
     from cerify.draw.recording import Recording
     from cerify.equivalence.verdict import Verdict
     from cerify.languages.language import Streamed
@@ -71,9 +73,12 @@ class EventExpressions(Language[Expression]):
     def evaluators(self) -> Mapping[str, BuiltIn[Expression]]:
         return {
             "denotational": BuiltIn(_denotational, _no_valuations),
-            "automaton": BuiltIn(_automaton, _no_valuations),
-            "kernel": BuiltIn(_kernel, _needs_numba, compiled=True),
+            "automaton": BuiltIn(_automaton, _no_valuations, batches=_readable),
+            "kernel": BuiltIn(_kernel, _needs_numba, True, _compiled),
         }
+
+    def waits(self, query: Expression) -> bool:
+        return False
 
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
         """The compatible tuples of attribute variables (vldb92, section 6.1)."""
@@ -124,6 +129,9 @@ class EventExpressions(Language[Expression]):
         return decide(left, right, question.schema, question.budget)
 
     def streamed(self, query: Expression, schema: Schema | None, options: Options) -> Streamed:
+        return self.monitor(query, schema, options)
+
+    def monitor(self, query: Expression, schema: Schema | None, options: Options) -> DFA | Symbolic:
         """Its automaton; with attribute variables what makes an automaton for each choice of values."""
         if (A := self.dfa(query, schema, options.budget)) is not None:
             return A
@@ -172,6 +180,29 @@ def _kernel(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
 
     found = Valued(E, order_in(S), options.budget).events(S, CompiledRunner)
     return [Match(e, (e,)) for e in sorted(found)]
+
+
+def _readable(E: Expression, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+    from cerify.automata.dfa.evaluator import ReadableEvaluator
+
+    _require_no_consumption(consumption)
+    return ReadableEvaluator(LANGUAGE.monitor(E, schema, options), options.budget)
+
+
+def _compiled(E: Expression, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+    from cerify.automata.dfa.evaluator import CompiledEvaluator
+
+    _require_no_consumption(consumption)
+    if (A := LANGUAGE.dfa(E, schema, options.budget)) is None:
+        raise Unsupported(
+            "an expression with attribute variables has an automaton for each choice of values; they are not compiled"
+        )
+    return CompiledEvaluator(A, options.budget)
+
+
+def _require_no_consumption(consumption: Consumption) -> None:
+    if consumption is not Consumption.NONE:
+        raise Unsupported("the automata of event expressions consume no events; use the evaluator denotational")
 
 
 def _needs_numba(E: Expression, schema: Schema | None, options: Options) -> Unsupported | None:

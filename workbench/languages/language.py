@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
 
+from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.claim import Claim, Level
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import Predicates
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     Streamed: TypeAlias = CompiledCelEvaluator | DFA | Symbolic | Query
 
 F = TypeVar("F")
-Output: TypeAlias = Literal["matches", "valuations"]
 EvaluatorName: TypeAlias = Literal["denotational", "automaton", "kernel"]
 EVALUATORS: tuple[EvaluatorName, ...] = get_args(EvaluatorName)
 DENOTATIONAL: EvaluatorName = "denotational"
@@ -88,12 +88,14 @@ class BuiltIn(Generic[F]):
     matches: all matches in the order of positions, as an iterator where they are found one by one; it raises
     BudgetExceeded, and Unsupported for what shows only with the stream. why_not: why the evaluator cannot take a query
     on streams of a schema (None: of any), as an error that is not raised; None if it can. compiled: whether its loops
-    are compiled when they are first used, which takes seconds.
+    are compiled when they are first used, which takes seconds. batches: makes what evaluates a stream batch by batch;
+    raises Unsupported for a query that is evaluated over whole streams only; None if all are.
     """
 
     matches: Callable[[F, Stream, Options], Iterable[Match]]
     why_not: Callable[[F, Schema | None, Options], Unsupported | None] = no_objection
     compiled: bool = False
+    batches: Callable[[F, Schema | None, Options, Consumption], Evaluator] | None = None
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,10 @@ class Language(ABC, Generic[F]):
     ) -> Iterable[Match]:
         """All matches by one evaluator, in the order of positions. Raises Unsupported, BudgetExceeded."""
         return self.evaluators[evaluator].matches(query, S, options)
+
+    def waits(self, query: F) -> bool:
+        """Whether a match may depend on events after the position at which it is reported."""
+        return True
 
     def rewrites(self, query: F, evaluator: str) -> tuple[str, ...]:
         """The languages into which an evaluator of this language rewrites the query, one after the other."""

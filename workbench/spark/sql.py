@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import arrow_udtf
 
+from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT
-from cerify.languages.language import Output
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.matches import RESULT

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT
-from cerify.languages.language import Output
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema

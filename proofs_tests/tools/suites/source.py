@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from cerify.automata.evaluator import Output
 from cerify.conformance.model import Case
 from cerify.conformance.mutants.mutant import Mutant, killed_by
 from cerify.languages import language_named
-from cerify.languages.language import DENOTATIONAL, Options, Output
+from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema
 from proofs_tests.tools.choosing import most_killing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from cerify.automata.evaluator import Output
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.languages.language import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.denote import satisfies

@@ -8,8 +8,8 @@ from functools import partial
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
+from cerify.automata.evaluator import Output
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.languages.language import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr

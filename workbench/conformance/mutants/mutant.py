@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from cerify.languages.language import Output
+from cerify.automata.evaluator import Output
 from cerify.semantics.events import Match, Stream
 
 

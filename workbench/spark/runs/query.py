@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT, language_named
-from cerify.languages.language import Language, Options, Output
+from cerify.languages.language import Language, Options
 from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import chain, product
 from random import Random
 
+from cerify.automata.evaluator import Output
 from cerify.conformance.model import Case
 from cerify.conformance.mutants.cel import MEANING
 from cerify.conformance.mutants.cel import MUTANTS as PLAIN
@@ -17,7 +18,6 @@ from cerify.conformance.mutants.cel.model import CelMutant
 from cerify.conformance.mutants.mutant import killed_by
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import Profile
-from cerify.languages.language import Output
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from cerify.automata.evaluator import Output
 from cerify.conformance.mutants.mutant import Mutant
 from cerify.equivalence.rewrite.trees import same
-from cerify.languages.language import Output
 from cerify.semantics.cel.denote import Meaning, Valuations, clause, sup
 from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.events import Event, Match, Stream, Valuation, bindings_of

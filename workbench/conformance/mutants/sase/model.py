@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from cerify.automata.evaluator import Output
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.languages.language import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match, Stream
