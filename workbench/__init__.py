@@ -9,14 +9,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cerify.api import check as check
+    from cerify.api import compile as compile
     from cerify.api import contained as contained
+    from cerify.api import count as count
     from cerify.api import equivalent as equivalent
+    from cerify.api import laws as laws
     from cerify.api import match as match
+    from cerify.api import parse as parse
+    from cerify.api import show as show
+    from cerify.api import simplify as simplify
+    from cerify.automata.evaluator import Consumption as Consumption
+    from cerify.automata.evaluator import Evaluator as Evaluator
     from cerify.conformance.run import conform as conform
+    from cerify.equivalence.differential.differ import differ as differ
+    from cerify.languages import LANGUAGES as LANGUAGES
+    from cerify.languages import register as register
+    from cerify.languages.language import Language as Language
     from cerify.semantics.budget import Budget as Budget
-    from cerify.semantics.cel.parse import parse as parse
-    from cerify.semantics.cel.show import show as show
+    from cerify.semantics.errors import BudgetExceeded as BudgetExceeded
+    from cerify.semantics.errors import CerifyError as CerifyError
+    from cerify.semantics.errors import IllFormed as IllFormed
+    from cerify.semantics.errors import InputError as InputError
+    from cerify.semantics.errors import InternalError as InternalError
+    from cerify.semantics.errors import ParseError as ParseError
     from cerify.semantics.errors import QueryWarning as QueryWarning
+    from cerify.semantics.errors import Unsupported as Unsupported
     from cerify.semantics.events import Event as Event
     from cerify.semantics.events import Match as Match
     from cerify.semantics.events import Schema as Schema
@@ -27,38 +45,74 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Budget": "semantics.budget",
+    "BudgetExceeded": "semantics.errors",
+    "CerifyError": "semantics.errors",
+    "Consumption": "automata.evaluator",
+    "Evaluator": "automata.evaluator",
     "Event": "semantics.events",
+    "IllFormed": "semantics.errors",
+    "InputError": "semantics.errors",
+    "InternalError": "semantics.errors",
+    "LANGUAGES": "languages",
+    "Language": "languages.language",
     "Match": "semantics.events",
     "Matches": "semantics.matches",
+    "ParseError": "semantics.errors",
     "QueryWarning": "semantics.errors",
     "Schema": "semantics.events",
     "Stream": "semantics.events",
+    "Unsupported": "semantics.errors",
     "as_stream": "semantics.readers",
+    "check": "api",
+    "compile": "api",
     "conform": "conformance.run",
     "contained": "api",
+    "count": "api",
+    "differ": "equivalence.differential.differ",
     "equivalent": "api",
+    "laws": "api",
     "match": "api",
-    "parse": "semantics.cel.parse",
+    "parse": "api",
     "read": "semantics.readers",
-    "show": "semantics.cel.show",
+    "register": "languages",
+    "show": "api",
+    "simplify": "api",
 }
 
 __all__ = [
+    "LANGUAGES",
     "Budget",
+    "BudgetExceeded",
+    "CerifyError",
+    "Consumption",
+    "Evaluator",
     "Event",
+    "IllFormed",
+    "InputError",
+    "InternalError",
+    "Language",
     "Match",
     "Matches",
+    "ParseError",
     "QueryWarning",
     "Schema",
     "Stream",
+    "Unsupported",
     "as_stream",
+    "check",
+    "compile",
     "conform",
     "contained",
+    "count",
+    "differ",
     "equivalent",
+    "laws",
     "match",
     "parse",
     "read",
+    "register",
     "show",
+    "simplify",
 ]
 
 

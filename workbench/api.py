@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.claim import Claim, Level
@@ -21,6 +21,10 @@ from cerify.semantics.readers import as_stream
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
 
+if TYPE_CHECKING:
+    from cerify.equivalence.rewrite.laws.law import Law
+    from cerify.equivalence.rewrite.simplify import Simplified
+
 BOUND = Question.bound
 
 
@@ -35,6 +39,17 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
         if schema is not None:
             its.require_typed(tree, schema)
         return its, tree
+
+
+def parse(text: str, language: str = DEFAULT) -> Any:
+    """The syntax tree of a query. Raises ParseError, IllFormed."""
+    with errors_in(text):
+        return language_named(language).parse(text)
+
+
+def show(query: Any) -> str:
+    """The text of a syntax tree, in its language. Raises IllFormed for what is no syntax tree."""
+    return language_of(query).show(query)
 
 
 def planned(query: Any, language: str, schema: Schema | None, options: Options, evaluator: str | None) -> Plan[Any]:
@@ -198,3 +213,31 @@ def _compared(left: Any, right: Any, languages: tuple[str, str], question: Quest
     except Unsupported as error:
         return Undecided(error.described())
     return LANGUAGES["cel"].compare(in_cel[0], in_cel[1], question)
+
+
+def simplify(
+    query: Any,
+    *,
+    level: Level = "events",
+    schema: Schema | None = None,
+    budget: Budget = Budget(),
+    tries: int | None = None,
+) -> Simplified:
+    """A smaller CEL query with the same meaning, with the steps and how each of them is proved.
+
+    level is what stays the same, schema the streams on which it does, tries the most questions to the decider (None: a
+    default). Raises ParseError, IllFormed, Unsupported for a query that is none of CEL, and BudgetExceeded.
+    """
+    from cerify.equivalence.rewrite.simplify import TRIES
+    from cerify.equivalence.rewrite.simplify import simplify as simplified
+
+    its, tree = read_query(query, DEFAULT, schema)
+    with errors_in(query if isinstance(query, str) else ""):
+        return simplified(its.in_cel(tree, budget), level, schema, budget, TRIES if tries is None else tries)
+
+
+def laws() -> tuple[Law, ...]:
+    """The laws of CEL, those that hold and those that look as if they did, each with where it is from."""
+    from cerify.equivalence.rewrite.laws import LAWS
+
+    return LAWS

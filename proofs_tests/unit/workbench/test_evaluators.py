@@ -1,18 +1,19 @@
 """`match`, whatever the language and the evaluator."""
 
+import pickle
 import re
 from random import Random
 
 import pytest
 
-from cerify.api import match
+from cerify.api import compile, count, match
 from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.languages import LANGUAGES
-from cerify.languages.language import Options
+from cerify.languages.language import EVALUATORS, EvaluatorName, Options
 from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.events import Event, Match, Stream
 
 QUERIES = {
     "cel": "A",
@@ -31,6 +32,34 @@ def test_every_evaluator_keeps_to_the_budget_of_matches(language: str, evaluator
     assert len(match(query, events, language=language, evaluator=evaluator, budget=three)) == 3
     with pytest.raises(BudgetExceeded, match="more than 2"):
         match(query, events, language=language, evaluator=evaluator, budget=two)
+
+
+EVENTS = [Event("A", {"x": n % 3}) for n in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("language", "evaluator"), [(name, evaluator) for name in QUERIES for evaluator in (None, *EVALUATORS)]
+)
+def test_count_is_the_number_of_matches(language: str, evaluator: EvaluatorName | None) -> None:
+    expected = len(match(QUERIES[language], EVENTS, language=language))
+    assert count(QUERIES[language], EVENTS, language=language, evaluator=evaluator) == expected > 0
+
+
+@pytest.mark.parametrize("language", QUERIES)
+@pytest.mark.parametrize("evaluator", [None, "denotational"])
+def test_a_compiled_query_reads_its_stream_in_batches(language: str, evaluator: str | None) -> None:
+    evaluator_of = compile(QUERIES[language], language=language, evaluator=evaluator)
+    found = [m for start in range(0, 7, 2) for m in evaluator_of.push(EVENTS[start : start + 2])]
+    found += pickle.loads(pickle.dumps(evaluator_of)).finish()
+    assert sorted(found) == list(match(QUERIES[language], EVENTS, language=language))
+
+
+def test_an_evaluator_of_whole_streams_is_refused_in_batches() -> None:
+    with pytest.raises(Unsupported, match="evaluates whole streams"):
+        compile(QUERIES["sase"], language="sase", evaluator="automaton")
+    with pytest.raises(Unsupported, match="carries a filter across events only if"):
+        compile("(A ; B) FILTER A.x < B.x", evaluator="automaton")
+    assert compile("A", consumption="any").push(EVENTS[:2]) == [Match(0, (0,)), Match(1, (1,))]
 
 
 NOT_CARRIED = "T ; NXT((T IN A ; H IN B) FILTER A.id = B.id)"
