@@ -6,7 +6,6 @@ It shares with the interpreter the syntax, vdef+ and the predicates on single va
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from itertools import combinations, product
 from typing import TypeAlias
 
@@ -22,9 +21,16 @@ Nu: TypeAlias = tuple[tuple[str, int], ...]
 def complex_events(phi: core.Formula, S: Stream) -> set[ComplexEvent]:
     """All C with C in [phi](S, nu) for some valuation nu of the variables of phi."""
     phi = desugared(phi)
+    known: dict[tuple[ComplexEvent, int, Nu], bool] = {}  # by the identity of the formula: to compare trees takes long
+    rounds = {id(psi): core.Seq(psi.phi, psi) for psi in core.subformulas(phi) if isinstance(psi, core.Plus)}
 
-    @cache
     def member(C: ComplexEvent, psi: core.Formula, pairs: Nu) -> bool:
+        key = (C, id(psi), pairs)
+        if key not in known:
+            known[key] = clause(C, psi, pairs)
+        return known[key]
+
+    def clause(C: ComplexEvent, psi: core.Formula, pairs: Nu) -> bool:
         nu = dict(pairs)
         match psi:
             case core.Event(R, x):
@@ -39,7 +45,7 @@ def complex_events(phi: core.Formula, S: Stream) -> set[ComplexEvent]:
                 return any(member(C1, left, pairs) and member(C2, right, pairs) for C1, C2 in splits(C))
             case core.Plus(rho):
                 return any(
-                    member(C, rho, other) or member(C, core.Seq(rho, psi), other)
+                    member(C, rho, other) or member(C, rounds[id(psi)], other)
                     for other in rebound(nu, defined_outside_iteration(rho), S)
                 )
             case core.Strict(rho):
