@@ -18,7 +18,7 @@ from cerify.automata.cea.model import CEA, UNMARKED, Marks
 from cerify.automata.evaluate.decorrelation import Decorrelated, ResidualFilter, correlated, decorrelated, is_mark
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import partitioned
-from cerify.automata.evaluate.scope import SECONDS, key_of, strip_windows, within_width
+from cerify.automata.evaluate.scope import SECONDS, key_of, windows_around, within_width
 from cerify.automata.evaluator import Output
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
@@ -28,25 +28,24 @@ from cerify.semantics.events import TIME, ComplexEvent, Match, Stream, Valuation
 from cerify.semantics.trees import children
 
 Passing: TypeAlias = Callable[[Decorrelated, Stream, Output, Budget], Iterator[tuple[int, Valuation]]]
-"""The valuations that pass the checks, marks left out, in the order of positions; the same one may come again."""
+"""The valuations that satisfy the filters, without marks, in the order of positions; one may be repeated."""
 
 
 def needs_checks(phi: Formula) -> bool:
-    """Whether an automaton alone does not carry the formula, with windows and partitions around the whole."""
-    try:
-        strip_windows(phi)
-    except Unsupported:
+    """Whether an automaton alone does not evaluate the formula, with windows and partitions around the whole."""
+    if isinstance(windows_around(phi), Unsupported):
         return True
     return any(isinstance(psi, cel.Filter) and correlated(psi.condition) for psi in cel.subformulas(phi))
 
 
 def found(phi: Formula, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
     """The matches of a formula in the order of positions, each once. Raises Unsupported, BudgetExceeded."""
-    try:
-        answers = passing(_decorrelated(phi, budget), S, output, budget)
-    except Unsupported:
-        answers = ((n, mu) for n, mus in enumerate(_by_position(phi, S, budget, passing)) for mu in mus)
-    for n, group in groupby(answers, itemgetter(0)):
+    query = _decorrelated(phi, budget)
+    if isinstance(query, Decorrelated):
+        valuations = passing(query, S, output, budget)
+    else:
+        valuations = ((n, mu) for n, mus in enumerate(_by_position(phi, S, budget, passing)) for mu in mus)
+    for n, group in groupby(valuations, itemgetter(0)):
         seen = set()
         for _, mu in group:
             events = tuple(sorted(_sup(mu)))
@@ -63,11 +62,8 @@ def why_not(phi: Formula, budget: Budget) -> Unsupported | None:
     """
     if not needs_checks(phi):
         return None
-    try:
-        _decorrelated(phi, budget)
-    except Unsupported as error:
-        reason = error
-    else:
+    reason = _decorrelated(phi, budget)
+    if isinstance(reason, Decorrelated):
         return None
     match phi:
         case cel.Event() | cel.Seq() | cel.Plus() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.All():
@@ -92,7 +88,7 @@ def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:
 
 
 def kept_marks(A: CEA, output: Output) -> CEA:
-    """The automaton of a formula that carries checks; for matches with one variable beside the marks."""
+    """The automaton of a formula with marks; for matches with one variable beside the marks."""
     if output == "valuations":
         return A
 
@@ -108,23 +104,28 @@ def without_marks(mu: Iterable[tuple[str, int]]) -> Valuation:
     return frozenset(pair for pair in mu if not is_mark(pair[0]))
 
 
-def _decorrelated(phi: Formula, budget: Budget) -> Decorrelated:
-    """The formula with its checks taken out, if nothing is in the way. Raises Unsupported."""
+def _decorrelated(phi: Formula, budget: Budget) -> Decorrelated | Unsupported:
+    """The formula without the filters that are to be checked, or why an automaton does not evaluate what is left.
+
+    Raises BudgetExceeded.
+    """
     with depth_limited(phi.span):
-        taken = decorrelated(partitioned(phi), budget)
-        strip_windows(taken.phi)
-        return taken
+        try:
+            query = decorrelated(partitioned(phi), budget)
+        except Unsupported as reason:
+            return reason
+    scope = windows_around(query.phi)
+    return scope if isinstance(scope, Unsupported) else query
 
 
 def _by_position(phi: Formula, S: Stream, budget: Budget, passing: Passing) -> Iterator[set[Valuation]]:
     """The valuations at each position. Raises Unsupported, BudgetExceeded."""
-    try:
-        taken = _decorrelated(phi, budget)
-    except Unsupported as error:
-        yield from _applied(phi, S, budget, passing, error)
+    query = _decorrelated(phi, budget)
+    if isinstance(query, Unsupported):
+        yield from _applied(phi, S, budget, passing, query)
         return
     n = -1
-    for m, group in groupby(passing(taken, S, "valuations", budget), itemgetter(0)):
+    for m, group in groupby(passing(query, S, "valuations", budget), itemgetter(0)):
         yield from (set[Valuation]() for _ in range(n + 1, m))
         yield {mu for _, mu in group}
         n = m

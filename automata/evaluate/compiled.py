@@ -26,7 +26,7 @@ from cerify.semantics.events import Match, Stream, Valuation
 
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
-    """All matches of a formula over a stream, sorted; a window on values that go back is asked of each match.
+    """All matches of a formula over a stream, sorted; a window on values that decrease is checked for each match.
 
     Raises Unsupported, BudgetExceeded.
     """
@@ -45,10 +45,10 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
 
 
 def passing(query: Decorrelated, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
-    """The valuations of a formula that pass its checks; each is given up at the first event with which one fails.
+    """The valuations of a formula that satisfy its filters; each is abandoned at the first event with which one fails.
 
-    The loops read the stream, and what they have made is walked through in Python. Under windows and partitions that
-    is no gain, so that the readable evaluator does it all.
+    The loops read the stream, and their nodes are enumerated in Python. Under windows and partitions that is no faster
+    than the readable evaluator, which is used there.
     """
     if not strip_windows(query.phi).everything:
         return streaming.passing(query, S, output, budget)

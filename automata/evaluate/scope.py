@@ -65,6 +65,14 @@ class Scope(Windows):
 
 def strip_windows(phi: Formula) -> Scope:
     """The formula's core and what stands around it. Raises Unsupported where a window or partition stands inside."""
+    scope = windows_around(phi)
+    if isinstance(scope, Unsupported):
+        raise scope
+    return scope
+
+
+def windows_around(phi: Formula) -> Scope | Unsupported:
+    """As `strip_windows`, with the error as a value."""
     events: list[int] = []
     widths: dict[str, Width] = {}
     attributes: dict[str, None] = {}
@@ -101,7 +109,7 @@ def strip_windows(phi: Formula) -> Scope:
         if isinstance(psi, cel.PartitionBy) or (
             isinstance(psi, cel.Within) and not isinstance(psi.window, cel.EventWindow)
         ):
-            raise Unsupported(
+            return Unsupported(
                 "an automaton carries a partition, or a window on values, around the whole formula only, also under "
                 "FILTER, IN, START, STRICT and on the left of UNLESS; here it stands deeper",
                 psi.span,

@@ -95,7 +95,7 @@ def found(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = 
 
 
 def passing(query: Decorrelated, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
-    """The valuations of a formula that pass its checks; each is given up at the first event with which one fails."""
+    """The valuations of a formula that satisfy its filters; each is abandoned where the first one fails."""
     scope, checker = strip_windows(query.phi), CorrelatedFilterChecker(query.checks, S, budget)
     D = lazily(scope.core, budget, partial(answers.kept_marks, output=output))
     pass_ = _passing(D, S, checker) if scope.everything else scoped.passing(D, scope, S, checker)
