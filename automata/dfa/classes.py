@@ -1,7 +1,7 @@
-"""The classes of events with respect to some automata: events that none of them tells apart are of one class.
+"""The classes of events with respect to some automata: events of one class have the same type in all alphabets.
 
-However many automata ask for a mask, it is evaluated once for each event, or once for a whole column. Classes are
-numbered in order of first use.
+A mask that several automata use is evaluated once for each event, or once for a whole column. Classes are numbered in
+the order of their first use.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ BITS = 32  # masks whose outcomes are put together before they are numbered anew
 
 
 class Classes:
-    """The classes met so far.
+    """The classes of the events so far.
 
-    types has for each of them the type of its events in the alphabet of each automaton. starts are those of start
-    events, and masks the masks that some automaton asks for, each once.
+    types: for each class, the type of its events in the alphabet of each automaton.
+    starts: the classes of start events. masks: the masks of all automata, each once.
     """
 
     def __init__(self, automata: Sequence[DFA]) -> None:
@@ -36,20 +36,23 @@ class Classes:
         self.types: list[tuple[int, ...]] = []
         self.starts: set[int] = set()
         self.masks: tuple[Predicate, ...] = ()
-        self._asked: dict[str | None, int] = {None: 0, START: 0}  # the masks of an event type, as bits; None: of others
+        self._masks_of: dict[str | None, int] = {
+            None: 0,
+            START: 0,
+        }  # by event type, as bits; None: others
         for P in dict.fromkeys(P for alphabet in self.alphabets for P in alphabet.predicates):
             T, condition = _parts(P)
-            asked = self._asked.setdefault(T, 0)
+            bits = self._masks_of.setdefault(T, 0)
             if condition is not None:
                 self.masks = self.masks if condition in self.masks else (*self.masks, condition)
-                self._asked[T] = asked | 1 << self.masks.index(condition)
+                self._masks_of[T] = bits | 1 << self.masks.index(condition)
         self._numbers: dict[tuple[tuple[int, ...], bool], int] = {}
         self._known: dict[tuple[str | None, int], int] = {}
 
     def of_event(self, event: Event) -> int:
         """The class of an event."""
-        asked = self._asked.get(event.type, 0)
-        passed = (1 << m for m, P in enumerate(self.masks) if asked >> m & 1 and holds(P, event))
+        bits = self._masks_of.get(event.type, 0)
+        passed = (1 << m for m, P in enumerate(self.masks) if bits >> m & 1 and holds(P, event))
         return self._class(event.type, sum(passed))
 
     def of_stream(self, S: Stream) -> NDArray[np.int32]:
@@ -81,8 +84,8 @@ class Classes:
 
     def _class(self, T: str, passed: int) -> int:
         """The class of the events of type T that pass these masks, as bits."""
-        name = T if T in self._asked else None
-        key = (name, passed & self._asked[name])
+        name = T if T in self._masks_of else None
+        key = (name, passed & self._masks_of[name])
         if (number := self._known.get(key)) is None:
             known = {alphabet.predicates: alphabet for alphabet in self.alphabets}
             of = {predicates: self._type(alphabet, *key) for predicates, alphabet in known.items()}
@@ -130,6 +133,6 @@ def _looked_up(classes: list[int], codes: NDArray[np.int32]) -> NDArray[np.int32
 
 
 def _with(outcomes: list[tuple[str, int]], code: int, bits: int, m: int) -> tuple[str, int]:
-    """The outcome that a code stands for, the last so many bits of which are those of the masks from m on."""
+    """The outcome that a code stands for; its last bits are the outcomes of the masks from m on."""
     T, passed = outcomes[code >> bits]
     return T, passed | (code & (1 << bits) - 1) << m

@@ -23,7 +23,7 @@ AT = "at"  # the column of the events
 
 
 def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[int]:
-    """The events at which E takes place, in order: by spawned machines, or by one automaton if it has no variables."""
+    """The positions at which E takes place, in order: by a parametric monitor, or one automaton without variables."""
     if not inlined(E).variables or _has_prefix(E):
         return sorted(Valued(E, order_in(S), budget).events(S))
     machines = ParametricMonitor(symbolic(E, order_in(S), budget), budget)
@@ -31,10 +31,10 @@ def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[i
 
 
 def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
-    """The events of S at which E takes place, each with all the values of the variables for which it does.
+    """The relation of compatible tuples of E over S.
 
-    The variables are those that E is asked for: those that stand in several places, or in the head of the definition
-    that the text ends with. Raises Unsupported where a name has variables of its own, and InputError, BudgetExceeded.
+    Its variables are those of the text that range over values: in several places, or in the head of the definition with
+    which the text ends. Raises Unsupported where a name inside has variables of its own, InputError, BudgetExceeded.
     """
     variables = inlined(E).visible
     if _has_prefix(E):
@@ -49,9 +49,9 @@ def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation
 
 
 def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Table:
-    """The same as a table, with the column "at" for the events and one for each variable, sorted.
+    """The compatible tuples as an Arrow table, sorted: the column "at" (int64, positions), and one for each variable.
 
-    Raises also Unsupported where a variable has values that no column can hold together.
+    Raises what tuples raises, and Unsupported where the values of a variable have no common column type.
     """
     variables, rows = tuples(E, S, budget)
     if AT in variables:
@@ -65,7 +65,7 @@ def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Ta
 
 
 def _has_prefix(E: expr.Expression) -> bool:
-    """What may come depends on the values, so that one automaton does not do for all of them."""
+    """Whether E has prefix, which depends on the values, so that one automaton does not serve all of them."""
     return any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E))
 
 

@@ -50,9 +50,9 @@ def compile_together(
 def automata_of(
     expressions: Sequence[expr.Expression], budget: Budget = Budget(), solver: bool = True
 ) -> tuple[DFA, ...]:
-    """The same for expressions without names and attribute variables; free correlation variables are bound.
+    """The minimal automata, over one alphabet, of expressions without names and attribute variables.
 
-    Without the solver there may be types of which no event is.
+    Free correlation variables are bound. Without the solver, the alphabet may have types that no event has.
     """
     closed = list(map(_closed, expressions))
     compiler = _Compiler(_alphabet(closed, budget, solver), budget)
@@ -75,9 +75,9 @@ def _closed(E: expr.Expression) -> expr.Expression:
 
 
 def _alphabet(expressions: Sequence[expr.Expression], budget: Budget, solver: bool) -> Alphabet:
-    """The types of events that the expressions can tell apart, and the start event."""
-    asked = {_predicate(F) for E in expressions for F in expr.subexpressions(E) if isinstance(F, expr.Primitive)}
-    algebra = Algebra((OfType(expr.START), *sorted(asked, key=repr)), budget, solver=solver)
+    """The types of events that the expressions distinguish, and the start event."""
+    predicates = {_predicate(F) for E in expressions for F in expr.subexpressions(E) if isinstance(F, expr.Primitive)}
+    algebra = Algebra((OfType(expr.START), *sorted(predicates, key=repr)), budget, solver=solver)
     return Alphabet(tuple(algebra.generators), algebra.atoms)
 
 
@@ -91,7 +91,7 @@ class _Compiler:
     def __init__(self, alphabet: Alphabet, budget: Budget) -> None:
         self.alphabet = alphabet
         self.budget = budget
-        self._said: BudgetExceeded | None = None
+        self._reported: BudgetExceeded | None = None
 
     def automaton(self, E: expr.Expression) -> DFA:
         """The minimal automaton of E, which reads the places of its free variables."""
@@ -105,10 +105,10 @@ class _Compiler:
         try:
             return self._construction(E)
         except BudgetExceeded as error:
-            if error is self._said:
+            if error is self._reported:
                 raise
-            self._said = BudgetExceeded(f"{brief(E)}: {error.message}", E.span)
-            raise self._said from None
+            self._reported = BudgetExceeded(f"{brief(E)}: {error.message}", E.span)
+            raise self._reported from None
 
     def _construction(self, E: expr.Expression) -> DFA:
         match E:
@@ -251,7 +251,7 @@ class _Compiler:
     def _prefix(self, A: DFA) -> DFA:
         """Accepting is every state from which events to come, one or more, lead to an accepting one."""
         if any(minterm.witness is None for minterm in self.alphabet.types):
-            raise Unsupported("prefix has to know which events may come, and the masks are too hard to tell")
+            raise Unsupported("z3 returned unknown for the masks; inside prefix, compare attributes with values")
         viable = coaccessible_states(A)
         return built(self.alphabet, A.variables, 0, A.step, lambda q: q in viable, self.budget)
 

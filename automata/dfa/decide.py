@@ -1,4 +1,4 @@
-"""Questions about automata of event expressions, each answered with a shortest history, as a word of types of events.
+"""Shortest histories that automata of event expressions accept, or separate, as words of types of events.
 
 An expression takes place at an event or not, as the history up to that event is; so two expressions are equivalent if
 their automata accept the same histories. Automata that are compared are over one alphabet (compile.compile_together).
@@ -69,7 +69,7 @@ def coaccessible_states(A: DFA, among: Collection[int] | None = None) -> frozens
 def types_under(
     alphabet: Alphabet, schema: Schema | None = None, budget: Budget = Budget()
 ) -> Mapping[int, Event | None]:
-    """The types that events of the schema can have, each with an event, None where none is known.
+    """The types that events of the schema can have, each with an event; None where z3 returned unknown.
 
     A start event is one of them if the schema has its type. Raises BudgetExceeded.
     """
@@ -80,11 +80,13 @@ def types_under(
 
 
 def stream_of(word: Word, events: Mapping[int, Event | None], schema: Schema | None = None) -> Stream:
-    """The word as events. Raises Unsupported where no event of a type is known."""
+    """The word as events. Raises Unsupported where there is a type without an event to show."""
     found = []
     for a in word:
         if (event := events[a]) is None:
-            raise Unsupported("the masks are too hard to find an event that passes some of them and not others")
+            raise Unsupported(
+                "z3 returned unknown for an event that has to pass some masks only; compare attributes with values"
+            )
         found.append(event)
     return Stream(found, schema)
 

@@ -1,4 +1,4 @@
-"""The derived operators on automata, each from what section 2.3 of vldb92 says and not by its definition in others.
+"""The derived operators on automata: vldb92, section 2.3, each from its text and not by its expansion to others.
 
 Each is a product of the operands' automata, or as small, where the definitions need subsets of states. A and B are the
 automata of the operands, in their order; that the results are those of the definitions is decided in the tests.

@@ -22,9 +22,9 @@ NO_VARIABLE: Names = frozenset()
 
 
 class TableRunner:
-    """Some expressions on their way through one history, which comes an event or a batch of events at a time.
+    """The states of some automata over one history, which is read an event or a batch of events at a time.
 
-    An expression is known by its place among the automata. position is that of the event to come.
+    Results name an expression by the index of its automaton. position is that of the next event.
     """
 
     def __init__(self, automata: Sequence[DFA]) -> None:
@@ -34,7 +34,7 @@ class TableRunner:
         self._steps: list[list[list[int]]] = []  # of each class, for each automaton, the state after each state
 
     def restart(self) -> None:
-        """Begin a new history; what is known of events stays."""
+        """Begin a new history; the classes of events are not computed again."""
         self.states = [0] * len(self.automata)
         self.position = 0
 
@@ -84,7 +84,7 @@ class TableRunner:
         return [k for k, A in enumerate(self.automata) if self.states[k] in A.accepting]
 
     def _tabulate(self) -> None:
-        """What the tables say of the classes that have become known."""
+        """Extend the tables to the classes that are new."""
         for types in self.classes.types[len(self._steps) :]:
             self._steps.append([column(A, a) for A, a in zip(self.automata, types, strict=True)])
 

@@ -3,8 +3,8 @@
 Letters, here and in every module of this package:
     A, B  automata       p, q  states, the initial one is 0
     a  a type of events, by number       here  the variables that are at the event
-An automaton reads histories and has no word to say of the empty one: its initial state never accepts. A start event is
-read as the first one only; there is no step for it from any state but the initial one, so that equal automata, over one
+An automaton does not accept the empty history: its initial state never accepts. A start event is read as the first one
+only; there is no step for it from any state but the initial one, so that equal automata, over one
 alphabet, are those of expressions that take place at the same events of all histories.
 """
 
@@ -48,7 +48,7 @@ class Alphabet:
     def number(self, chosen: frozenset[int]) -> int:
         """The number of the type whose events are in these predicates and in no other."""
         if (a := self._numbers.get(chosen)) is None:
-            raise InternalError(f"no event was thought to be in just {[self.predicates[i] for i in sorted(chosen)]}")
+            raise InternalError(f"the alphabet has no type of just {[self.predicates[i] for i in sorted(chosen)]}")
         return a
 
     @cached_property
@@ -134,7 +134,7 @@ def built(
 ) -> DFA:
     """The minimal automaton with the states that can be reached, numbered. Raises BudgetExceeded.
 
-    An initial state that would accept, or rather does so when it is reached again, is kept apart.
+    A state equal to the initial one that is reached again is another state, as only that one may accept.
     """
     if len(alphabet.types) << len(variables) > budget.states:
         raise BudgetExceeded(f"with {len(variables)} variables there are more than {budget.states} letters")
@@ -153,7 +153,7 @@ def built(
 
 
 def minimal(A: DFA) -> DFA:
-    """The automaton with the fewest states that accepts the same histories: states that nothing tells apart are one.
+    """The automaton with the fewest states that accepts the same histories.
 
     States are numbered in the order in which they are found from the initial one, so that equal means equivalent.
     """

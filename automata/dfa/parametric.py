@@ -1,9 +1,9 @@
-"""Spawned machines: one automaton, and a hash table with a state for each choice of values (vldb92, appendix 3).
+"""A parametric monitor: one automaton, and a hash table with a state for each choice of values (vldb92, appendix 3).
 
 There is an expression for each choice of values of the attribute variables (section 6.2). They differ only in which of
-an event's attributes have the value of which variable, so that one automaton does for all: its letters say so. For a
-variable without a value none has; that is the paper's transition on an unknown symbol. With the first event of a value,
-each machine whose variable has none gets a copy with that value, which goes on from the same state.
+an event's attributes have the value of which variable, and its letters distinguish that, so that one automaton serves
+all. For a variable without a value no attribute has it; that is the paper's transition on an unknown symbol. With the
+first event of a value, each choice without a value of the variable gets a copy with that value, in the same state.
 
 Letters, here and in valued.py:  X  a variable, by number     key  a choice: for each X its value, or None for none yet
 """
@@ -39,21 +39,21 @@ from cerify.semantics.values import Value
 Key: TypeAlias = tuple[KindedValue | None, ...]
 States: TypeAlias = tuple[int, ...]
 
-MARK = "\0"  # before the name of a variable: the attribute in which an event is told the variable's value
-CONSTRAINTS = 10  # for each way in which so many can turn out there is an automaton
+MARK = "\0"  # before the name of a variable: the attribute of an event that holds the variable's value
+CONSTRAINTS = 10  # at most; there is an automaton for each combination of their truth values
 
 
 @dataclass(frozen=True)
 class Symbolic:
-    """An expression with attribute variables, its letters saying which attributes have the values of which variables.
+    """The automata of an expression with attribute variables.
 
-    The first so many of the variables are those that it is asked for; the others are those of the name that it is.
-    sources has for each event type which attributes give a value to which variable. There is an automaton for each way
-    in which the constraints can turn out.
+    visible: how many of the variables, from the first on, are those of the text; the others are of inlined definitions.
+    sources: for each event type, the pairs of a variable's number and an attribute that gives it a value.
+    automata: one for each combination of the truth values of the constraints.
     """
 
     variables: tuple[str, ...]
-    asked: int
+    visible: int
     sources: Mapping[str, tuple[tuple[int, str], ...]]
     constraints: tuple[Comparison, ...]
     automata: Mapping[tuple[bool, ...], DFA]
@@ -66,19 +66,19 @@ class Symbolic:
 
 
 def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> Symbolic:
-    """The automata of an expression, order being the attributes of each event type.
+    """The automata of an expression whose arguments stand for attributes in this order.
 
-    Raises Unsupported where it has prefix, which depends on what the values are, or has a name with variables of
-    its own in it; and BudgetExceeded.
+    Raises Unsupported for prefix, which depends on the values, and for a name with variables of its own inside; and
+    BudgetExceeded.
     """
     whole = inlined(E)
     variables = whole.variables
     terms = {X: Attribute(MARK + X) for X in variables}
-    asked: dict[Comparison, None] = {}
+    compared: dict[Comparison, None] = {}
 
     def ground(true: Mapping[Comparison, bool]) -> expr.Expression:
         def decide(comparison: Comparison) -> bool:
-            asked.setdefault(comparison)
+            compared.setdefault(comparison)
             return true.get(comparison, False)
 
         return with_terms(whole.body, terms, decide, whole.definitions, order, budget)
@@ -86,7 +86,7 @@ def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()
     for F in expr.subexpressions(ground({})):
         if isinstance(F, expr.Prefix) and variables:
             raise Unsupported(f"what may come depends on the values of {', '.join(variables)}", F.span)
-    constraints = tuple(asked)
+    constraints = tuple(compared)
     if len(constraints) > CONSTRAINTS:
         raise BudgetExceeded(f"the expression has more than {CONSTRAINTS} constraints between its variables", E.span)
     ways = list(product((False, True), repeat=len(constraints)))
@@ -97,7 +97,7 @@ def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()
 
 
 def sources(whole: Inlined, order: ArgumentOrder) -> Mapping[str, tuple[tuple[int, str], ...]]:
-    """Of each event type, which attributes give a value to which variable of the expression, by its number."""
+    """For each event type, the pairs (number of a variable, attribute that gives it a value)."""
     found: dict[str, tuple[tuple[int, str], ...]] = {}
     places = argument_places(whole.body, whole.definitions)
     for X, name in enumerate(whole.variables):
@@ -109,7 +109,10 @@ def sources(whole: Inlined, order: ArgumentOrder) -> Mapping[str, tuple[tuple[in
 
 @dataclass(eq=False)
 class _Group:
-    """The machines that are in the same states; of those whose variables all have values, which automaton decides."""
+    """The choices whose automata are in the same states.
+
+    deciding: the choices in which all variables have values, by the automaton for the truth of their constraints.
+    """
 
     states: States
     keys: set[Key] = field(default_factory=set)
@@ -117,11 +120,10 @@ class _Group:
 
 
 class ParametricMonitor:
-    """An expression with attribute variables on its way through one history.
+    """The states of an expression with attribute variables over one history.
 
-    There is an entry for each choice of values that have been seen, so that with k variables of v values each there are
-    (v + 1)^k. An event costs a step for each state that some machine is in, and one for each machine that one of its
-    values belongs to.
+    There is an entry for each choice among the values so far: (v + 1)^k for k variables of v values each. An event
+    costs a step for each distinct tuple of states, and one for each choice with a value of the event.
     """
 
     def __init__(self, symbolic: Symbolic, budget: Budget = Budget()) -> None:
@@ -145,15 +147,15 @@ class ParametricMonitor:
         Raises InputError for a late start event, and BudgetExceeded.
         """
         require_first(event, self.position)
-        told = self._told(event)
-        for X, values in told.items():
+        given = self._values_of(event)
+        for X, values in given.items():
             for v in values:
                 if v not in self._having[X]:
                     self._spawn(X, v)
-        touched = {key: self._group[key] for X, values in told.items() for v in values for key in self._having[X][v]}
+        touched = {key: self._group[key] for X, values in given.items() for v in values for key in self._having[X][v]}
         moved = []
         for key, group in touched.items():
-            moved.append((key, self._after(group.states, self._class(event, key, told))))
+            moved.append((key, self._after(group.states, self._class(event, key, given))))
             self._leave(key)
         self._advance(self._classes.of_event(_with(event, {})))
         for key, states in moved:
@@ -173,8 +175,8 @@ class ParametricMonitor:
 
     def tuples(self) -> list[tuple[KindedValue, ...]]:
         """The choices of values for which the expression takes place at the last event."""
-        asked = self.symbolic.asked
-        keys = (key[:asked] for some in self._accepting() for key in some)
+        visible = self.symbolic.visible
+        keys = (key[:visible] for some in self._accepting() for key in some)
         return list(dict.fromkeys(tuple(v for v in key if v is not None) for key in keys))
 
     def state(self) -> list[tuple[list[list[str | Value] | None], States]]:
@@ -206,11 +208,11 @@ class ParametricMonitor:
 
     @property
     def states(self) -> frozenset[States]:
-        """The states that some machine is in, of all automata."""
+        """The distinct tuples of states, one state for each automaton."""
         return frozenset(self._groups)
 
     def __len__(self) -> int:
-        """How many machines there are."""
+        """The number of choices, with those in which a variable has no value."""
         return len(self._group)
 
     def _accepting(self) -> Iterator[set[Key]]:
@@ -219,7 +221,7 @@ class ParametricMonitor:
                 if keys and group.states[i] in self._automata[i].accepting:
                     yield keys
 
-    def _told(self, event: Event) -> dict[int, list[KindedValue]]:
+    def _values_of(self, event: Event) -> dict[int, list[KindedValue]]:
         """The values that the event gives to each variable."""
         found: dict[int, list[KindedValue]] = {}
         for X, name in self.symbolic.sources.get(event.type, ()):
@@ -228,7 +230,7 @@ class ParametricMonitor:
         return found
 
     def _spawn(self, X: int, v: KindedValue) -> None:
-        """A machine with the value for each that has none for the variable."""
+        """A choice with the value for each choice without a value of the variable."""
         for key in list(self._having[X][None]):
             child = (*key[:X], v, *key[X + 1 :])
             for Y, w in enumerate(child):
@@ -238,10 +240,10 @@ class ParametricMonitor:
             names = ", ".join(self.symbolic.variables)
             raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}")
 
-    def _class(self, event: Event, key: Key, told: Mapping[int, list[KindedValue]]) -> int:
-        """The class of the event for a machine: a value that the event does not have is as good as none."""
+    def _class(self, event: Event, key: Key, given: Mapping[int, list[KindedValue]]) -> int:
+        """The class of the event for a choice; a value that the event does not have counts as none."""
         names = self.symbolic.variables
-        values = {names[X]: key[X] for X, values in told.items() if key[X] in values}
+        values = {names[X]: key[X] for X, values in given.items() if key[X] in values}
         return self._classes.of_event(_with(event, {X: v[1] for X, v in values.items() if v is not None}))
 
     def _after(self, states: States, c: int) -> States:
@@ -250,7 +252,7 @@ class ParametricMonitor:
         return tuple([steps[q] for steps, q in zip(self._steps[c], states, strict=True)])
 
     def _advance(self, c: int) -> None:
-        """All machines read an event of the class; those that come to the same states go on as one group."""
+        """Step all choices by an event of the class, and merge groups in the same states."""
         groups, self._groups = self._groups, {}
         for group in groups.values():
             group.states = self._after(group.states, c)
@@ -282,7 +284,7 @@ class ParametricMonitor:
             del self._groups[group.states]
 
     def _deciding(self, key: Key) -> int:
-        """The automaton for what the constraints say of the values."""
+        """The index of the automaton for the truth of the constraints on these values."""
         values = {MARK + X: v[1] for X, v in zip(self.symbolic.variables, key, strict=True) if v is not None}
         return self._number[tuple(satisfied(P, lambda X: values.get(X.name)) for P in self.symbolic.constraints)]
 

@@ -1,4 +1,4 @@
-"""Can an expression count? If it cannot, its language is star-free, and past temporal logic can say the same.
+"""Whether an expression counts modulo a number; if not, its language is star-free, as in past temporal logic.
 
 A language is star-free if no word permutes states of its minimal automaton in a cycle (Schützenberger 1965: the
 transition monoid has no group but trivial ones; McNaughton and Papert 1971; Kamp 1968 for temporal logic).
@@ -34,11 +34,13 @@ def counter(A: DFA, budget: Budget = Budget()) -> Counter | None:
     """A counter of the automaton with a shortest word, None if its language is star-free.
 
     The automaton is minimal and of a whole expression. Raises BudgetExceeded where there are too many different moves,
-    and Unsupported where it is not known which types of events there are.
+    and Unsupported where z3 returned unknown for a type of events.
     """
     coming = A.alphabet.coming
     if any(minterm.witness is None for minterm in A.alphabet.types):
-        raise Unsupported("to tell whether it counts, it has to be known which events may come; the masks are too hard")
+        raise Unsupported(
+            "z3 returned unknown for the masks; to decide whether it counts, compare attributes with values"
+        )
     after = {a: tuple(A.step(q, a) for q in range(len(A.following))) for a in coming}
 
     def edges(move: Move) -> Iterator[tuple[int, Move]]:

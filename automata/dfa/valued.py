@@ -1,6 +1,6 @@
 """One expression, and one automaton, for each choice of values that a history has (vldb92, section 6.2).
 
-This takes all of a history, and an automaton for each choice; spawned.py does with one automaton, an event at a time.
+This needs the whole history, and an automaton for each choice; parametric.py has one automaton, an event at a time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Choice: TypeAlias = tuple[KindedValue, ...]
 
 
 class Valued:
-    """An expression with attribute variables, order being the attributes of each event type; what is built is kept."""
+    """An expression with attribute variables, and its automata so far; order has the attributes of each event type."""
 
     def __init__(self, E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> None:
         self.E = E
@@ -40,10 +40,10 @@ class Valued:
         self._last: tuple[tuple[type[TableRunner], tuple[Choice, ...]], TableRunner] | None = None
 
     def rows(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[Row]:
-        """All events of a history with all the values for which the expression takes place there.
+        """The rows (event, values) of the compatible tuples of a history.
 
-        The values are those of the variables it is asked for, in the order of their names. Raises Unsupported where
-        there is a name with variables of its own inside, InputError for a late start event, and BudgetExceeded.
+        The values are those of the visible variables, in the order of their names. Raises Unsupported where there is a
+        name with variables of its own inside, InputError for a late start event, and BudgetExceeded.
         """
         choices = self._choices(S)
         found = []

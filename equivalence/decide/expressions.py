@@ -1,7 +1,7 @@
-"""Are two event expressions equivalent, is one contained in the other, can one take place at all? For all histories.
+"""Equivalence, containment and satisfiability of event expressions, for all histories.
 
-Their minimal automata are compared over the types of events that the two together can tell apart. A difference is shown
-as a shortest history, of which the meaning has been asked; that there is none by the pairs of states that go together.
+The minimal automata of the two are compared over the types of events that they distinguish together. A difference is a
+shortest history, replayed by the definition; a proof is the relation of the states that the two reach together.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def shortest_history(E: expr.Expression, schema: Schema | None = None, budget: B
     """A shortest history at whose last event E takes place, None if there is none at all.
 
     With attribute variables it is one over a few values. Raises Unsupported where there is none over these, or masks
-    are too hard, and BudgetExceeded.
+    are beyond z3, and BudgetExceeded.
     """
     if sources(E):
         return _over_a_few(E, schema, budget)
@@ -88,13 +88,12 @@ def _for_values(
     pools = values_for(E, F)
     G, H = over_values(E, schema, pools, budget), over_values(F, schema, pools, budget)
     A, B = compile_together([G, H], schema, budget)
-    asked = [*attributes_of(sources(E), schema), *attributes_of(sources(F), schema)]
-    if {schema.attributes[name] for _, name in asked} <= {"bool"}:
+    sources_of = [*attributes_of(sources(E), schema), *attributes_of(sources(F), schema)]
+    if {schema.attributes[name] for _, name in sources_of} <= {"bool"}:
         return _searched(G, H, A, B, claim, schema, budget)
     separate = separating_word if claim == "equivalent" else uncontained_word
-    events = {
-        a: event for a, event in types_under(A.alphabet, schema, budget).items() if _within(event, asked, schema, pools)
-    }
+    types = types_under(A.alphabet, schema, budget)
+    events = {a: event for a, event in types.items() if _within(event, sources_of, schema, pools)}
     if (word := separate(A, B, events, budget)) is not None:
         return _replayed(E, F, stream_of(word, events, schema), claim, False, budget)
     for left, right, wider in pairings(E, F, claim, schema, budget):
@@ -108,13 +107,13 @@ def _for_values(
 
 
 def _within(
-    event: Event | None, asked: list[tuple[str, str]], schema: Schema, pools: Mapping[ValueType, Sequence[Value]]
+    event: Event | None, sources_of: list[tuple[str, str]], schema: Schema, pools: Mapping[ValueType, Sequence[Value]]
 ) -> bool:
     """Whether the event gives the variables only such values."""
     if event is None:
         return False
-    told = ((name, event.get(name)) for T, name in asked if event.type == T)
-    return all(v is None or v in pools[schema.attributes[name]] for name, v in told)
+    given = ((name, event.get(name)) for T, name in sources_of if event.type == T)
+    return all(v is None or v in pools[schema.attributes[name]] for name, v in given)
 
 
 def _searched(
@@ -128,10 +127,10 @@ def _searched(
         certificate = Certificate(claim, show(E), show(F), "events", schema, False, relation, "event-expression")
         answer = Equivalent if claim == "equivalent" else Contained
         return answer(certificate, (len(A.following), len(B.following)))
-    known = {a for a, event in events.items() if event is not None}
-    shortest = known.issuperset(word)
+    shown = {a for a, event in events.items() if event is not None}
+    shortest = shown.issuperset(word)
     if not shortest:  # an event of it may not exist; there may be a longer history of events that do
-        word = separate(A, B, known, budget)
+        word = separate(A, B, shown, budget)
     if word is None:
         return Undecided(
             "z3 returned unknown for an event type that matters; compare attributes with values in the masks"
@@ -156,5 +155,7 @@ def _replayed(
     e = len(S) - 1
     left, right = ((Match(e, (e,)),) if e in takes_place(G, S, budget) else () for G in (E, F))
     if left == right or (claim == "contained" and not left):
-        raise InternalError(f"{show(E)} and {show(F)} were found to differ on {list(S)}, and do not")
+        raise InternalError(
+            f"{show(E)} and {show(F)} were separated by {list(S)}, on which the definition finds no difference"
+        )
     return Different(S, e, left, right, shortest)

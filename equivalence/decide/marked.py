@@ -24,8 +24,8 @@ Letter: TypeAlias = int
 class MarkedNFA:
     """The disjoint union of two automata: the states of the right one come after those of the left.
 
-    types has each type as a set of the algebra's types, which the automata do not tell apart; events an event of each,
-    None where none is known; steps where each letter leads from each state.
+    types: each type as a set of the algebra's types, between which the automata do not distinguish. events: an event of
+    each, None where z3 returned unknown. steps: where each letter leads from each state.
     """
 
     types: tuple[Mask, ...]
@@ -45,12 +45,12 @@ class MarkedNFA:
         return reached
 
     def event(self, letter: Letter) -> Event | None:
-        """An event of the letter's type, if one is known."""
+        """An event of the letter's type; None where z3 returned unknown."""
         return self.events[letter // len(self.marks)]
 
 
 def marked_nfa(A: CEA, B: CEA, algebra: Algebra) -> MarkedNFA:
-    """Both automata, over the types of events that they tell apart. Raises BudgetExceeded."""
+    """The union of both automata, over the types of events that they distinguish. Raises BudgetExceeded."""
     masks = {P: algebra.mask(P) for P in dict.fromkeys((*A.predicates, *B.predicates))}
     grouped: dict[tuple[bool, ...], Mask] = {}
     for i in range(len(algebra.atoms)):

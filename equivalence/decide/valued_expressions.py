@@ -54,10 +54,10 @@ def pairings(
     types: dict[str, ValueType] = {}
     names = {X: _fresh(X, schema) for X in left}
     for X, where in left.items():
-        known = {schema.attributes[name] for _, name in attributes_of({X: where}, schema)}
-        if len(known) != 1:
+        value_types = {schema.attributes[name] for _, name in attributes_of({X: where}, schema)}
+        if len(value_types) != 1:
             raise Unsupported(f"{X} does not have its values from attributes of one type", E.span)
-        types[names[X]] = known.pop()
+        types[names[X]] = value_types.pop()
     wider = Schema({T: {**attributes, **types} for T, attributes in schema.types.items()})
     for chosen_ones in product(left, repeat=len(right)):
         pairs = [(left[X], right[Y]) for X, Y in zip(chosen_ones, right, strict=True)]

@@ -100,13 +100,13 @@ NAME = "p"
 
 
 def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Expression, Stream]:
-    """An expression of at most so many nodes and a history of at most so many events; larger ones are more frequent."""
+    """An expression of up to `nodes` nodes and a history of up to `events` events; larger ones are more frequent."""
     E = expression(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return E, history(rng, profile, max(rng.randint(0, events), rng.randint(0, events)))
 
 
 def expression(rng: Random, profile: Profile, nodes: int) -> Expression:
-    """An expression of exactly so many nodes, as `size` counts; of fewer where the operators do not admit one."""
+    """An expression of `nodes` nodes, as `size` counts; of fewer where the operators do not admit one."""
     if not (nodes > 4 and profile.named and rng.random() < profile.named):
         return _placed(_expression(rng, replace(profile, named=0.0), nodes, ()), ())
     inside = rng.randint(1, nodes - 3)  # a name with variables of its own is not for automata; its parameter is not one
@@ -154,7 +154,7 @@ def _expression(rng: Random, profile: Profile, nodes: int, variables: tuple[str,
 
 
 def _sizes(rng: Random, operator: str, nodes: int) -> tuple[int, ...]:
-    """The sizes of the operands, of so many nodes together."""
+    """The sizes of the operands, whose sum is `nodes`."""
     if operator not in BINARY and operator != "first_after":
         return (nodes,)
     left = rng.randint(1, nodes - (1 if operator in BINARY else 2))

@@ -115,8 +115,7 @@ def without_names(E: expr.Expression) -> expr.Expression:
                 return written(known[name].body, dict(zip(known[name].parameters, given, strict=True)))
             case expr.Primitive(T, arguments, mask):
                 return expr.Primitive(T, tuple(values.get(X, X) if isinstance(X, str) else X for X in arguments), mask)
-            case _:
-                return expr.rebuilt(F, tuple(written(G, values) for G in expr.children(F)))
+        return expr.rebuilt(F, tuple(written(G, values) for G in expr.children(F)))
 
     known.update((definition.name, definition) for definition in E.definitions)
     return written(E.body, {})

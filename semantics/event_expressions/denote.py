@@ -102,7 +102,7 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
 
 
 def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -> Events:
-    """The clauses of section 2.3, each from what its item says and not from the expansion there."""
+    """E[h] for the operators of section 2.3, each by the text of its item and not by the expansion there."""
 
     of = partial(context.meaning, h=h, b=b)
     match E:

@@ -81,16 +81,16 @@ def expanded(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Ex
     BudgetExceeded where it nests too deeply.
     """
     done: dict[int, expr.Expression] = {}
-    kept: list[expr.Expression] = []  # expressions are known by identity, so they must stay alive
+    alive: list[expr.Expression] = []  # keys are identities, which are reused once an object is gone
 
     def expand(F: expr.Expression) -> expr.Expression:
-        if (known := done.get(id(F))) is not None:
-            return known
+        if (earlier := done.get(id(F))) is not None:
+            return earlier
         base = expr.rebuilt(F, tuple(expand(G) for G in expr.children(F)))
         short_for = definition(base, each)
         result = base if short_for is None else expand(short_for)
         done[id(F)] = done[id(result)] = result
-        kept.extend((F, result))
+        alive.extend((F, result))
         return result
 
     try:

@@ -1,4 +1,4 @@
-"""What a stream says of a history: that start comes first, and which attribute stands at which place of an event."""
+"""Histories in streams, as the definition reads them: the start event, and the order of attributes."""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ class Interpreter:
             return NOWHERE
         if not self.plain:
             b = self._about(E, b)
-            if (known := self._meanings.get((id(E), h, b))) is not None:
-                return known
+            if (remembered := self._meanings.get((id(E), h, b))) is not None:
+                return remembered
         before = self._counted
         try:
             self._count(len(h))

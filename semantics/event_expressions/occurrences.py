@@ -1,7 +1,7 @@
 """Why an expression takes place at an event: its occurrence tuples, as trees (vldb92, section 4 and appendix 1).
 
 The appendix has a clause for each base operator. The other operators have here the clause of their own definition, so
-that the tree speaks of the operands that were written. Trees are found one after the other, when they are asked for;
+that the tree speaks of the operands that were written. Trees are found lazily, one after the other;
 an expression takes place where there is one. What the appendix gets wrong is in docs/decisions/event-expressions.md.
 """
 
@@ -43,7 +43,7 @@ Goal: TypeAlias = tuple[expr.Expression, History, int, Bindings]
 
 Entry: TypeAlias = "tuple[int, int | tuple[Tuple, ...]] | None"
 Tuple: TypeAlias = "tuple[int, tuple[Entry, ...]]"
-"""The origin, and for each sub-expression in pre-order (f_i, e_i); None for one that nothing is said of."""
+"""The origin, and for each sub-expression in pre-order (f_i, e_i); None for one without an occurrence."""
 
 _NO_MORE = object()
 
@@ -54,7 +54,7 @@ class Occurrence:
 
     start is f_i, the first event of the history it is applied to, and at is e_i. The parts stand in the order of the
     operands; a part is None where the operand is denied, or does not matter. Those of relative+ are its rounds, and
-    that of a name is an occurrence of what it stands for. bound says what the variables that it binds are.
+    that of a name is an occurrence of what it stands for. bound has the variables that it binds.
     """
 
     expression: expr.Expression
@@ -67,9 +67,11 @@ class Occurrence:
 def occurrences(E: expr.Expression, S: Stream, e: int, budget: Budget = Budget()) -> Iterator[Occurrence]:
     """All occurrences of E at the event e of S, each once; none where it does not take place. Raises BudgetExceeded."""
     with depth_limited(E.span):
-        known = Occurrences(E, S, budget)
-        for b in known.choices(known.whole, (), known.history, e, NOTHING_BOUND):
-            yield from (replace(found, bound=found.bound | b) for found in known.at(known.whole, known.history, e, b))
+        search = Occurrences(E, S, budget)
+        for b in search.choices(search.whole, (), search.history, e, NOTHING_BOUND):
+            yield from (
+                replace(found, bound=found.bound | b) for found in search.at(search.whole, search.history, e, b)
+            )
 
 
 def occurrence_tuple(found: Occurrence) -> Tuple:
@@ -83,7 +85,7 @@ def _entries(E: expr.Expression, found: Occurrence | None) -> Iterator[Entry]:
         return
     if isinstance(E, expr.RelativePlus):
         yield found.start, tuple(occurrence_tuple(part) for part in found.parts if part is not None)
-        yield from (None for _ in expr.subexpressions(E.operand))  # what it says of them is in the rounds
+        yield from (None for _ in expr.subexpressions(E.operand))  # these are in the tuples of the rounds
         return
     yield found.start, found.at
     for F, part in zip(expr.children(E), found.parts, strict=False):
@@ -99,24 +101,24 @@ class Occurrences:
     def __init__(self, E: expr.Expression, S: Stream, budget: Budget = Budget()) -> None:
         self.S = S
         self.budget = budget
-        self._known = Interpreter(E, S, budget)  # asked for single events, and for those that may come
-        self.whole = self._known.whole
-        self.history = self._known.history
+        self._interpreter = Interpreter(E, S, budget)  # for prefix, which looks at histories to come
+        self.whole = self._interpreter.whole
+        self.history = self._interpreter.history
         self._counted = 0
         self._events: dict[tuple[int, History, Bindings], Events] = {}
-        self._kept: dict[int, expr.Expression] = {}  # expressions are known by identity, so they must stay alive
+        self._alive: dict[int, expr.Expression] = {}  # keys are identities, which are reused once an object is gone
         self._split: dict[int, expr.Expression] = {}
 
     def events(self, E: expr.Expression, h: History, b: Bindings = NOTHING_BOUND) -> Events:
         """The events of h at which there is an occurrence of E."""
         key = (id(E), h, b)
         if (found := self._events.get(key)) is None:
-            self._kept[id(E)] = E
+            self._alive[id(E)] = E
             self._counted += 1 + len(h)
             if self._counted > self.budget.valuations:
                 raise BudgetExceeded(
                     f"expressions were applied to more than {self.budget.valuations} events in all; "
-                    "ask about a shorter stream",
+                    "explain a shorter stream",
                     E.span,
                 )
             if isinstance(E, expr.RelativePlus):
@@ -128,34 +130,58 @@ class Occurrences:
 
     def at(self, E: expr.Expression, h: History, e: int, b: Bindings = NOTHING_BOUND) -> Iterator[Occurrence]:
         """The occurrences of E at e, an event of h, when it is applied to h."""
+        if isinstance(E, expr.Derived):
+            yield from self._derived(E, h, e, b)
+            return
         match E:
             case expr.Null():
                 return
             case expr.Primitive():  # 1; printed e_i = f_i
-                yield from self._leaf(E, h, e, is_occurrence(E, self.S[e], b, self._known.order))
-            case expr.AnyEvent():
-                yield from self._leaf(E, h, e, self.S[e].type != expr.START)
-            case expr.First():
-                yield from self._leaf(E, h, e, e == h[0])
+                yield from self._leaf(E, h, e, is_occurrence(E, self.S[e], b, self._interpreter.order))
             case expr.Variable(x):
                 yield from self._leaf(E, h, e, e == position_of(x, b))
             case expr.Constraint(comparison):
                 yield from self._leaf(E, h, e, satisfied(comparison, lambda X: value_of(X.name, b)))
             case expr.Not(F):  # 5: there is no occurrence of F from f to e
                 yield from self._leaf(E, h, e, e not in self.events(F, h, b), (None,))
-            case expr.Prefix():
-                yield from self._leaf(E, h, e, e in self._known.meaning(E, h, b), (None,))
             case expr.And(left, right):  # 4
                 yield from self._all(E, h, e, [(left, h, e, b), (right, h, e, b)])
-            case expr.Or(left, right):
-                yield from self._all(E, h, e, [(left, h, e, b), None])
-                yield from self._all(E, h, e, [None, (right, h, e, b)])
-            case expr.Relative() | expr.Prior() | expr.Sequence():  # 2, and c to e
+            case expr.Relative():  # 2
                 yield from self._chain(E, h, e, b)
             case expr.RelativePlus(F):  # 3
                 for ends in self._rounds(E, h, e, b):
                     starts = (h, *(after(h, d) for d in ends[:-1]))
                     yield from self._all(E, h, e, [(F, part, d, b) for part, d in zip(starts, ends, strict=True)])
+            case expr.Exists(x, F):
+                for p in (p for p in h if p <= e):
+                    inner = bound(b, x, position(p))
+                    yield from self._all(E, h, e, [(F, h, e, inner)], frozenset({(x, position(p))}))
+            case expr.Equated(F, x):
+                if e == position_of(x, b):
+                    yield from self._all(E, h, e, [(F, h, e, b)])
+            case expr.Named(name, arguments):
+                definition = self._interpreter.definitions[name]
+                inner = passed(definition.parameters, arguments, b)
+                for choice in self.choices(definition.body, definition.parameters, h, e, inner):
+                    yield from self._all(E, h, e, [(definition.body, h, e, choice)], choice)
+            case expr.Let():
+                raise ValueError("definitions stand at the beginning of a text, not inside an expression")
+            case _:
+                assert_never(E)
+
+    def _derived(self, E: expr.Derived, h: History, e: int, b: Bindings) -> Iterator[Occurrence]:
+        match E:
+            case expr.AnyEvent():
+                yield from self._leaf(E, h, e, self.S[e].type != expr.START)
+            case expr.First():
+                yield from self._leaf(E, h, e, e == h[0])
+            case expr.Or(left, right):
+                yield from self._all(E, h, e, [(left, h, e, b), None])
+                yield from self._all(E, h, e, [None, (right, h, e, b)])
+            case expr.Prior() | expr.Sequence():
+                yield from self._chain(E, h, e, b)
+            case expr.Prefix():
+                yield from self._leaf(E, h, e, e in self._interpreter.meaning(E, h, b), (None,))
             case expr.Pipe(left, right):
                 part = tuple(sorted(self.events(left, h, b)))
                 if e in part:
@@ -186,20 +212,6 @@ class Occurrences:
             case expr.Series(left, right):
                 if all(d in self.events(left, h, b) for d in h if d < e):
                     yield from self._all(E, h, e, [None, (right, h, e, b)])
-            case expr.Exists(x, F):
-                for p in (p for p in h if p <= e):
-                    inner = bound(b, x, position(p))
-                    yield from self._all(E, h, e, [(F, h, e, inner)], frozenset({(x, position(p))}))
-            case expr.Equated(F, x):
-                if e == position_of(x, b):
-                    yield from self._all(E, h, e, [(F, h, e, b)])
-            case expr.Named(name, arguments):
-                definition = self._known.definitions[name]
-                inner = passed(definition.parameters, arguments, b)
-                for choice in self.choices(definition.body, definition.parameters, h, e, inner):
-                    yield from self._all(E, h, e, [(definition.body, h, e, choice)], choice)
-            case expr.Let():
-                raise ValueError("definitions stand at the beginning of a text, not inside an expression")
             case _:
                 assert_never(E)
 
@@ -210,8 +222,13 @@ class Occurrences:
         so_far = [p for p in h if p <= e]
         names = [(x, [position(p) for p in so_far]) for x in sorted(free_variables(body))]
         for X in chosen(body, parameters):
-            where = places(X, body, self._known.definitions)
-            had = (attribute(self.S[p], k, self._known.order) for p in so_far for T, k in where if self.S[p].type == T)
+            where = places(X, body, self._interpreter.definitions)
+            had = (
+                attribute(self.S[p], k, self._interpreter.order)
+                for p in so_far
+                for T, k in where
+                if self.S[p].type == T
+            )
             names.append((X, list(dict.fromkeys(value(v) for v in had if v is not None))))
         for values in product(*(pool for _, pool in names)):
             inner = b
@@ -233,7 +250,7 @@ class Occurrences:
             yield from (Occurrence(E, h[0], e, parts, bindings) for parts in self._product(goals))
 
     def _product(self, goals: Sequence[Goal | None]) -> Iterator[tuple[Occurrence | None, ...]]:
-        """The product, without making the occurrences of one goal before they are asked for, and without recursion."""
+        """The product, made lazily and without recursion."""
 
         def begun(goal: Goal | None) -> Iterator[Occurrence | None]:
             return iter((None,)) if goal is None else self.at(*goal)
@@ -258,7 +275,7 @@ class Occurrences:
     ) -> Iterator[Occurrence]:
         """All operands but the last at some d, as an operator with one operand less, and the last at e."""
         if (first := self._split.get(id(E))) is None:
-            self._kept[id(E)] = E
+            self._alive[id(E)] = E
             first = self._split[id(E)] = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
         last = E.parts[-1]
         before = [d for d in h if d < e]

@@ -52,7 +52,7 @@ class _Builder(PredicateBuilder):
         children = [child for child in children if not isinstance(child, Token)]
         definitions = tuple(child for child in children if isinstance(child, expr.Definition))
         body = children[-1]
-        if isinstance(body, expr.Definition):  # a text that ends with a definition asks for what it defines
+        if isinstance(body, expr.Definition):  # a text that ends with a definition is the expression defined there
             body = expr.Primitive(body.name, body.parameters, span=body.span)
         return expr.Let(definitions, body, span=span_of(meta)) if definitions else cast("expr.Expression", body)
 

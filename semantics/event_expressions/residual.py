@@ -77,6 +77,8 @@ class Machine:
         return frozenset(found)
 
     def _step(self, E: expr.Expression, state: State, letter: Letter, b: Bindings) -> tuple[State, bool]:
+        if isinstance(E, expr.Derived):
+            return self._step_derived(E, state, letter, b)
         match E:
             case expr.Null():
                 return None, False
@@ -84,10 +86,6 @@ class Machine:
                 return None, is_occurrence(E, letter.event, b, self.order)
             case expr.Constraint(comparison):
                 return None, satisfied(comparison, lambda X: value_of(X.name, b))
-            case expr.AnyEvent():
-                return None, letter.event.type != expr.START
-            case expr.First():
-                return True, state is None
             case expr.Variable(x):
                 return None, x in letter.variables
             case expr.Equated(F, x):
@@ -106,9 +104,30 @@ class Machine:
                 q1, ends = self._step(left, q1, letter, b)
                 after, here = self._step_all(right, running, letter, b)
                 return (q1, after | {None} if ends else after), here
+            case expr.Relative():
+                return self._step(self._expansion(E), state, letter, b)
             case expr.RelativePlus(F):
                 after, here = self._step_all(F, state or frozenset({None}), letter, b)
                 return after | {None} if here else after, here
+            case expr.Exists(x, F):  # x is still to come; or it is this event; or it has been
+                to_come, been = state or (None, frozenset())
+                elsewhere = Letter(letter.event, letter.variables - {x})
+                been, before = self._step_all(F, been, elsewhere, b)
+                q, now = self._step(F, to_come, Letter(letter.event, letter.variables | {x}), b)
+                return (self._step(F, to_come, elsewhere, b)[0], been | {q}), before or now
+            case expr.Named(name, arguments):
+                return self._step(self._body(E), state, letter, passed(self.definitions[name].parameters, arguments, b))
+            case expr.Let():
+                raise ValueError("definitions stand at the beginning of a text, not inside an expression")
+            case _:
+                assert_never(E)
+
+    def _step_derived(self, E: expr.Derived, state: State, letter: Letter, b: Bindings) -> tuple[State, bool]:
+        match E:
+            case expr.AnyEvent():
+                return None, letter.event.type != expr.START
+            case expr.First():
+                return True, state is None
             case expr.Pipe(left, right):  # the right sees the events of the left
                 q1, q2 = state or (None, None)
                 q1, seen = self._step(left, q1, letter, b)
@@ -132,20 +151,10 @@ class Machine:
             case expr.Prefix(F):
                 q, _ = self._step(F, state, letter, b)
                 return q, self._may_accept(F, q, b)
-            case expr.Exists(x, F):  # x is still to come; or it is this event; or it has been
-                to_come, been = state or (None, frozenset())
-                elsewhere = Letter(letter.event, letter.variables - {x})
-                been, before = self._step_all(F, been, elsewhere, b)
-                q, now = self._step(F, to_come, Letter(letter.event, letter.variables | {x}), b)
-                return (self._step(F, to_come, elsewhere, b)[0], been | {q}), before or now
-            case expr.Named(name, arguments):
-                return self._step(self._body(E), state, letter, passed(self.definitions[name].parameters, arguments, b))
-            case expr.Or() | expr.Prior() | expr.Sequence() | expr.Relative() | expr.After() | expr.FirstAfter():
+            case expr.Or() | expr.Prior() | expr.Sequence() | expr.After() | expr.FirstAfter():
                 return self._step(self._expansion(E), state, letter, b)
             case expr.Before() | expr.Happened() | expr.Series():
                 return self._step(self._expansion(E), state, letter, b)
-            case expr.Let():
-                raise ValueError("definitions stand at the beginning of a text, not inside an expression")
             case _:
                 assert_never(E)
 

@@ -46,7 +46,7 @@ def regular_of(A: DFA, budget: Budget = Budget()) -> Regular:
 def _edges(A: DFA) -> Edges:
     """The letters between the states, where a letter with which the expression takes place also leads to the end.
 
-    That said, states from which the same is still to come are one, whether they accept or not.
+    States with the same edges are one, whether they accept or not.
     """
     steps = [
         {(a, A.step(p, a) in A.accepting): A.step(p, a) for a in A.alphabet.coming} for p in range(len(A.following))
@@ -106,7 +106,7 @@ class _Letters:
     def __init__(self, alphabet: Alphabet) -> None:
         self.alphabet = alphabet
         start, *others = alphabet.predicates
-        self.algebra = Algebra((*others, start), solver=True)  # whether it is a start event is to be asked last
+        self.algebra = Algebra((*others, start), solver=True)  # the start event is the last to be distinguished
         self.bits = {
             frozenset(self.algebra.generators[g] for g in atom.chosen): 1 << i
             for i, atom in enumerate(self.algebra.atoms)
