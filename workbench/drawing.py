@@ -11,6 +11,7 @@ from cerify.draw.diagram import Diagram
 from cerify.draw.hoa import hoa_of_automaton
 from cerify.draw.recording import Recording
 from cerify.draw.svg import document, svg
+from cerify.fit import warn_of_misfits
 from cerify.languages import DEFAULT
 from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
@@ -51,18 +52,20 @@ def record(
     language: str = DEFAULT,
     output: Output = "matches",
     budget: Budget = Budget(),
+    strict: bool = False,
 ) -> Recording:
     """The run of a query over a stream, event by event, by the evaluator in readable Python.
 
     With output="valuations", nodes keep the variables that mark their events. Raises ParseError, IllFormed, Unsupported
     where not one automaton carries the query or its language has no valuations, and BudgetExceeded for a stream or a
-    run too large to look at.
+    run too large to look at. What of the query does not fit the events is a QueryWarning, with strict IllFormed.
     """
     S = as_stream(events)
     its, tree = read_query(query, language, S.schema)
     with errors_in(query):
         if output == "valuations" and its.answer:
             raise Unsupported(f"{its.answer}; a run cannot keep variables")
+        warn_of_misfits(its, tree, S, text=query, strict=strict, stacklevel=2)
         return its.record(tree, S, _line(query), Options(output, budget))
 
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from cerify.automata.evaluate.scope import near
+from cerify.automata.evaluate.scope import within_width
 from cerify.equivalence.generate import scoped
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
@@ -82,7 +82,7 @@ def _same_within(phi: Formula, S: Stream, reach: Reach) -> int:
     for j in range(len(S)):
         low = max(0, j - reach.events + 1)
         for a, width in reach.widths:
-            low = min([low, *(p for p in range(j) if near(width, [S[p].get(a), S[j].get(a)]))])
+            low = min([low, *(p for p in range(j) if within_width(width, [S[p].get(a), S[j].get(a)]))])
         whole = meaning(phi, 0, j)
         matched += bool(whole)
         for i in range(low + 1):
