@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from cerify.commands.files import Source, reads_events, write
-from cerify.explain.explanation import (
-    Derived,
-    Explanation,
-    Output,
-    Step,
-    as_json,
-    explain,
-    explain_stream,
-    steps,
-    steps_as_json,
-)
-from cerify.semantics.cel.denote import sup
-from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.cel.wellformed import require_typed
+from cerify.api import read_query
+from cerify.automata.evaluator import Output
+from cerify.commands.files import Source, language_option, reads_events, write
+from cerify.explain.explainer import Explainer, Request
 from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.events import ComplexEvent, Schema, Stream, Valuation, bindings_of
+from cerify.semantics.events import ComplexEvent, Valuation
 
 
 @click.command()
 @click.argument("query")
 @click.argument("file")
-@click.option("--language", type=click.Choice(["cel", "event-expression", "sase"]), default="cel", show_default=True)
+@language_option
 @click.option(
     "--match", "match_text", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
 )
@@ -64,7 +48,20 @@ from cerify.semantics.events import ComplexEvent, Schema, Stream, Valuation, bin
 @click.option(
     "--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a page."
 )
-def command(language: str, output: Output, **given: Any) -> int:
+def command(
+    query: str,
+    file: str,
+    language: str,
+    match_text: str | None,
+    valuation_text: str | None,
+    output: Output,
+    at: int | None,
+    derivations: int,
+    limit: int,
+    source: Source,
+    as_json: bool,
+    html_file: Path | None,
+) -> int:
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
     With --valuation, why its variables bind what they bind. Without either, explain the matches of the stream in their
@@ -73,136 +70,35 @@ def command(language: str, output: Output, **given: Any) -> int:
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    asked = _Asked(language=language, **given)
-    schema = asked.source.schema
-    match language:
-        case "event-expression":
-            if asked.valuation_text is not None or output != "matches":
-                raise click.UsageError("an event expression has no valuations")
-            return _expression(asked, schema)
-        case "sase":
-            return _sase(asked, schema)
-        case _:
-            return _cel(asked, schema, output)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What is to be explained, and how it is to be shown: the options that all languages have."""
-
-    query: str
-    language: str
-    file: str
-    source: Source
-    match_text: str | None
-    valuation_text: str | None
-    at: int | None
-    derivations: int
-    limit: int
-    as_json: bool
-    html_file: Path | None
-
-    def stream(self) -> Stream:
-        """The events."""
-        return self.source.read_for(self.query, self.language, self.file)
-
-
-def _cel(asked: _Asked, schema: Schema | None, output: Output) -> int:
-    phi, at = parse(asked.query), asked.at
-    with errors_in(asked.query):
-        if schema is not None:
-            require_typed(phi, schema)
-        S = asked.stream()
-        if at is not None:
-            _require_on(S, at, "--at")
-        if asked.match_text is None and asked.valuation_text is None:
-            return _stream(phi, S, asked, output)
-        mu = None if asked.valuation_text is None else valuation(asked.valuation_text, S)
-        events = positions(asked.match_text, S) if asked.match_text is not None else sup(mu or frozenset())
-        if at is None and not events:
-            raise InputError("the match of no event needs --at: it has no last event to be reported at")
-        n = max(events) if at is None else at
-        return _one(phi, S, explain(phi, S, events, n, valuation=mu, count=asked.derivations), asked)
-
-
-def _expression(asked: _Asked, schema: Schema | None) -> int:
-    """Explain an event of an event expression, or each of those at which it takes place."""
-    from cerify.explain import occurring
-    from cerify.explain.occurring_html import render
-    from cerify.semantics.event_expressions import wellformed
-    from cerify.semantics.event_expressions.parse import parse as parse_expression
-
-    E, at, limit = parse_expression(asked.query), asked.at, asked.limit
-    with errors_in(asked.query):
-        if schema is not None:
-            wellformed.require_typed(E, schema)
-        S = asked.stream()
-        if asked.match_text is not None:
-            places = positions(asked.match_text, S)
-            if len(places) != 1 or (at is not None and places != {at}):
-                raise InputError("an event expression takes place at single events: give --match one position")
-            (at,) = places
-        if at is not None:
-            _require_on(S, at, "--at")
-            found = occurring.explain_event(E, S, at, asked.derivations)
-            if asked.html_file is not None:
-                write(asked.html_file, render(E, S, [found]))
-            if asked.as_json:
-                _print_json(occurring.as_json(found, E))
-            else:
-                occurring.print_event(found, E, S, _console())
-            return 0 if isinstance(found, occurring.TakesPlace) else 1
-        listed = list(islice(occurring.explain_events(E, S), limit + 1))
-        if asked.html_file is not None:
-            walked = listed[limit - 1].at + 1 if len(listed) > limit else len(S)
-            write(asked.html_file, render(E, S, listed[:limit], len(listed) > limit, walked))
-        if not asked.as_json:
-            return 0 if occurring.print_events(listed, E, S, limit, _console()) else 1
-        matches = [occurring.as_json(one, E) for one in listed[:limit]]
-        _print_json({"query": asked.query, "matches": matches, "more": len(listed) > limit})
-        return 0 if listed else 1
-
-
-def _sase(asked: _Asked, schema: Schema | None) -> int:
-    """Explain a match of a query of SASE+, or each of its matches; positions are those of the stream that it reads."""
-    from cerify.explain import running
-    from cerify.explain.running_json import as_json
-    from cerify.explain.running_text import print_found, print_matches
-    from cerify.languages import LANGUAGES
-
-    q, at = LANGUAGES["sase"].parse(asked.query), asked.at
-    with errors_in(asked.query):
-        if schema is not None:
-            LANGUAGES["sase"].require_typed(q, schema)
-        known = running.Explainer(q, asked.stream())
-        mu = None if asked.valuation_text is None else bindings_of(valuation(asked.valuation_text, known.S))
-        if asked.match_text is not None or mu is not None:
-            bound = frozenset(p for _, places in mu or () for p in places)
-            events = positions(asked.match_text or "", known.S) or bound
-            if at is not None and events and at != max(events):
-                raise InputError(f"a match of SASE+ is reported at its last event, {max(events)}, not at {at}")
-            found = known.explain(events, mu, asked.derivations)
-            shown: list[Any] = [found]
-            if asked.as_json:
-                _print_json(as_json(found, q))
-            else:
-                print_found(found, _console())
+    its, tree = read_query(query, language, source.schema)
+    if its.answer and (valuation_text is not None or output != "matches"):
+        raise click.UsageError(f"{its.answer}; it has no valuations")
+    with errors_in(query):
+        explainer = its.explainer(tree, source.read_for(query, language, file), query)
+        request = Request(
+            None if match_text is None else positions(match_text, explainer),
+            None if valuation_text is None else valuation(valuation_text, explainer),
+            at,
+            derivations,
+            limit,
+            output,
+        )
+        found = explainer.one(request)
+        listing = explainer.all(request) if found is None else None
+        shown = [found] if listing is None else listing.found
+        if html_file is not None:
+            write(html_file, explainer.page(shown, listing))
+        if as_json:
+            answer = explainer.json(found) if listing is None else explainer.listing_json(listing)
+            click.echo(json.dumps(answer, ensure_ascii=False))
+        elif listing is None:
+            explainer.print(found, _console())
         else:
-            listed = [one for one in known.all() if at is None or one.match.at == at]
-            shown = listed[: asked.limit]
-            if asked.as_json:
-                matches = [as_json(one, q) for one in shown]
-                _print_json({"query": asked.query, "matches": matches, "more": len(listed) > asked.limit})
-            else:
-                print_matches(shown, len(listed), known, _console())
-        if asked.html_file is not None:
-            from cerify.explain.running_html import render
-
-            write(asked.html_file, render(known, shown))
-        return 0 if shown and isinstance(shown[0], running.Accepted) else 1
+            explainer.print_listing(listing, _console())
+        return 0 if shown and explainer.is_match(shown[0]) else 1
 
 
-def positions(text: str, S: Stream) -> ComplexEvent:
+def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
     """The positions that --match names. Raises InputError."""
     places: list[int] = []
     for part in text.split(",") if text.strip() else ():
@@ -210,14 +106,14 @@ def positions(text: str, S: Stream) -> ComplexEvent:
             raise InputError(
                 f"--match takes positions from 0 with commas between them, as in 1,8; not {part.strip()!r}"
             )
-        _require_on(S, int(part), "--match")
+        explainer.require_on_stream(int(part), "--match")
         places.append(int(part))
     if places != sorted(set(places)):
         raise InputError(f"--match takes each position once, going up: {','.join(map(str, sorted(set(places))))}")
     return frozenset(places)
 
 
-def valuation(text: str, S: Stream) -> Valuation:
+def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
     """The valuation that --valuation writes. Raises InputError."""
     try:
         read_ = json.loads(text)
@@ -230,53 +126,8 @@ def valuation(text: str, S: Stream) -> Valuation:
         if not isinstance(places, list) or any(type(p) is not int for p in places):
             raise InputError(wrong)
         for p in places:
-            _require_on(S, p, "--valuation")
+            explainer.require_on_stream(p, "--valuation")
     return frozenset((A, p) for A, places in read_.items() for p in places)
-
-
-def _require_on(S: Stream, position: int, option: str) -> None:
-    if not 0 <= position < len(S):
-        extent = f"{len(S)} events, 0 to {len(S) - 1}" if len(S) else "no events"
-        raise InputError(f"{option}: position {position} is not on the stream, which has {extent}")
-
-
-def _one(phi: Formula, S: Stream, explanation: Explanation, asked: _Asked) -> int:
-    if asked.html_file is not None:
-        _write(asked.html_file, phi, S, [explanation], False)
-    if asked.as_json:
-        _print_json(as_json(explanation, phi))
-    else:
-        from cerify.explain.text import print_explanation
-
-        print_explanation(explanation, S, _console())
-    return 0 if isinstance(explanation, Derived) else 1
-
-
-def _stream(phi: Formula, S: Stream, asked: _Asked, output: Output) -> int:
-    limit, (first, last) = asked.limit, (0, len(S) - 1) if asked.at is None else (asked.at, asked.at)
-    found = list(islice(explain_stream(phi, S, first, last, output=output), limit + 1))
-    more = len(found) > limit  # then what comes after the last one that is shown is not known
-    walked = steps(found[:limit], first, found[limit - 1].at if more else last)
-    if asked.html_file is not None:
-        _write(asked.html_file, phi, S, found[:limit], more, walked)
-    if asked.as_json:
-        matches = [as_json(explanation, phi) for explanation in found[:limit]]
-        _print_json({"query": show(phi), "steps": steps_as_json(walked), "matches": matches, "more": more})
-    else:
-        from cerify.explain.text import print_stream
-
-        print_stream(found, S, limit, _console(), first, last)
-    return 0 if found else 1
-
-
-def _write(path: Path, phi: Formula, S: Stream, found: list[Any], more: bool, walked: Sequence[Step] = ()) -> None:
-    from cerify.explain.html import render
-
-    write(path, render(phi, S, found, more, walked))
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False))
 
 
 def _console() -> Any:

@@ -33,7 +33,7 @@ def render(
     With steps, the page begins with the stream as a whole: what there is after each event.
     """
     return page(
-        "explain/page.html",
+        "explain/cel.html",
         query=show(phi),
         length=len(S),
         views=[View.of(number, explanation, S) for number, explanation in enumerate(explanations, start=1)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.text import Text
@@ -10,6 +10,7 @@ from rich.tree import Tree
 
 from cerify.explain.derivation import Node
 from cerify.explain.evidence import bindings_text, braces, row
+from cerify.explain.explainer import Listing
 from cerify.explain.explanation import Derived, Explanation, Rejected, changes, relaxed_text, summary
 from cerify.explain.rejection import Rejection
 from cerify.semantics.cel.show import show
@@ -33,22 +34,23 @@ def print_explanation(explanation: Explanation, S: Stream, console: Console) -> 
             _print_rejection(rejection, explanation, at, console)
 
 
-def print_stream(found: Iterable[Derived], S: Stream, limit: int, console: Console, first: int, last: int) -> None:
+def print_stream(listing: Listing[Derived], S: Stream, console: Console) -> None:
     """Print the first matches, position by position, each with its derivation."""
-    if last < first:
+    if listing.last < listing.first:
         console.print("no match in 0 events")
-    done = first
-    for shown, explanation in enumerate(found):
-        if shown == limit:
-            console.print(Text(f"\nThere are more than {limit}: --limit N explains the first N matches.", style="dim"))
-            return
+    done = listing.first
+    for explanation in listing.found:
         _print_idle(done, explanation.at - 1, console)
         if done <= explanation.at:
             console.print(Text(f"after event {explanation.at}: {row(S[explanation.at])}", style="bold"))
         done = explanation.at + 1
         print_explanation(explanation, S, console)
         console.print()
-    _print_idle(done, last, console)
+    if listing.more:
+        known = len(listing.found)
+        console.print(Text(f"\nThere are more than {known}: --limit N explains the first N matches.", style="dim"))
+    else:
+        _print_idle(done, listing.last, console)
 
 
 def clause_text(node: Node) -> str:

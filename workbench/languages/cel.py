@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
     from cerify.equivalence.verdict import Verdict
+    from cerify.explain.explainer import Explainer
     from cerify.languages.language import Streamed
 
 
@@ -111,6 +112,11 @@ class Cel(Language[Formula]):
         from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
 
         return {"core-cel": lambda phi, _: to_core_cel(phi)}
+
+    def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explain.cel_explainer import CelExplainer
+
+        return CelExplainer(query, S)
 
     def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed:
         from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator

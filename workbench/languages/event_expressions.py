@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages.language import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cerify.automata.dfa.parametric import Symbolic
     from cerify.draw.recording import Recording
     from cerify.equivalence.verdict import Verdict
+    from cerify.explain.explainer import Explainer
     from cerify.languages.language import Streamed
 
 ANSWER = "the answer of an event expression is the events at which it takes place"
@@ -127,6 +128,11 @@ class EventExpressions(Language[Expression]):
             raise IllFormed(f"{ANSWER}; compare at the level of events")
         decide = equivalent if question.claim == "equivalent" else contained
         return decide(left, right, question.schema, question.budget)
+
+    def explainer(self, query: Expression, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explain.event_expressions import ExpressionExplainer
+
+        return ExpressionExplainer(query, S, text)
 
     def streamed(self, query: Expression, schema: Schema | None, options: Options) -> Streamed:
         return self.monitor(query, schema, options)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
     from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
+    from cerify.explain.explainer import Explainer
     from cerify.semantics.cel.syntax import Formula
     from cerify.semantics.sase.syntax import Query
 
@@ -289,6 +290,15 @@ class Language(ABC, Generic[F]):
         The functions raise Unsupported and BudgetExceeded.
         """
         return {}
+
+    def explainer(self, query: F, S: Stream, text: str) -> Explainer[Any]:
+        """What explains matches of the query, whose text is known; by default only whether positions are a match.
+
+        Raises Unsupported, BudgetExceeded.
+        """
+        from cerify.explain.plain import PlainExplainer
+
+        return PlainExplainer(list(self.matches(query, S)), S, text)
 
     # --- streams of batches (Spark) -----------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
     from cerify.equivalence.verdict import Verdict
+    from cerify.explain.explainer import Explainer
     from cerify.languages.language import Streamed
 
 FINDERS: Mapping[str, str] = {
@@ -117,6 +118,11 @@ class Sase(Language[Tree]):
             return checked
 
         return {"cel": wellformed(sase_to_cel), "event-expression": wellformed(sase_to_expression)}
+
+    def explainer(self, query: Tree, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explain.sase_explainer import SaseExplainer
+
+        return SaseExplainer(query, S, text)
 
     def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed:
         """A query block over the input, in which no component is negated."""

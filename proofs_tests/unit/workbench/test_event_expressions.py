@@ -25,8 +25,8 @@ from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.equivalence.shrink.expression_shape import as_cel_tree, of_cel_tree
 from cerify.equivalence.verdict import Contained, Equivalent
 from cerify.explain.absence import absences
-from cerify.explain.occurring import DoesNot, TakesPlace, explain_event, explain_events
-from cerify.explain.occurring_html import render
+from cerify.explain.event_expressions import DoesNot, TakesPlace, explain_event, explain_events
+from cerify.explain.event_expressions_html import render
 from cerify.languages import LANGUAGES
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.show import show as show_cel

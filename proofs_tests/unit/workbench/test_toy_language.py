@@ -79,6 +79,17 @@ def test_the_commands(events: str, run: Run) -> None:
     assert status == 0, err
 
 
+def test_explain(events: str, run: Run) -> None:
+    status, out, _ = run("explain", "A B", events, "--language", "toy", "--match", "0,1", "--json")
+    assert (status, json.loads(out)) == (0, {"query": "A B", "events": [0, 1], "at": 1, "match": True})
+    status, out, _ = run("explain", "A B", events, "--language", "toy", "--match", "0,3", "--json")
+    assert (status, json.loads(out)["nearest"][0]) == (1, {"events": [0, 1], "at": 1})
+    status, out, _ = run("explain", "A B", events, "--language", "toy", "--limit", "1", "--json")
+    assert (status, len(json.loads(out)["matches"]), json.loads(out)["more"]) == (0, 1, True)
+    status, out, _ = run("explain", "A B", events, "--language", "toy")
+    assert (status, out.splitlines()[0]) == (0, "{0, 1} is a match at 1")
+
+
 def test_what_it_does_not_have_is_said(toy: Toy) -> None:
     assert check("A", language="toy").summary == "words"
     with pytest.raises(ParseError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -13,6 +13,7 @@ from rich.tree import Tree
 
 from cerify.explain.absence import Absence, absences
 from cerify.explain.evidence import row, value_text
+from cerify.explain.explainer import Explainer, Json, Listing, Request
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
@@ -22,8 +23,6 @@ from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrenc
 from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Stream
-
-Json: TypeAlias = dict[str, Any]
 
 CLAUSES: Mapping[type, str] = {
     **{node: operator.clause.removeprefix("vldb92 section ") for node, operator in OPERATORS.items()},
@@ -103,19 +102,54 @@ def print_event(found: TakesPlace | DoesNot, E: expr.Expression, S: Stream, cons
                 )
 
 
-def print_events(found: Iterable[TakesPlace], E: expr.Expression, S: Stream, limit: int, console: Console) -> int:
-    """Print the first events at which the expression takes place, each with an occurrence; how many there were."""
-    shown = 0
-    for one in found:
-        if shown == limit:
-            console.print(Text(f"There are more than {limit}: --limit N explains the first N events.", style="dim"))
-            break
-        print_event(one, E, S, console)
-        console.print()
-        shown += 1
-    if not shown:
-        console.print(f"takes place at none of the {len(S)} events")
-    return shown
+class ExpressionExplainer(Explainer[TakesPlace | DoesNot]):
+    """The occurrences of an expression at an event, or why there are none."""
+
+    def __init__(self, E: expr.Expression, S: Stream, query: str) -> None:
+        self.E, self.S, self.query = E, S, query
+
+    def one(self, request: Request) -> TakesPlace | DoesNot | None:
+        at = request.at
+        if request.events is not None:
+            if len(request.events) != 1 or at not in (None, *request.events):
+                raise InputError("an event expression takes place at single events: give --match one position")
+            (at,) = request.events
+        if at is None:
+            return None
+        self.require_on_stream(at, "--at")
+        return explain_event(self.E, self.S, at, request.count)
+
+    def all(self, request: Request) -> Listing[TakesPlace | DoesNot]:
+        listed = list(islice(explain_events(self.E, self.S), request.limit + 1))
+        more = len(listed) > request.limit
+        last = listed[request.limit - 1].at if more else len(self.S) - 1
+        return Listing(listed[: request.limit], more, 0, last)
+
+    def is_match(self, found: TakesPlace | DoesNot) -> bool:
+        return isinstance(found, TakesPlace)
+
+    def json(self, found: TakesPlace | DoesNot) -> Json:
+        return as_json(found, self.E)
+
+    def page(self, found: Sequence[TakesPlace | DoesNot], listing: Listing[TakesPlace | DoesNot] | None) -> str:
+        from cerify.explain.event_expressions_html import render
+
+        if listing is None:
+            return render(self.E, self.S, found)
+        return render(self.E, self.S, found, listing.more, listing.last + 1)
+
+    def print(self, found: TakesPlace | DoesNot, console: Console) -> None:
+        print_event(found, self.E, self.S, console)
+
+    def print_listing(self, listing: Listing[TakesPlace | DoesNot], console: Console) -> None:
+        for one in listing.found:
+            self.print(one, console)
+            console.print()
+        if listing.more:
+            known = len(listing.found)
+            console.print(Text(f"There are more than {known}: --limit N explains the first N events.", style="dim"))
+        if not listing.found:
+            console.print(f"takes place at none of the {len(self.S)} events")
 
 
 def citation(E: expr.Expression) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from cerify.explain.evidence import braces, printable
 from cerify.explain.explanation import changes
-from cerify.explain.running import Accepted, Explainer, Move, NoMatch, bound_text
+from cerify.explain.sase import Accepted, Explainer, Move, NoMatch, bound_text
 from cerify.semantics.values import plain
 
 STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim"}

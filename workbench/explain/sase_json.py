@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from cerify.explain.running import Accepted, Move, NoMatch
+from cerify.explain.sase import Accepted, Move, NoMatch
 from cerify.semantics.events import Bindings
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.show import show

@@ -1,0 +1,104 @@
+"""Explanations of one query over one stream, as commands and notebooks ask for them in every language."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from cerify.automata.evaluator import Output
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import ComplexEvent, Stream, Valuation
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+E = TypeVar("E")
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be explained: positions, or what variables bind, or without both every match.
+
+    at: the position of the report. count: the most derivations of one match. limit: the most matches that are
+    explained; output: whether each match is explained, or each of its valuations.
+    """
+
+    events: ComplexEvent | None = None
+    valuation: Valuation | None = None
+    at: int | None = None
+    count: int = 1
+    limit: int = 10
+    output: Output = "matches"
+
+    @property
+    def single(self) -> bool:
+        """Whether one set of positions is to be explained."""
+        return self.events is not None or self.valuation is not None
+
+
+@dataclass(frozen=True)
+class Listing(Generic[E]):
+    """The explanations of the first matches; more: whether there are others.
+
+    first and last are the positions that were looked at; matches is the number of all matches where that is known.
+    """
+
+    found: Sequence[E]
+    more: bool
+    first: int = 0
+    last: int = -1
+    matches: int | None = None
+
+
+class Explainer(ABC, Generic[E]):
+    """What explains a query over a stream; E is the type of an explanation.
+
+    S: the stream that positions count on. query: the query as the JSON of a listing writes it.
+    """
+
+    S: Stream
+    query: str
+
+    @abstractmethod
+    def one(self, request: Request) -> E | None:
+        """The explanation of what the request names; None if it names nothing, so that all matches are explained.
+
+        Raises InputError, Unsupported, BudgetExceeded.
+        """
+
+    @abstractmethod
+    def all(self, request: Request) -> Listing[E]:
+        """The explanations of the matches in their order. Raises InputError, Unsupported, BudgetExceeded."""
+
+    @abstractmethod
+    def is_match(self, found: E) -> bool:
+        """Whether what was explained is a match."""
+
+    @abstractmethod
+    def json(self, found: E) -> Json:
+        """An explanation as one JSON object."""
+
+    def listing_json(self, listing: Listing[E]) -> Json:
+        """A listing as one JSON object."""
+        return {"query": self.query, "matches": list(map(self.json, listing.found)), "more": listing.more}
+
+    @abstractmethod
+    def page(self, found: Sequence[E], listing: Listing[E] | None) -> str:
+        """Explanations as the text of an HTML page; of a listing it begins with the stream as a whole."""
+
+    @abstractmethod
+    def print(self, found: E, console: Console) -> None:
+        """Print an explanation."""
+
+    @abstractmethod
+    def print_listing(self, listing: Listing[E], console: Console) -> None:
+        """Print a listing."""
+
+    def require_on_stream(self, position: int, option: str) -> None:
+        """Raises InputError for a position that is not on the stream; option names where it was given."""
+        if not 0 <= position < len(self.S):
+            extent = f"{len(self.S)} events, 0 to {len(self.S) - 1}" if len(self.S) else "no events"
+            raise InputError(f"{option}: position {position} is not on the stream, which has {extent}")
