@@ -150,6 +150,7 @@ AREAS = (
             "unit/automata/test_dfa_evaluate.py",
             "unit/automata/test_dfa_scopes.py",
             "unit/automata/test_dfa_parametric.py",
+            "unit/automata/test_dfa_evaluator.py",
             "unit/automata/test_dfa_identities.py",
             "unit/automata/test_dfa_decide.py",
             "unit/automata/test_dfa_star_free.py",

@@ -81,7 +81,7 @@ class Interpreter:
             self._count(len(h))
             if self.plain:
                 return clause(E, h, b, self)
-            events = self._prefix(E, h, b) if isinstance(E, expr.Prefix) else clause(E, h, b, self)
+            events = self._viable_prefixes(E, h, b) if isinstance(E, expr.Prefix) else clause(E, h, b, self)
         except BudgetExceeded as error:
             if error is not self._spent or 2 * (self._counted - before) <= self.budget.valuations:
                 raise
@@ -99,7 +99,7 @@ class Interpreter:
             self._events.extend(word)
             yield (*h, *range(begin, len(self._events)))
 
-    def _prefix(self, E: expr.Prefix, h: History, b: Bindings) -> Events:
+    def _viable_prefixes(self, E: expr.Prefix, h: History, b: Bindings) -> Events:
         """The events of h after which the operand can still take place, by a machine."""
         F = E.operand
         values = frozenset(pair for pair in b if pair[1][0] != "position")
