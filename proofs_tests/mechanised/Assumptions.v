@@ -1,8 +1,12 @@
 (** Prints what the theorems rest on: nothing. *)
 
-From Cerify Require Import Theorem62 Bridge Exec.
+From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate.
 
 Print Assumptions theorem_6_2.
 Print Assumptions valuations_are_words.
 Print Assumptions theorem_6_2_valuations.
 Print Assumptions exec_is_lang.
+Print Assumptions proposition_5_5.
+Print Assumptions one_run.
+Print Assumptions algorithm_2.
+Print Assumptions no_repetitions.
