@@ -101,21 +101,24 @@ def match(
 
 def count(
     query: Any,
-    events: Events,
+    events: Events | str | Path,
     *,
     language: str = DEFAULT,
     evaluator: str | None = None,
     output: Output = "matches",
     budget: Budget = Budget(),
+    strict: bool = False,
 ) -> int:
     """The exact number of the matches of a query over a stream, as match has them.
 
-    They are not built where an evaluator can do without. Raises what match raises, and BudgetExceeded only where the
+    They are not built where an evaluator can do without. Warns and raises as match does, BudgetExceeded only where the
     matches have to be built.
     """
     S = as_stream(events)
     its, tree = read_query(query, language, S.schema)
-    with errors_in(query if isinstance(query, str) else ""):
+    text = query if isinstance(query, str) else None
+    with errors_in(text or ""):
+        warn_of_misfits(its, tree, S, text=text, strict=strict, stacklevel=2)
         found = plan(its, tree, S.schema, Want(Options(output, budget), evaluator, batches=True))
         if found.batches is None:
             return len(plan(its, tree, S.schema, Want(Options(output, budget), evaluator)).all_matches(S))
