@@ -120,3 +120,17 @@ def _place(operator: Operator, below: type, number: int) -> int:
 @cache
 def _parts(text: str) -> tuple[tuple[str, str | None], ...]:
     return tuple((literal, name) for literal, name, _, _ in Formatter().parse(text))
+
+
+def with_operands(operators: Operators, number: int) -> tuple[type[Any], ...]:
+    """The classes of the nodes that have that many operands and no other field, the simple ones first."""
+    return tuple(o.node for o in operators.values() if o.plain and len(o.node.operands) == number)
+
+
+def ranks(operators: Operators) -> dict[type[Any], int]:
+    """By class the place of each operator among those with as many operands; those with other fields come last."""
+    found: dict[type[Any], int] = {}
+    for number in {len(o.node.operands) for o in operators.values()}:
+        alike = [o for o in operators.values() if len(o.node.operands) == number]
+        found.update((o.node, rank) for rank, o in enumerate(sorted(alike, key=lambda o: not o.plain)))
+    return found

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from cerify.automata.evaluator import Evaluator as Evaluator
     from cerify.conformance.run import conform as conform
     from cerify.equivalence.differential.differ import differ as differ
-    from cerify.equivalence.verdict import Bounded as Bounded
-    from cerify.equivalence.verdict import Contained as Contained
-    from cerify.equivalence.verdict import Different as Different
-    from cerify.equivalence.verdict import Equivalent as Equivalent
-    from cerify.equivalence.verdict import Undecided as Undecided
     from cerify.languages import LANGUAGES as LANGUAGES
     from cerify.languages import register as register
     from cerify.languages.language import Language as Language
@@ -37,7 +32,6 @@ if TYPE_CHECKING:
     from cerify.semantics.errors import IllFormed as IllFormed
     from cerify.semantics.errors import InputError as InputError
     from cerify.semantics.errors import InternalError as InternalError
-    from cerify.semantics.errors import NoTruthValue as NoTruthValue
     from cerify.semantics.errors import ParseError as ParseError
     from cerify.semantics.errors import QueryWarning as QueryWarning
     from cerify.semantics.errors import Unsupported as Unsupported
@@ -50,14 +44,10 @@ if TYPE_CHECKING:
     from cerify.semantics.readers import read as read
 
 _HOME = {
-    "Bounded": "equivalence.verdict",
     "Budget": "semantics.budget",
     "BudgetExceeded": "semantics.errors",
     "CerifyError": "semantics.errors",
     "Consumption": "automata.evaluator",
-    "Contained": "equivalence.verdict",
-    "Different": "equivalence.verdict",
-    "Equivalent": "equivalence.verdict",
     "Evaluator": "automata.evaluator",
     "Event": "semantics.events",
     "IllFormed": "semantics.errors",
@@ -67,12 +57,10 @@ _HOME = {
     "Language": "languages.language",
     "Match": "semantics.events",
     "Matches": "semantics.matches",
-    "NoTruthValue": "semantics.errors",
     "ParseError": "semantics.errors",
     "QueryWarning": "semantics.errors",
     "Schema": "semantics.events",
     "Stream": "semantics.events",
-    "Undecided": "equivalence.verdict",
     "Unsupported": "semantics.errors",
     "as_stream": "semantics.readers",
     "check": "api",
@@ -93,14 +81,10 @@ _HOME = {
 
 __all__ = [
     "LANGUAGES",
-    "Bounded",
     "Budget",
     "BudgetExceeded",
     "CerifyError",
     "Consumption",
-    "Contained",
-    "Different",
-    "Equivalent",
     "Evaluator",
     "Event",
     "IllFormed",
@@ -109,12 +93,10 @@ __all__ = [
     "Language",
     "Match",
     "Matches",
-    "NoTruthValue",
     "ParseError",
     "QueryWarning",
     "Schema",
     "Stream",
-    "Undecided",
     "Unsupported",
     "as_stream",
     "check",

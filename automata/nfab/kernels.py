@@ -1,4 +1,4 @@
-"""The runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.BlockRunner.
+"""The runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.Evaluator.
 
 Arrays, with n events, D columns that conditions read, P states, C registers:
 

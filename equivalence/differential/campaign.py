@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from multiprocessing import get_context
 from random import Random
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from cerify.equivalence.differential.judge import (
     Answer,
@@ -28,18 +28,12 @@ from cerify.equivalence.differential.judge import (
     failure,
     judge,
 )
-from cerify.equivalence.generate.cel import Profile, case, stream
+from cerify.equivalence.generate import cel
+from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
+from cerify.equivalence.shrink.cel import CEL
+from cerify.equivalence.shrink.operations import QueryOperations
 from cerify.equivalence.shrink.shrink import shrink
-from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Match, Stream
-
-if TYPE_CHECKING:
-    from cerify.equivalence.differential.checkpoint import Checkpoint
-
-CaseMaker: TypeAlias = Callable[[Random, Profile, int, int], tuple[Formula, Stream]]
-"""Makes a formula of at most so many nodes, and a stream of at most so many events."""
 
 CHUNK = 250  # cases that a process is given at a time
 
@@ -69,55 +63,42 @@ class Disagreement:
 class Plan:
     """A campaign: which evaluators, on which cases. Case i of a seed is the same whatever else is asked.
 
-    tries: how often the evaluators are asked again to shrink one disagreement. maker: makes the cases. together: how
-    many cases in a row share their query, which is then compiled once; the first of them is the maker's.
-    second_opinion: checks the left evaluator wherever the right one disagrees with it.
+    tries: how often the evaluators are called again to shrink one disagreement. language: that of the queries. maker:
+    makes the cases. stream: makes another stream for a query. together: how many cases in a row share their query,
+    which is then compiled once; the first of them is the maker's. second_opinion: checks the left evaluator wherever
+    the right one disagrees with it.
     """
 
     left: Evaluator
     right: Evaluator
-    profile: Profile
+    profile: Any
     cases: int
     seed: int = 0
     nodes: int = 12
     events: int = 10
     outputs: tuple[Output, ...] = ("matches",)
     tries: int = 2000
-    maker: CaseMaker = case
+    language: QueryOperations[Any] = CEL
+    maker: CaseMaker[Any] = cel.case
+    stream: StreamMaker[Any] = cel.stream
     together: int = 1
     second_opinion: SecondOpinion | None = None
 
     def case(self, index: int) -> tuple[Query, Stream]:
         """The query and the stream of that index."""
         if self.together == 1:
-            return self.made(Random(f"{self.seed}/{index}"))
+            return self.made(index)
         first = index - index % self.together
         phi, S = _made(self, first)
-        return phi, S if index == first else self.another(Random(f"{self.seed}/{index}"), phi)
+        if index == first:
+            return phi, S
+        rng = Random(f"{self.seed}/{index}")
+        length = max(rng.randint(1, self.events), rng.randint(1, self.events))  # longer ones are more frequent
+        return phi, self.stream(rng, self.profile, length, phi)
 
-    def made(self, rng: Random) -> tuple[Query, Stream]:
-        """A random query, and a stream for it."""
-        return self.maker(rng, self.profile, self.nodes, self.events)
-
-    def another(self, rng: Random, phi: Query) -> Stream:
-        """Another random stream for the query."""
-        return stream(rng, self.profile, self.length(rng), phi)
-
-    def length(self, rng: Random) -> int:
-        """The length of a random stream; longer ones are more frequent."""
-        return max(rng.randint(1, self.events), rng.randint(1, self.events))
-
-    def shrunk(self, phi: Query, stream: Stream, differs: Callable[[Query, Stream], bool]) -> tuple[Query, Stream]:
-        """A query and a stream, as small as found, that still differ."""
-        return shrink(phi, stream, differs, self.tries)
-
-    def show(self, phi: Query) -> str:
-        """The text of a query."""
-        return show(phi)
-
-    def parse(self, text: str) -> Query:
-        """The query that the text writes."""
-        return parse(text)
+    def made(self, index: int) -> tuple[Query, Stream]:
+        """The random query of that index, and a stream for it."""
+        return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
 
 
 @dataclass
@@ -155,12 +136,21 @@ class Summary:
 Progress: TypeAlias = Callable[[Summary], None]
 
 
+class Record(Protocol):
+    """Where a campaign finds the cases that are done, and adds those that it does; see Checkpoint."""
+
+    known: dict[int, tuple[Outcome, Disagreement | None]]
+
+    def add(self, index: int, outcome: Outcome, found: Disagreement | None) -> None:
+        """Add a case."""
+
+
 def campaign(
     plan: Plan,
     processes: int = 1,
     stop_after: int = 10,
     progress: Progress = lambda summary: None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Record | None = None,
 ) -> Summary:
     """What the evaluators disagree on, over all cases of a plan or until stop_after disagreements are found.
 
@@ -197,7 +187,7 @@ def campaign(
 @lru_cache(maxsize=4)
 def _made(plan: Plan, index: int) -> tuple[Query, Stream]:
     """The case of that index; kept, since others may share the query, and be evaluated together if it is the same."""
-    return plan.made(Random(f"{plan.seed}/{index}"))
+    return plan.made(index)
 
 
 def compare(plan: Plan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None]:
@@ -237,7 +227,7 @@ def shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
         best = replace(best, expected=expected, got=got, second=second)
         return True
 
-    phi, stream = plan.shrunk(*found, differs)
+    phi, stream = shrink(plan.language, *found, differs, plan.tries)
     return Disagreement(
         index, output, found, phi, stream, best.expected, best.got, best.outcome == "disputed", best.second
     )

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from cerify.equivalence.differential.campaign import Disagreement
 from cerify.equivalence.differential.judge import Answer, failure
-from cerify.equivalence.shrink.sase import weight as weigh_sase
-from cerify.equivalence.shrink.weight import Weight, weight
-from cerify.semantics.cel.operators import OPERATORS
-from cerify.semantics.cel.syntax import subformulas
+from cerify.equivalence.shrink.cel import CEL
+from cerify.equivalence.shrink.operations import QueryOperations
+from cerify.equivalence.shrink.weight import weight
 from cerify.semantics.events import Match
-from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.fragment import operators, strategies
 
 Shape: TypeAlias = Literal["missing", "extra", "missing and extra", "position", "bindings", "result"] | str
 """How the right answer differs from the left: matches are missing, are too many, are at another position, are bound
@@ -36,13 +33,9 @@ class Cause:
         return f"{' '.join(self.operators) or 'an event type'}: {self.shape}"
 
 
-def cause(d: Disagreement) -> Cause:
-    """The cause of a disagreement."""
-    if isinstance(d.phi, sase.Query):
-        used = {*operators(d.phi), *strategies(d.phi)}
-    else:
-        used = {OPERATORS[type(psi)].symbol for psi in subformulas(d.phi) if psi.operands}
-    return Cause(tuple(sorted(used)), shape(d.left, d.right))
+def cause(d: Disagreement, language: QueryOperations[Any] = CEL) -> Cause:
+    """The cause of a disagreement about a query of that language."""
+    return Cause(tuple(sorted(language.operators(d.phi))), shape(d.left, d.right))
 
 
 def shape(left: Answer, right: Answer) -> Shape:
@@ -59,16 +52,16 @@ def shape(left: Answer, right: Answer) -> Shape:
     return "missing and extra" if missing and extra else "missing" if missing else "extra"
 
 
-def by_cause(disagreements: Iterable[Disagreement]) -> dict[Cause, list[Disagreement]]:
-    """The disagreements of each cause, the lightest first; the causes in the order in which they were met."""
+def by_cause(
+    disagreements: Iterable[Disagreement], language: QueryOperations[Any] = CEL
+) -> dict[Cause, list[Disagreement]]:
+    """The disagreements of each cause, the lightest first; the causes in the order of their first disagreement."""
     groups: dict[Cause, list[Disagreement]] = {}
     for d in disagreements:
-        groups.setdefault(cause(d), []).append(d)
-    return {why: sorted(group, key=lambda d: (_weight(d), d.index)) for why, group in groups.items()}
-
-
-def _weight(d: Disagreement) -> Weight:
-    return weigh_sase(d.phi, d.stream) if isinstance(d.phi, sase.Query) else weight(d.phi, d.stream)
+        groups.setdefault(cause(d, language), []).append(d)
+    return {
+        why: sorted(group, key=lambda d: (weight(language, d.phi, d.stream), d.index)) for why, group in groups.items()
+    }
 
 
 def _same(missing: frozenset[Match], extra: frozenset[Match], look: Callable[[Match], object]) -> bool:

@@ -99,7 +99,7 @@ def _header(plan: Plan, name: str) -> dict[str, Any]:
         "events": plan.events,
         "outputs": list(plan.outputs),
         "tries": plan.tries,
-        "cases_from": f"{type(plan).__qualname__}, {getattr(plan.maker, '__qualname__', repr(plan.maker))}",
+        "cases_from": f"{plan.maker.__module__}.{plan.maker.__qualname__}",
         "profile": hashlib.blake2b(repr(plan.profile).encode(), digest_size=8).hexdigest(),
     }
 
@@ -107,7 +107,7 @@ def _header(plan: Plan, name: str) -> dict[str, Any]:
 def _json(d: Disagreement, plan: Plan) -> dict[str, Any]:
     return {
         "output": d.output,
-        "query": plan.show(d.phi),
+        "query": plan.language.show(d.phi),
         "schema": None if d.stream.schema is None else json_of_schema(d.stream.schema),
         "events": [json_of_event(event) for event in d.stream],
         "left": _json_answer(d.left),
@@ -122,7 +122,7 @@ def _disagreement(obj: dict[str, Any], plan: Plan, where: str) -> Disagreement:
     left, right = _answer(obj["left"]), _answer(obj["right"])
     second = None if obj.get("second") is None else frozenset(map(_match, obj["second"]))
     index, output = int(obj["case"]), cast("Output", obj["output"])
-    phi, disputed = plan.parse(obj["query"]), obj["outcome"] == "disputed"
+    phi, disputed = plan.language.parse(obj["query"]), obj["outcome"] == "disputed"
     return Disagreement(index, output, plan.case(index), phi, stream, left, right, disputed, second)
 
 

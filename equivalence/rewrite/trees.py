@@ -62,7 +62,7 @@ def mapped(
             case cel.Filter(_, c):
                 return cel.Filter(below[0], condition(c))
             case cel.Project(L, _):
-                return cel.Project(frozenset(map(name, L)), below[0])
+                return cel.Project(frozenset(map(name, sorted(L))), below[0])
             case cel.PartitionBy(_, a):
                 return cel.PartitionBy(below[0], attribute(a))
             case cel.Within(_, cel.AttributeWindow(width, a)):

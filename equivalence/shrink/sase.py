@@ -1,110 +1,169 @@
-"""Smaller queries of SASE+, with smaller streams: the ways, what cuts deepest first, and the order that they descend.
-
-A candidate need not be smaller in fact, nor well-formed: shrinking drops those that are not.
-"""
+"""Shrinking and campaigns of SASE+: how a query gets simpler."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import count
-from typing import TypeAlias
 
-from cerify.equivalence.shrink.shrink import descent
-from cerify.equivalence.shrink.smaller import fewer_events, parts, simpler_numbers, simpler_than
-from cerify.equivalence.shrink.weight import Weight, name_weight, nodes, value_weight
-from cerify.semantics.events import TIME, Event, Schema, Stream
+from cerify.equivalence.rewrite.trees import same
+from cerify.equivalence.shrink.operations import QueryOperations, Reduction
+from cerify.equivalence.shrink.smaller import parts, simpler_numbers
+from cerify.equivalence.shrink.weight import value_weight
+from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts
 from cerify.semantics.sase.conditions import mentions_of
+from cerify.semantics.sase.fragment import operators as operators_of
+from cerify.semantics.sase.fragment import strategies
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
+from cerify.semantics.sase.streams import blocks_of, queries_of
 from cerify.semantics.sase.wellformed import require_wellformed
 from cerify.semantics.values import Value
 
-Candidates: TypeAlias = Iterator[tuple[sase.Query, Stream]]
+
+def blocks(q: sase.Tree) -> list[sase.Query]:
+    """The query blocks of a query, of its unions and of the queries that it reads."""
+    return [block for query in queries_of(q) for block in blocks_of(query)]
 
 
-def shrink(
-    q: sase.Query, S: Stream, differs: Callable[[sase.Query, Stream], bool], tries: int = 2000
-) -> tuple[sase.Query, Stream]:
-    """A query and a stream that still differ, and are locally minimal; see `shrink` of CEL."""
-    return descent(q, S, differs, tries, WAYS, weight, well_formed)
+def in_each_block(local: Reduction[sase.Query]) -> Reduction[sase.Tree]:
+    """The reduction of a query of which each block is reduced as local does."""
+
+    def reduced(q: sase.Tree) -> Iterator[sase.Tree]:
+        match q:
+            case sase.Query():
+                yield from local(q)
+            case sase.Union(below):
+                for i, part in enumerate(below):
+                    yield from (sase.Union((*below[:i], p, *below[i + 1 :])) for p in local(part))
+            case sase.Program(queries):
+                for i, query in enumerate(queries):
+                    yield from (
+                        sase.Program((*queries[:i], other, *queries[i + 1 :]))
+                        for other in reduced(query)
+                        if not isinstance(other, sase.Program)
+                    )
+
+    return reduced
 
 
-def well_formed(q: sase.Query) -> bool:
-    """Whether the text of the query parses to the same query. Raises ParseError, IllFormed where it does not parse."""
-    require_wellformed(q)
-    return parse(show(q)) == q
+def fewer_blocks(q: sase.Tree) -> Iterator[sase.Tree]:
+    """A part of a union, a union of fewer parts, a program of fewer queries."""
+    match q:
+        case sase.Query():
+            return
+        case sase.Union(below):
+            yield from below
+            yield from (sase.Union((*below[:i], *below[i + 1 :])) for i in range(len(below)))
+        case sase.Program(queries):
+            yield from queries
+            yield from (sase.Program((*queries[:i], *queries[i + 1 :])) for i in range(len(queries)))
+            for i, query in enumerate(queries):
+                yield from (
+                    sase.Program((*queries[:i], other, *queries[i + 1 :]))
+                    for other in fewer_blocks(query)
+                    if not isinstance(other, sase.Program)
+                )
 
 
-def weight(q: sase.Query, S: Stream) -> Weight:
-    """In turn: components, conjuncts and other clauses; events; predicate nodes; what components and blocks carry;
-    declared attributes; attribute values there are; how far types, then values and constants are from the simplest."""
-    declared = S.schema.types if S.schema is not None else {}
-    values = [value for event in S for value in event.attributes.values()]
+def size(q: sase.Tree) -> int:
+    """The number of components, conjuncts, other clauses and attributes of the result."""
+    return sum(map(_size, blocks(q)))
+
+
+def _size(q: sase.Query) -> int:
+    clauses = (q.within is not None) + (q.having is not None) + (q.source is not None)
+    return len(q.pattern) + len(list(conjuncts(q))) + len(q.returned.items) + clauses
+
+
+def complexity(q: sase.Tree) -> int:
+    """How far components, blocks and results are from plain ones, and the window from the shortest."""
+    return sum(map(_complexity, blocks(q)))
+
+
+def _complexity(q: sase.Query) -> int:
     return (
-        len(q.pattern)
-        + len(list(conjuncts(q)))
-        + len(q.returned.items)
-        + (q.within is not None)
-        + (q.having is not None),
-        len(S),
-        sum(map(nodes, predicates(q))),
         sum(2 * k.kleene + 2 * k.negated for k in q.pattern)
         + sum(1 + sase.STRATEGIES.index(b.strategy) for b in q.where if b.strategy is not None)
         + len(q.where)
         + sum(argument.cut for b in q.where for argument in b.arguments)
         + sum(c.underlined for c in conjuncts(q))
         + sum(not isinstance(item.output, sase.Simple) for item in q.returned.items)
-        + q.returned.non_overlap,
-        sum(1 + len(attributes) for attributes in declared.values()),
-        len(values),
-        sum(name_weight(k.type) for k in q.pattern) + sum(name_weight(e.type) for e in S),
-        sum(map(value_weight, (*values, *constants(q)))) + (value_weight(q.within.amount) if q.within else 0),
+        + q.returned.non_overlap
+        + (value_weight(q.within.amount) if q.within is not None else 0)
     )
 
 
-def predicates(q: sase.Query) -> Iterator[Predicate]:
+def types(q: sase.Tree) -> Iterator[str]:
+    """The event types of the components."""
+    return (k.type for block in blocks(q) for k in block.pattern)
+
+
+def attributes(q: sase.Tree) -> Iterator[str]:
+    """None: shrinking tries to do without each of them."""
+    return iter(())
+
+
+def predicates(q: sase.Tree) -> Iterator[Predicate]:
     """The conditions of WHERE and HAVING."""
-    yield from (c.condition for c in conjuncts(q) if not isinstance(c.condition, sase.Equivalence))
-    if q.having is not None:
-        yield q.having
+    for block in blocks(q):
+        yield from (c.condition for c in conjuncts(block) if not isinstance(c.condition, sase.Equivalence))
+        if block.having is not None:
+            yield block.having
 
 
-def constants(q: sase.Query) -> list[Value]:
-    """The constants of the conditions."""
-    found: list[Value] = []
+def mapped(q: sase.Tree, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> sase.Tree:
+    """The query with other event types, and other constants in its conditions."""
 
-    def seen(value: Value) -> Value:
-        found.append(value)
-        return value
+    def conjunct(c: sase.Conjunct) -> sase.Conjunct:
+        if isinstance(c.condition, sase.Equivalence):
+            return c
+        return replace(c, condition=mapped_predicate(c.condition, value=value))
 
-    for p in predicates(q):
-        mapped_predicate(p, value=seen)
-    return found
+    match q:
+        case sase.Union(below):
+            return sase.Union(tuple(_query(mapped(part, name, value)) for part in below))
+        case sase.Program(queries):
+            others = (mapped(query, name, value) for query in queries)
+            return sase.Program(tuple(other for other in others if not isinstance(other, sase.Program)))
+        case sase.Query():
+            pattern = tuple(replace(k, type=name(k.type)) for k in q.pattern)
+            where = tuple(replace(b, conjuncts=tuple(map(conjunct, b.conjuncts))) for b in q.where)
+            having = None if q.having is None else mapped_predicate(q.having, value=value)
+            return replace(q, pattern=pattern, where=where, having=having)
 
 
-# --- ways -------------------------------------------------------------------------------------------------------------
+def _query(q: sase.Tree) -> sase.Query:
+    assert isinstance(q, sase.Query)
+    return q
 
 
-def fewer_parts(q: sase.Query, S: Stream) -> Candidates:
+def operators(q: sase.Tree) -> set[str]:
+    """The names of the operators and strategies of a query."""
+    return {*operators_of(q), *strategies(q)}
+
+
+# --- reductions of a block --------------------------------------------------------------------------------------------
+
+
+def fewer_parts(q: sase.Query) -> Iterator[sase.Query]:
     """Without a component and all that mentions it, without a clause, a conjunct or an attribute of the result."""
     for k in q.pattern:
         if any(not other.negated for other in q.pattern if other is not k):
-            yield without(q, k.variable), S
-    yield replace(q, where=(), within=None, having=None), S
-    yield replace(q, where=()), S
-    yield replace(q, within=None), S
-    yield replace(q, having=None), S
+            yield without(q, k.variable)
+    yield replace(q, where=(), within=None, having=None)
+    yield replace(q, where=())
+    yield replace(q, within=None)
+    yield replace(q, having=None)
     for n, block in enumerate(q.where):
         for m in range(len(block.conjuncts)):
             fewer = replace(block, conjuncts=block.conjuncts[:m] + block.conjuncts[m + 1 :])
-            yield replace(q, where=tuple(filter(_is_written, (*q.where[:n], fewer, *q.where[n + 1 :])))), S
+            yield replace(q, where=tuple(filter(_is_written, (*q.where[:n], fewer, *q.where[n + 1 :]))))
     if len(items := q.returned.items) > 1:
         for n in range(len(items)):
-            yield replace(q, returned=replace(q.returned, items=items[:n] + items[n + 1 :])), S
+            yield replace(q, returned=replace(q.returned, items=items[:n] + items[n + 1 :]))
 
 
 def without(q: sase.Query, variable: str) -> sase.Query:
@@ -140,19 +199,14 @@ def _is_written(b: sase.Block) -> bool:
     return bool(b.arguments) if b.strategy is not None else bool(b.conjuncts)
 
 
-def simpler_components(q: sase.Query, S: Stream) -> Candidates:
-    """One event for a Kleene plus, one that is there for one that must not be, another type."""
+def simpler_components(q: sase.Query) -> Iterator[sase.Query]:
+    """One event for a Kleene plus, one that is there for one that must not be."""
     for n, k in enumerate(q.pattern):
         rest = q.pattern[:n], q.pattern[n + 1 :]
         if k.negated:
-            yield replace(q, pattern=(*rest[0], replace(k, negated=False), *rest[1])), S
+            yield replace(q, pattern=(*rest[0], replace(k, negated=False), *rest[1]))
         if k.kleene:
-            yield single(replace(q, pattern=(*rest[0], replace(k, kleene=False), *rest[1])), k.variable), S
-        for type_ in sorted({other.type for other in q.pattern} | {e.type for e in S}):
-            yield replace(q, pattern=(*rest[0], replace(k, type=type_), *rest[1])), S
-    for n, event in enumerate(S):
-        for k in q.pattern:
-            yield q, Stream([*S[:n], Event(k.type, event.attributes), *S[n + 1 :]], S.schema)
+            yield single(replace(q, pattern=(*rest[0], replace(k, kleene=False), *rest[1])), k.variable)
 
 
 def single(q: sase.Query, variable: str) -> sase.Query:
@@ -177,13 +231,13 @@ def single(q: sase.Query, variable: str) -> sase.Query:
     return replace(q, where=tuple(map(block, q.where)), having=having, returned=replace(q.returned, items=items))
 
 
-def simpler_blocks(q: sase.Query, S: Stream) -> Candidates:
+def simpler_blocks(q: sase.Query) -> Iterator[sase.Query]:
     """One strategy for all, a simpler one, none; less cut, less underlined; a shorter window, simpler results."""
     every = tuple(conjuncts(q))
     arguments = tuple(argument for b in q.where for argument in b.arguments)
-    yield replace(q, where=(sase.Block(None, (), every),) if every else ()), S
+    yield replace(q, where=(sase.Block(None, (), every),) if every else ())
     for strategy in sase.STRATEGIES if arguments else ():
-        yield replace(q, where=(sase.Block(strategy, arguments, every),)), S
+        yield replace(q, where=(sase.Block(strategy, arguments, every),))
     for n, b in enumerate(q.where):
         others = [replace(b, strategy=strategy) for strategy in sase.STRATEGIES if b.strategy is not None]
         others += [
@@ -196,78 +250,29 @@ def simpler_blocks(q: sase.Query, S: Stream) -> Candidates:
             )
             for m in range(len(b.conjuncts))
         ]
-        yield from ((replace(q, where=(*q.where[:n], other, *q.where[n + 1 :])), S) for other in others)
-    yield replace(q, returned=replace(q.returned, non_overlap=False)), S
+        yield from (replace(q, where=(*q.where[:n], other, *q.where[n + 1 :])) for other in others)
+    yield replace(q, returned=replace(q.returned, non_overlap=False))
     for n, item in enumerate(q.returned.items):
         for a in sorted(_variables(item.output)):
             place: sase.Place = "first" if next(k.kleene for k in q.pattern if k.variable == a) else "only"
             plain = sase.Item(sase.Simple(sase.Reference(TIME, a, place)))
             items = (*q.returned.items[:n], plain, *q.returned.items[n + 1 :])
-            yield replace(q, returned=replace(q.returned, items=items)), S
+            yield replace(q, returned=replace(q.returned, items=items))
     if q.within is not None:
         for amount in simpler_numbers(q.within.amount):
-            yield replace(q, within=replace(q.within, amount=amount)), S
+            yield replace(q, within=replace(q.within, amount=amount))
 
 
-def simpler_predicates(q: sase.Query, S: Stream) -> Candidates:
+def simpler_predicates(q: sase.Query) -> Iterator[sase.Query]:
     """A condition replaced by a part of it, or by a comparison."""
     for n, b in enumerate(q.where):
         for m, c in enumerate(b.conjuncts):
             if not isinstance(c.condition, sase.Equivalence):
                 for p in parts(c.condition):
                     simpler = replace(b, conjuncts=(*b.conjuncts[:m], replace(c, condition=p), *b.conjuncts[m + 1 :]))
-                    yield replace(q, where=(*q.where[:n], simpler, *q.where[n + 1 :])), S
+                    yield replace(q, where=(*q.where[:n], simpler, *q.where[n + 1 :]))
     if q.having is not None:
-        yield from ((replace(q, having=p), S) for p in parts(q.having))
-
-
-def less_declared(q: sase.Query, S: Stream) -> Candidates:
-    """Without an attribute, in all events and in the schema."""
-    for name in sorted({name for event in S for name in event.attributes}):
-        events = [Event(e.type, {a: v for a, v in e.attributes.items() if a != name}) for e in S]
-        types = (
-            {T: {a: t for a, t in of.items() if a != name} for T, of in S.schema.types.items()} if S.schema else None
-        )
-        yield q, Stream(events, None if types is None else Schema(types))
-    yield q, Stream(S)
-
-
-def simpler_values(q: sase.Query, S: Stream) -> Candidates:
-    """Simpler attribute values and constants, one by one."""
-    for n, event in enumerate(S):
-        for name, value in event.attributes.items():
-            for simpler in simpler_than(value):
-                yield q, Stream([*S[:n], Event(event.type, {**event.attributes, name: simpler}), *S[n + 1 :]], S.schema)
-    for n, value in enumerate(constants(q)):
-        for simpler in simpler_than(value):
-            yield _with_constant(q, n, simpler), S
-
-
-WAYS = (
-    fewer_events,
-    fewer_parts,
-    simpler_components,
-    simpler_blocks,
-    simpler_predicates,
-    less_declared,
-    simpler_values,
-)
-
-
-def _with_constant(q: sase.Query, index: int, value: Value) -> sase.Query:
-    """The query with the constant of that index (in the order of `constants`) replaced."""
-    place = count()
-
-    def other(old: Value) -> Value:
-        return value if next(place) == index else old
-
-    def conjunct(c: sase.Conjunct) -> sase.Conjunct:
-        if isinstance(c.condition, sase.Equivalence):
-            return c
-        return replace(c, condition=mapped_predicate(c.condition, value=other))
-
-    where = tuple(replace(b, conjuncts=tuple(map(conjunct, b.conjuncts))) for b in q.where)
-    return replace(q, where=where, having=None if q.having is None else mapped_predicate(q.having, value=other))
+        yield from (replace(q, having=p) for p in parts(q.having))
 
 
 def _mentions(p: Predicate, variable: str) -> bool:
@@ -280,3 +285,23 @@ def _variables(output: sase.Output) -> set[str]:
             return {a.variable or "" for a in mentions_of(term)}
         case sase.Series(a) | sase.Composite(a) | sase.CompositeSeries(a):
             return {a}
+
+
+REDUCTIONS = (
+    fewer_blocks,
+    *map(in_each_block, (fewer_parts, simpler_components, simpler_blocks, simpler_predicates)),
+)
+
+SASE = QueryOperations[sase.Tree](
+    parse,
+    show,
+    REDUCTIONS,
+    size,
+    complexity,
+    types,
+    attributes,
+    predicates,
+    mapped,
+    operators,
+    require_wellformed,
+)

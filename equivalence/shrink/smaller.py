@@ -1,4 +1,4 @@
-"""The ways to make a query and a stream smaller, each a generator of candidates, what cuts deepest first.
+"""The ways to make a query and a stream smaller together, in any language, each a generator of candidates.
 
 A candidate need not be smaller in fact: shrinking drops those that are not.
 """
@@ -6,15 +6,12 @@ A candidate need not be smaller in fact: shrinking drops those that are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import count
 from typing import TypeAlias, TypeVar, assert_never
 
-from cerify.equivalence.rewrite.trees import at_each_node, attribute_names, constants, mapped, names
-from cerify.equivalence.shrink.weight import BINARY, UNARY
-from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import Condition, Formula, size, subformulas
+from cerify.equivalence.shrink.operations import Q, QueryOperations
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import (
     Anything,
@@ -31,95 +28,30 @@ from cerify.semantics.predicates import (
     OneOf,
     Predicate,
     Term,
-    about,
-    mentions,
 )
-from cerify.semantics.trees import children
 from cerify.semantics.values import EPOCH, Value
 
-Q = TypeVar("Q")
-Candidates: TypeAlias = Iterator[tuple[Formula, Stream]]
+V = TypeVar("V")
+Candidates: TypeAlias = Iterator[tuple[Q, Stream]]
 
 SIMPLEST_VARIABLES = ("X", "Y", "Z")
 
 
-def fewer_events(phi: Q, S: Stream) -> Iterator[tuple[Q, Stream]]:
+def fewer_events(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
     """Without a part of the stream: halves first, then ever shorter parts, at last single events."""
     length = (len(S) + 1) // 2
     while length > 0:
         for start in range(0, len(S), length):
-            yield phi, Stream(S[:start] + S[start + length :], S.schema)
+            yield query, Stream(S[:start] + S[start + length :], S.schema)
         length //= 2
 
 
-def smaller_formulas(phi: Formula, S: Stream) -> Candidates:
-    """A sub-formula, or its iteration, in the place of a formula around it, the smallest first; a filter with less."""
+def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
+    """Without attributes that the query does not read, and without types that neither the query nor an event has."""
+    read = set(language.attributes(query))
+    named = {*language.names(query), *(event.type for event in S)}
 
-    def local(psi: Formula) -> Iterator[Formula]:
-        inside = sorted(list(subformulas(psi))[1:], key=size)
-        yield from inside
-        yield from map(cel.Plus, inside)
-        if isinstance(psi, cel.Filter):
-            yield from (cel.Filter(psi.phi, c) for c in fewer_atoms(psi.condition))
-
-    return ((other, S) for other in at_each_node(phi, local))
-
-
-def simpler_operators(phi: Formula, S: Stream) -> Candidates:
-    """An operator in the place of a more complex one with as many operands, and a projection to fewer variables."""
-
-    def local(psi: Formula) -> Iterator[Formula]:
-        below = children(psi)
-        kinds = ((), UNARY, BINARY)[len(below)]
-        simpler = kinds[: kinds.index(type(psi))] if type(psi) in kinds else kinds
-        yield from (kind(*below) for kind in simpler)
-        match psi:
-            case cel.Project(L, inner):
-                yield from (cel.Project(L - {A}, inner) for A in sorted(L))
-            case cel.Within(inner, cel.EventWindow(count)):
-                yield from (cel.Within(inner, cel.EventWindow(n)) for n in (1, count // 2, count - 1) if n > 0)
-            case cel.Within(inner, cel.TimeWindow(amount, unit)):
-                yield from (cel.Within(inner, cel.TimeWindow(n, unit)) for n in simpler_numbers(amount) if n >= 0)
-            case cel.Within(inner, cel.AttributeWindow(width, name)):
-                yield from (cel.Within(inner, cel.AttributeWindow(n, name)) for n in simpler_numbers(width) if n >= 0)
-            case _:
-                pass
-
-    return ((other, S) for other in at_each_node(phi, local))
-
-
-def simpler_predicates(phi: Formula, S: Stream) -> Candidates:
-    """A predicate in a filter replaced by a part of it, or by a comparison."""
-
-    def conditions(c: Condition) -> Iterator[Condition]:
-        match c:
-            case cel.Every(A, P):
-                yield from (cel.Every(A, Q) for Q in parts(P))
-            case cel.Correlated(P):
-                yield from (atom for Q in parts(P) if (atom := across(Q)) is not None)
-                for A in sorted({a.variable for a in mentions(P) if a.variable is not None}):
-                    yield cel.Every(A, about(P, None))
-            case cel.Named():
-                return
-            case cel.Conjunction(left, right) | cel.Disjunction(left, right):
-                yield from (type(c)(other, right) for other in conditions(left))
-                yield from (type(c)(left, other) for other in conditions(right))
-            case _:
-                assert_never(c)
-
-    def local(psi: Formula) -> Iterator[Formula]:
-        if isinstance(psi, cel.Filter):
-            yield from (cel.Filter(psi.phi, c) for c in conditions(psi.condition))
-
-    return ((other, S) for other in at_each_node(phi, local))
-
-
-def less_declared(phi: Formula, S: Stream) -> Candidates:
-    """Without attributes that the formula does not ask for, and without types that nobody speaks of."""
-    asked = set(attribute_names(phi))
-    spoken = {*names(phi), *(event.type for event in S)}
-
-    def kept(attributes: set[str], types: set[str]) -> Stream:
+    def restricted(attributes: set[str], types: set[str]) -> Stream:
         events = [Event(e.type, {a: v for a, v in e.attributes.items() if a in attributes}) for e in S]
         if S.schema is None:
             return Stream(events)
@@ -129,51 +61,54 @@ def less_declared(phi: Formula, S: Stream) -> Candidates:
     declared = set(S.schema.attributes) if S.schema is not None else set()
     present = sorted(declared | {a for event in S for a in event.attributes})
     every_type = set(S.schema.types) if S.schema is not None else set()
-    yield phi, kept(asked, spoken)
-    yield phi, kept(set(present), spoken)
-    yield phi, kept(asked, every_type)
+    yield query, restricted(read, named)
+    yield query, restricted(set(present), named)
+    yield query, restricted(read, every_type)
     for name in present:
-        if name not in asked:
-            yield phi, kept(set(present) - {name}, every_type)
+        if name not in read:
+            yield query, restricted(set(present) - {name}, every_type)
 
 
-def fewer_names(phi: Formula, S: Stream) -> Candidates:
-    """Two names made one, variables called X, Y, Z, and types replaced by simpler ones, of one event or throughout.
+def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
+    """Two names made one, variables called X, Y, Z, and types replaced by simpler ones, at one place or throughout.
 
     A type may become another that is there, or one that the schema declares with the same attributes.
     """
     declared = S.schema.types if S.schema is not None else {}
-    types = sorted({*(event.type for event in S), *(R.type for R in subformulas(phi) if isinstance(R, cel.Event))})
-    variables = sorted(set(names(phi)) - {*types, *declared})
+    types = sorted({*(event.type for event in S), *language.types(query)})
+    names = language.names(query)
+    variables = sorted(set(names) - {*types, *declared})
     for old in reversed(types):
         alike = [R for R in declared if old in declared and declared[R] == declared[old]]
         for new in sorted({*types, *alike}):
-            yield (
-                mapped(phi, name=lambda n, old=old, new=new: new if n == old else n),  # type: ignore[misc]
-                Stream([retyped(e, new, S.schema) if e.type == old else e for e in S], S.schema),
-            )
+            events = [retyped(e, new, S.schema) if e.type == old else e for e in S]
+            yield renamed(language, query, old, new), Stream(events, S.schema)
     for old in variables:
         for new in (*types, *variables, *SIMPLEST_VARIABLES):
-            yield mapped(phi, name=lambda n, old=old, new=new: new if n == old else n), S  # type: ignore[misc]
+            yield renamed(language, query, old, new), S
     for i, event in enumerate(S):
         for R in types:
-            yield phi, Stream([*S[:i], retyped(event, R, S.schema), *S[i + 1 :]], S.schema)
-
-    def local(psi: Formula) -> Iterator[Formula]:
-        match psi:
-            case cel.Event():
-                yield from map(cel.Event, types)
-            case cel.In(inner, _):
-                yield from (cel.In(inner, A) for A in (*types, *variables))
-            case _:
-                return
-
-    yield from ((other, S) for other in at_each_node(phi, local))
+            yield query, Stream([*S[:i], retyped(event, R, S.schema), *S[i + 1 :]], S.schema)
+    for i in range(len(names)):
+        for new in (*types, *variables):
+            yield language.mapped(query, name=replacing(i, new)), S
 
 
-def simpler_values(phi: Formula, S: Stream) -> Candidates:
+def replacing(index: int, new: V) -> Callable[[V], V]:
+    """A function that gives the new value at its call of that number, counted from 0, and else its argument."""
+    calls = count()
+    return lambda old: new if next(calls) == index else old
+
+
+def renamed(language: QueryOperations[Q], query: Q, old: str, new: str) -> Q:
+    """The query with one name in place of another, wherever that stands."""
+    return language.mapped(query, name=lambda name: new if name == old else name)
+
+
+def simpler_values(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
     """Simpler attribute values and constants: all numbers at once, keeping their order; then one by one."""
-    values = [*constants(phi), *(value for event in S for value in event.attributes.values())]
+    constants = language.constants(query)
+    values = [*constants, *(value for event in S for value in event.attributes.values())]
     for kind, shift in ((int, 0), (int, 1), (float, 0), (float, 1)):
         numbers = sorted({v for v in values if isinstance(v, int | float) and type(v) is kind})
         ranked: dict[tuple[type, Value], Value] = {(kind, v): kind(rank + shift) for rank, v in enumerate(numbers)}
@@ -182,47 +117,20 @@ def simpler_values(phi: Formula, S: Stream) -> Candidates:
             return ranked.get((type(v), v), v)
 
         yield (
-            mapped(phi, value=simpler_value),
+            language.mapped(query, value=simpler_value),
             Stream([Event(e.type, {a: simpler_value(v) for a, v in e.attributes.items()}) for e in S], S.schema),
         )
     for i, event in enumerate(S):
         for name, value in event.attributes.items():
             for simpler in simpler_than(value):
                 changed = Event(event.type, {**event.attributes, name: simpler})
-                yield phi, Stream([*S[:i], changed, *S[i + 1 :]], S.schema)
-    for i, value in enumerate(constants(phi)):
+                yield query, Stream([*S[:i], changed, *S[i + 1 :]], S.schema)
+    for i, value in enumerate(constants):
         for simpler in simpler_than(value):
-            yield with_constant(phi, i, simpler), S
+            yield language.mapped(query, value=replacing(i, simpler)), S
 
 
-# --- parts of conditions and predicates -------------------------------------------------------------------------------
-
-
-def fewer_atoms(condition: Condition) -> Iterator[Condition]:
-    """The condition without one of its operands."""
-    match condition:
-        case cel.Conjunction(left, right) | cel.Disjunction(left, right):
-            yield left
-            yield right
-            yield from (type(condition)(other, right) for other in fewer_atoms(left))
-            yield from (type(condition)(left, other) for other in fewer_atoms(right))
-            if isinstance(condition, cel.Disjunction):
-                yield cel.Conjunction(left, right)
-        case cel.Every() | cel.Correlated() | cel.Named():
-            return
-        case _:
-            assert_never(condition)
-
-
-def across(predicate: Predicate) -> Condition | None:
-    """The condition that a predicate across variables makes, None where it speaks of none."""
-    match [a.variable for a in mentions(predicate)]:
-        case []:
-            return None
-        case [str(A)]:
-            return cel.Every(A, about(predicate, None))
-        case _:
-            return cel.Correlated(predicate)
+# --- parts of predicates ----------------------------------------------------------------------------------------------
 
 
 def parts(P: Predicate) -> Iterator[Predicate]:
@@ -273,12 +181,6 @@ def retyped(event: Event, R: str, schema: Schema | None) -> Event:
     if schema is None or R not in schema.types:
         return Event(R, event.attributes)
     return Event(R, {a: v for a, v in event.attributes.items() if a in schema.types[R]})
-
-
-def with_constant(phi: Formula, index: int, value: Value) -> Formula:
-    """The formula with the constant of that index (in the order of `constants`) replaced."""
-    place = count()
-    return mapped(phi, value=lambda old: value if next(place) == index else old)
 
 
 def simpler_than(value: Value) -> Iterator[Value]:

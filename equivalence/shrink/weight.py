@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
-from cerify.equivalence.rewrite.trees import constants, names, predicates
-from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.operators import OPERATORS
-from cerify.semantics.cel.syntax import Formula, size, subformulas
+from cerify.equivalence.shrink.operations import Q, QueryOperations
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import (
     Anything,
@@ -32,55 +30,27 @@ from cerify.semantics.values import Value, microseconds
 Weight: TypeAlias = tuple[int, ...]
 
 
-def _with_operands(number: int, plain: bool) -> tuple[type[Any], ...]:
-    found = (o for o in OPERATORS.values() if len(o.node.operands) == number and o.plain is plain)
-    return tuple(operator.node for operator in found)
-
-
-# Operators that have no fields but their operands, the simpler first: one may be replaced by an earlier one.
-BINARY, UNARY = _with_operands(2, plain=True), _with_operands(1, plain=True)
-RANK: dict[type, int] = {
-    kind: rank for group in (BINARY, UNARY + _with_operands(1, plain=False)) for rank, kind in enumerate(group)
-}
-
-
-def weight(phi: Formula, stream: Stream) -> Weight:
+def weight(language: QueryOperations[Q], query: Q, stream: Stream) -> Weight:
     """The place of a query and a stream in the order: a tuple of natural numbers, compared left to right.
 
-    In turn: formula nodes; events; predicate nodes; complexity of the operators; declared types and attributes;
-    attribute values there are; different names; how far the names, then the values and constants are from the simplest.
-    Tuples of one length over the natural numbers are well-founded in this order, so that every descent ends.
+    In turn: nodes of the query; events; predicate nodes; complexity of the operators; declared types and attributes;
+    the number of attribute values; different names; how far the names, then the values and constants are from the
+    simplest. Tuples of one length over the natural numbers are well-founded in this order, so that every descent ends.
     """
-    said = list(names(phi))
     schema = stream.schema.types if stream.schema is not None else {}
-    types = [event.type for event in stream]
-    values = [value for event in stream for value in event.attributes.values()]
+    names = [*language.names(query), *(event.type for event in stream)]
+    values: Sequence[Value] = [value for event in stream for value in event.attributes.values()]
     return (
-        size(phi),
+        language.size(query),
         len(stream),
-        sum(map(nodes, predicates(phi))),
-        sum(map(complexity, subformulas(phi))),
+        sum(map(nodes, language.predicates(query))),
+        language.complexity(query),
         sum(1 + len(attributes) for attributes in schema.values()),
         len(values),
-        len({*said, *types}),
-        sum(map(name_weight, (*said, *types))),
-        sum(map(value_weight, (*values, *constants(phi)))),
+        len(set(names)),
+        sum(map(name_weight, names)),
+        sum(map(value_weight, (*values, *language.constants(query)))),
     )
-
-
-def complexity(phi: Formula) -> int:
-    """How far an operator is from the simplest of its arity, with what it carries."""
-    match phi:
-        case cel.Event():
-            return 0
-        case cel.Project(L, _):
-            return RANK[cel.Project] + len(L)
-        case cel.Filter(_, condition):
-            return RANK[cel.Filter] + sum(isinstance(c, cel.Correlated | cel.Named) for c in cel.atoms(condition))
-        case cel.Within(_, cel.EventWindow(amount) | cel.TimeWindow(amount, _) | cel.AttributeWindow(amount, _)):
-            return RANK[cel.Within] + value_weight(amount)
-        case _:
-            return RANK[type(phi)]
 
 
 def nodes(predicate: Predicate) -> int:

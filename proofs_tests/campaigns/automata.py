@@ -32,6 +32,7 @@ from cerify.equivalence.generate.cel import EVERYTHING, TYPED
 from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS
 from cerify.equivalence.generate.scoped import around, clocked, counted_inside
 from cerify.equivalence.rewrite.translate.to_cel import to_cel
+from cerify.equivalence.shrink.cel import CEL
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.interpreter import matches_of
@@ -175,7 +176,7 @@ def _shown(
             return EVALUATORS[wrong[0]](psi, T, output, EVALUATED) != matches_of(psi, T, output, ORACLE)
 
         try:
-            phi, S = shrink(phi, S, differs, TRIES)
+            phi, S = shrink(CEL, phi, S, differs, TRIES)
         except Exception as error:
             origin = f"({type(error).__name__}) "
     events = json.dumps([json_of_event(event) for event in S], default=str)

@@ -1,30 +1,27 @@
 """Every query that shrinking asks an engine about, in each language, has a text that parses to it."""
 
 from random import Random
+from typing import Any
 
 import pytest
 
-from cerify.conformance.fuzzed import FUZZED
-from cerify.conformance.shrinking import SHRINKERS
-from cerify.languages import LANGUAGES
-from cerify.semantics.cel.show import show as show_cel
-from cerify.semantics.core_cel.show import show as show_core_cel
-from cerify.semantics.event_expressions.show import show as show_expression
+from cerify.conformance.campaigns import definition, generated_languages, plan_of
+from cerify.conformance.shrinking import shrink_case
+from cerify.equivalence.shrink.smaller import replacing
+from cerify.languages.language import Language
 from cerify.semantics.events import Stream
-from cerify.semantics.sase.show import show as show_sase
-
-SHOW = {"cel": show_cel, "core-cel": show_core_cel, "event-expression": show_expression, "sase": show_sase}
 
 CASES = 12
 TRIES = 120
 
 
 @pytest.mark.parametrize(
-    ("language", "profile"), [(language, profile) for language in FUZZED for profile in FUZZED[language].profiles]
+    ("language", "profile"),
+    [(language, profile) for language in generated_languages() for profile in language.generator().profiles],
+    ids=lambda part: part if isinstance(part, str) else part.name,
 )
-def test_candidates_are_printed_and_parsed_back(language: str, profile: str) -> None:
-    fuzzed, parse = FUZZED[language], LANGUAGES[language].parse
-    plan = fuzzed.plan(fuzzed.oracle, fuzzed.oracle, fuzzed.profiles[profile], CASES, seed=3, nodes=9, events=4)
+def test_candidates_are_printed_and_parsed_back(language: Language[Any], profile: str) -> None:
+    plan = plan_of(language, profile, "random", definition(language), cases=CASES, seed=3, nodes=9, events=4)
     asked: list[str] = []
 
     def fails(query: str, S: Stream) -> bool:
@@ -33,7 +30,25 @@ def test_candidates_are_printed_and_parsed_back(language: str, profile: str) -> 
 
     for index in range(CASES):
         phi, S = plan.case(index)
-        SHRINKERS[language](fuzzed.show(phi), S, fails, TRIES)
+        shrink_case(language, language.show(phi), S, fails, TRIES)
     assert len(asked) > CASES
     for query in asked:  # an error that fails raises would only be a candidate that is dropped
-        assert parse(SHOW[language](parse(query))) == parse(query)
+        assert language.parse(language.show(language.parse(query))) == language.parse(query)
+
+
+@pytest.mark.parametrize("language", list(generated_languages()), ids=lambda language: language.name)
+def test_names_and_constants_are_replaced_one_by_one(language: Language[Any]) -> None:
+    """mapped changes nothing by itself, and the n-th call of a function is about the n-th name or constant."""
+    operations = language.operations()
+    for profile in language.generator().profiles:
+        plan = plan_of(language, profile, "random", definition(language), cases=CASES, seed=5, nodes=9, events=4)
+        for index in range(CASES):
+            query, _ = plan.case(index)
+            assert operations.mapped(query) == query
+            names, constants = operations.names(query), operations.constants(query)
+            for n in range(len(names)):
+                other = operations.mapped(query, name=replacing(n, "Other"))
+                assert sorted(operations.names(other)) == sorted([*names[:n], "Other", *names[n + 1 :]])
+            assert operations.constants(operations.mapped(query, value=lambda value: value)) == constants
+            for reduction in operations.reductions:
+                assert all(isinstance(other, language.trees) for other in reduction(query))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,22 +19,28 @@ from cerify.commands import fuzz_spark
 from cerify.commands.fuzz_shown import print_disagreement
 from cerify.commands.progress import progress_bar
 from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
+from cerify.conformance.campaigns import EngineEvaluator, Streams, built_in, definition, generated_languages, plan_of
 from cerify.conformance.engines import NAMES, command_of
-from cerify.conformance.fuzzed import FUZZED, maker_of
+from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
 from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, shown
 from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign
-from cerify.equivalence.differential.causes import Cause, by_cause, cause
+from cerify.equivalence.differential.causes import by_cause, cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.differential.judge import Answer, Output
-from cerify.semantics.cel.syntax import Formula
+from cerify.languages import DEFAULT, language_named
+from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
 from cerify.semantics.errors import InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema
 
-Show = Callable[[Formula], str]
-Why = Callable[[Cause], str]
+Progress = Callable[[Summary], None]
+UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
+"""The built-in evaluators that can be compared with the definition."""
 RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
 TRIES = 400  # questions to an engine for each disagreement
+
+LANGUAGES_TESTED = [language.name for language in generated_languages()]
+PROFILES = list(dict.fromkeys(name for language in generated_languages() for name in language.generator().profiles))
 
 OUTPUTS: Mapping[str, tuple[Output, ...]] = {
     "matches": ("matches",),
@@ -44,11 +50,11 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 
 
 @click.command("fuzz")
-@click.option("--language", type=click.Choice(list(FUZZED)), default="cel", show_default=True)
+@click.option("--language", type=click.Choice(LANGUAGES_TESTED), default=DEFAULT, show_default=True)
 @click.option(
     "--evaluator",
     "evaluators",
-    type=click.Choice(list(FUZZED["cel"].built_in)),
+    type=click.Choice(UNDER_TEST),
     multiple=True,
     help="A built-in evaluator; with --spark more than one, or all by default.",
 )
@@ -63,7 +69,7 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 )
 @click.option(
     "--profile",
-    type=click.Choice(list(dict.fromkeys(name for known in FUZZED.values() for name in known.profiles))),
+    type=click.Choice(PROFILES),
     help="What the formulas are made of; each language has its own.  [default: its first: core, base, or plain]",
 )
 @click.option(
@@ -107,29 +113,7 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
     "--json", "as_json", is_flag=True, help="Print the summary, and one object for each disagreement, a line each."
 )
 @click.argument("command_line", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-def command(
-    language: str,
-    evaluators: tuple[str, ...],
-    engine: str | None,
-    cases: int,
-    seed: int,
-    nodes: int,
-    events: int,
-    profile: str | None,
-    streams: Literal["guided", "random"] | None,
-    output: Literal["matches", "valuations", "both"],
-    stop_after: int,
-    processes: int | None,
-    time_limit: float,
-    resume: Path | None,
-    spark: str | None,
-    out: Path | None,
-    mix: str | None,
-    first: int,
-    memory: int,
-    as_json: bool,
-    command_line: tuple[str, ...],
-) -> int:
+def command(**options: Any) -> int:
     """Test an engine on random cases: compare with the semantics, shrink what differs.
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
@@ -138,97 +122,161 @@ def command(
 
     Exit status: 0 if all cases that could be compared agree, 1 if some do not or none could be, 2 on an error.
     """
-    if spark is None and len(evaluators) + (engine is not None) + bool(command_line) != 1:
-        raise click.UsageError("give the engine's command after --, or --engine NAME, or --evaluator NAME")
-    if spark is None and (out is not None or mix is not None or first):
-        raise click.UsageError("--out, --mix and --first go with --spark")
-    if spark is not None and (out is None or processes is not None or resume is not None):
-        raise click.UsageError("--spark needs --out DIR, and goes on from it: leave out --processes and --resume")
-    if processes is not None and not evaluators:
-        raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
-    fuzzed = FUZZED[language]
-    profile = profile or next(iter(fuzzed.profiles))
-    if profile not in fuzzed.profiles:
-        raise click.UsageError(f"{language} has the profiles {', '.join(fuzzed.profiles)}")
-    if language == "sase" and output != "matches":
-        raise click.UsageError("a match of SASE+ always has its bindings and its result: leave --output out")
-    if language != "cel" and output != "matches":
-        raise click.UsageError(f"the answer of a query in {language} has no valuations: --output matches")
-    if language != "cel" and streams == "guided":
-        raise click.UsageError("streams are guided by the automaton of a CEL query: --streams random")
-    if spark is not None and out is not None:
-        under_test = command_of(engine) if engine is not None else command_line
-        job = Job(
-            parts=(Part(language, profile, output),) if mix is None else MIXES[mix],
-            evaluators=evaluators if evaluators or under_test else tuple(FUZZED["cel"].built_in),
-            engine=tuple(under_test),
-            seed=seed,
-            nodes=nodes,
-            events=events,
-            streams=streams or ("guided" if mix is None else "random"),
-            together=1 if mix is None else TOGETHER,
-            seconds=time_limit,
-            memory=memory,
+    asked = Asked(**options)
+    asked.require_consistent()
+    if asked.spark is not None and asked.out is not None:
+        return fuzz_spark.run(asked.spark, asked.job(), asked.cases, asked.first, asked.out, asked.as_json)
+    name, plan, summary = run(asked)
+    (_print_json if asked.as_json else _print)(name, plan, asked.profile_name, summary)
+    wrong = summary.disagreements or summary.disputes
+    return 0 if summary.agreed and not wrong and summary.ended is None else 1
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of a call, each under the name that click gives it."""
+
+    language: str
+    evaluators: tuple[str, ...]
+    engine: str | None
+    cases: int
+    seed: int
+    nodes: int
+    events: int
+    profile: str | None
+    streams: Streams | None
+    output: Literal["matches", "valuations", "both"]
+    stop_after: int
+    processes: int | None
+    time_limit: float
+    resume: Path | None
+    spark: str | None
+    out: Path | None
+    mix: str | None
+    first: int
+    memory: int
+    as_json: bool
+    command_line: tuple[str, ...]
+
+    @property
+    def known(self) -> Language[Any]:
+        """The language."""
+        return language_named(self.language)
+
+    @property
+    def profile_name(self) -> str:
+        """The profile, by default the language's first."""
+        return self.profile or next(iter(self.known.generator().profiles))
+
+    @property
+    def argv(self) -> Sequence[str]:
+        """The command of the engine under test; empty if there is none."""
+        return command_of(self.engine) if self.engine is not None else self.command_line
+
+    def require_consistent(self) -> None:
+        """Raises UsageError for options that do not go together, or not with the language."""
+        if self.spark is None and len(self.evaluators) + (self.engine is not None) + bool(self.command_line) != 1:
+            raise click.UsageError("give the engine's command after --, or --engine NAME, or --evaluator NAME")
+        if self.spark is None and (self.out is not None or self.mix is not None or self.first):
+            raise click.UsageError("--out, --mix and --first go with --spark")
+        if self.spark is not None and (self.out is None or self.processes is not None or self.resume is not None):
+            raise click.UsageError("--spark needs --out DIR, and goes on from it: leave out --processes and --resume")
+        if self.processes is not None and not self.evaluators:
+            raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
+        generator = self.known.generator()
+        if self.profile_name not in generator.profiles:
+            raise click.UsageError(f"{self.language} has the profiles {', '.join(generator.profiles)}")
+        if self.known.results and self.output != "matches":
+            raise click.UsageError(
+                f"a match of {self.known.title} always has its bindings and its result: leave --output out"
+            )
+        if self.known.answer and self.output != "matches":
+            raise click.UsageError(f"the answer of a query in {self.language} has no valuations: --output matches")
+        if generator.guided is None and self.streams == "guided":
+            raise click.UsageError(f"there are no guided streams for {self.known.title}: --streams random")
+
+    def job(self) -> Job:
+        """The campaign as workers of Spark take it."""
+        return Job(
+            parts=(Part(self.language, self.profile_name, self.output),) if self.mix is None else MIXES[self.mix],
+            evaluators=self.evaluators or (() if self.argv else UNDER_TEST),
+            engine=tuple(self.argv),
+            seed=self.seed,
+            nodes=self.nodes,
+            events=self.events,
+            streams=self.streams or ("guided" if self.mix is None else "random"),
+            together=1 if self.mix is None else TOGETHER,
+            seconds=self.time_limit,
+            memory=self.memory,
         )
-        return fuzz_spark.run(spark, job, cases, first, out, as_json)
-    evaluator = evaluators[0] if evaluators else None
-    made_of, outputs = fuzzed.profiles[profile], OUTPUTS[output]
-    plan = fuzzed.plan(fuzzed.oracle, fuzzed.oracle, made_of, cases, seed, nodes, events, outputs)
-    plan = replace(plan, maker=maker_of(made_of, streams or "guided"), second_opinion=fuzzed.second_opinion)
 
-    def kept(plan: Plan, name: str) -> Checkpoint | nullcontext[None]:
-        return nullcontext() if resume is None else Checkpoint(resume, plan, name)
+    def plan(self) -> Plan:
+        """The campaign in this process."""
+        return plan_of(
+            self.known,
+            self.profile_name,
+            self.streams,
+            definition(self.known),
+            cases=self.cases,
+            seed=self.seed,
+            nodes=self.nodes,
+            events=self.events,
+            outputs=OUTPUTS[self.output],
+        )
 
+    def checkpoint(self, plan: Plan, name: str) -> Checkpoint | nullcontext[None]:
+        """The file to resume from, if there is one."""
+        return nullcontext() if self.resume is None else Checkpoint(self.resume, plan, name)
+
+
+def run(asked: Asked) -> tuple[str, Plan, Summary]:
+    """Run a campaign in this process: what is tested, the plan, and what was found."""
     with progress_bar() as bar:
-        task = bar.add_task("starting", total=cases)
+        task = bar.add_task("starting", total=asked.cases)
 
         def progress(summary: Summary) -> None:
             found = len(summary.disagreements)
             bar.update(task, completed=summary.cases, description=f"{found} disagree" if found else "all agree")
 
-        if evaluator is not None:
-            name = evaluator
-            workers = processes or min(os.cpu_count() or 1, -(-cases // 500))
-            try:
-                plan = replace(plan, right=fuzzed.built_in[evaluator])
-                with kept(plan, name) as checkpoint:
-                    summary = campaign(plan, workers, stop_after, progress, checkpoint)
-            except BrokenProcessPool:
-                raise InternalError("a process of the campaign died; was there enough memory?") from None
-        else:
-            argv = command_of(engine) if engine is not None else command_line
-            limits = Limits(run_seconds=time_limit, memory=memory * 2**20, restarts=RESTARTS)
-            with fuzzed.engine(argv, limits) as started:
-                name = f"{started.info.name} {started.info.version}"
-                plan = replace(plan, right=fuzzed.asked(started), tries=TRIES)
-                if language in started.info.languages:
-                    with kept(plan, name) as checkpoint:
-                        summary = campaign(plan, 1, stop_after, progress, checkpoint)
-                else:
-                    spoken = ", ".join(started.info.languages) or "none"
-                    summary = Summary(cases, ended=f"the engine does not speak {language}, but {spoken}")
-    why: Why = (
-        str if language in ("cel", "sase") else _shape
-    )  # the operators are those of the tree, which is one of CEL
-    (_print_json if as_json else _print)(name, plan, profile, summary, fuzzed.show, why)
-    wrong = summary.disagreements or summary.disputes
-    return 0 if summary.agreed and not wrong and summary.ended is None else 1
+        return run_evaluator(asked, progress) if asked.evaluators else run_engine(asked, progress)
 
 
-def _shape(why: Cause) -> str:
-    return why.shape
+def run_evaluator(asked: Asked, progress: Progress) -> tuple[str, Plan, Summary]:
+    """Run a campaign with a built-in evaluator under test. Raises InternalError if a process of it dies."""
+    name = asked.evaluators[0]
+    workers = asked.processes or min(os.cpu_count() or 1, -(-asked.cases // 500))
+    plan = replace(asked.plan(), right=built_in(asked.known)[name])
+    try:
+        with asked.checkpoint(plan, name) as checkpoint:
+            return name, plan, campaign(plan, workers, asked.stop_after, progress, checkpoint)
+    except BrokenProcessPool:
+        raise InternalError("a process of the campaign died; was there enough memory?") from None
+
+
+def run_engine(asked: Asked, progress: Progress) -> tuple[str, Plan, Summary]:
+    """Run a campaign with an engine under test. Raises InputError if it does not start."""
+    limits = Limits(run_seconds=asked.time_limit, memory=asked.memory * 2**20, restarts=RESTARTS)
+    with Engine(asked.argv, limits) as engine:
+        name = f"{engine.info.name} {engine.info.version}"
+        plan = replace(asked.plan(), right=EngineEvaluator(engine, asked.known), tries=TRIES)
+        if asked.language not in engine.info.languages:
+            names = ", ".join(engine.info.languages) or "none"
+            ended = f"the engine does not speak {asked.language}, but {names}"
+            return name, plan, Summary(asked.cases, ended=ended)
+        with asked.checkpoint(plan, name) as checkpoint:
+            return name, plan, campaign(plan, 1, asked.stop_after, progress, checkpoint)
 
 
 # --- for a program ----------------------------------------------------------------------------------------------------
 
 
-def _print_json(name: str, plan: Plan, profile: str, summary: Summary, show: Show, why: Why) -> None:
-    click.echo(protocol.line({"summary": _summary(name, plan, profile, summary, why)}))
+def _print_json(name: str, plan: Plan, profile: str, summary: Summary) -> None:
+    click.echo(protocol.line({"summary": _summary(name, plan, profile, summary)}))
     for disagreement in (*summary.disagreements, *summary.disputes):
-        click.echo(protocol.line(_disagreement(disagreement, show, why)))
+        click.echo(protocol.line(_disagreement(disagreement, plan)))
 
 
-def _summary(name: str, plan: Plan, profile: str, summary: Summary, why: Why) -> dict[str, Any]:
+def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str, Any]:
     return {
         "tested": name,
         "profile": profile,
@@ -240,17 +288,18 @@ def _summary(name: str, plan: Plan, profile: str, summary: Summary, why: Why) ->
         "agreed": summary.agreed,
         "outcomes": {kind: summary.outcomes[kind] for kind in FUZZED_OUTCOMES},
         "resumed": summary.resumed,
-        "causes": Counter(why(cause(d)) for d in summary.disagreements),
+        "causes": Counter(str(cause(d, plan.language)) for d in summary.disagreements),
         "ended": summary.ended,
         "seconds": round(summary.seconds, 3),
         "cases_per_second": round(summary.per_second, 1),
     }
 
 
-def _disagreement(d: Disagreement, show: Show, why: Why) -> dict[str, Any]:
+def _disagreement(d: Disagreement, plan: Plan) -> dict[str, Any]:
+    show = plan.language.show
     return {
         "case": d.index,
-        "cause": why(cause(d)),
+        "cause": str(cause(d, plan.language)),
         "output": d.output,
         "query": show(d.phi),
         "schema": None if d.stream.schema is None else json_of_schema(d.stream.schema),
@@ -270,17 +319,17 @@ def _answer(given: Answer) -> Any:
 # --- for a person -----------------------------------------------------------------------------------------------------
 
 
-def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show, why: Why) -> None:
+def _print(name: str, plan: Plan, profile: str, summary: Summary) -> None:
     console = Console(highlight=False, markup=False, soft_wrap=True)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {profile}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
-    causes = by_cause(summary.disagreements)
+    causes = by_cause(summary.disagreements, plan.language)
     for found, group in causes.items():
-        _print_disagreement(console, why(found), group, show)
+        _print_disagreement(console, str(found), group, plan)
     for d in summary.disputes:
-        _print_disagreement(console, CONTRADICTION, [d], show)
+        _print_disagreement(console, CONTRADICTION, [d], plan)
     if summary.disagreements or summary.disputes:
         console.print()
     if len(causes) > 1:
@@ -294,10 +343,10 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary, show: Show, wh
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
-def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], show: Show) -> None:
+def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], plan: Plan) -> None:
     d = group[0]  # the lightest stands for all
     notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
     if d.second is not None:
         notes["second"] = f"the plain definition gives {shown(sorted(d.second), 20) or 'nothing'}"
     left, right = (given if isinstance(given, str) else sorted(given) for given in (d.left, d.right))
-    print_disagreement(console, show(d.phi), map(json_of_event, d.stream), left, right, notes)
+    print_disagreement(console, plan.language.show(d.phi), map(json_of_event, d.stream), left, right, notes)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 from typing import Any, Literal
 
-from cerify.conformance.fuzzed import FUZZED, maker_of, within
+from cerify.conformance.campaigns import Streams, built_in, definition, plan_of
 from cerify.equivalence.differential.campaign import Plan
-from cerify.equivalence.differential.judge import Evaluator, Output, Query, SecondOpinion
+from cerify.equivalence.differential.judge import Evaluator, Output, Query
+from cerify.languages import language_named
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream
@@ -50,8 +51,11 @@ MIXES: Mapping[str, tuple[Part, ...]] = {
     "automata": AUTOMATA,
     "all": (
         *AUTOMATA,
-        *(Part("sase", profile, share=8) for profile in FUZZED["sase"].profiles),
-        *(Part("event-expression", profile, share=6) for profile in FUZZED["event-expression"].profiles),
+        *(Part("sase", profile, share=8) for profile in language_named("sase").generator().profiles),
+        *(
+            Part("event-expression", profile, share=6)
+            for profile in language_named("event-expression").generator().profiles
+        ),
     ),
 }
 """Campaigns over several languages, each with every operator: CEL and core-CEL; these, SASE+ and event expressions."""
@@ -74,7 +78,7 @@ class Job:
     seed: int = 0
     nodes: int = 12
     events: int = 10
-    streams: Literal["guided", "random"] = "guided"
+    streams: Streams = "guided"
     together: int = 1
     valuations: int = 20_000
     states: int = 3_000
@@ -116,25 +120,27 @@ class Job:
         return {part: self._plan(part) for part in self.parts}
 
     def _plan(self, part: Part) -> Plan:
-        fuzzed, oracle = FUZZED[part.language], self.definition(part)
-        profile = fuzzed.profiles[part.profile]
-        plan = fuzzed.plan(oracle, oracle, profile, 0, self.seed, self.nodes, self.events)
-        maker, second = maker_of(profile, self.streams), self.second_opinion(part)
-        return replace(plan, maker=maker, together=self.together, tries=TRIES, second_opinion=second)
+        return plan_of(
+            language_named(part.language),
+            part.profile,
+            self.streams,
+            self.definition(part),
+            cases=0,
+            seed=self.seed,
+            nodes=self.nodes,
+            events=self.events,
+            together=self.together,
+            tries=TRIES,
+        )
 
     def definition(self, part: Part) -> Evaluator:
-        """What says what is right."""
-        return within(FUZZED[part.language].oracle, Budget(valuations=self.valuations))
-
-    def second_opinion(self, part: Part) -> SecondOpinion | None:
-        """The plain definition, which checks the definition wherever an evaluator disagrees; None if there is none."""
-        return FUZZED[part.language].second_opinion
+        """The evaluator that the others are compared with."""
+        return definition(language_named(part.language), Budget(valuations=self.valuations))
 
     def built_in(self, part: Part) -> Mapping[str, Evaluator]:
-        """The built-in evaluators that are asked."""
-        budget = Budget(states=self.states, matches=self.matches)
-        own = FUZZED[part.language].built_in
-        return {name: within(own[name], budget) for name in self.evaluators if name in own}
+        """The built-in evaluators under test."""
+        own = built_in(language_named(part.language), Budget(states=self.states, matches=self.matches))
+        return {name: own[name] for name in self.evaluators if name in own}
 
 
 def asked_of(part: Part, index: int) -> tuple[Output, ...]:

@@ -15,7 +15,7 @@ from functools import partial
 from cerify.api import match
 from cerify.conformance.mutants import cel, core_cel, event_expressions, sase
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.conformance.shrinking import SHRINKERS
+from cerify.conformance.shrinking import shrink_case
 from cerify.languages import LANGUAGES
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
@@ -134,7 +134,7 @@ def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece
 
     start = min(pieces, key=lambda piece: len(piece.S)).S
     if fails(query, start):
-        SHRINKERS[language](query, start, fails, CANDIDATES)
+        shrink_case(LANGUAGES[language], query, start, fails, CANDIDATES)
     return best
 
 

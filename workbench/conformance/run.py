@@ -12,7 +12,7 @@ from cerify.conformance.harness import Engine
 from cerify.conformance.model import FAILURES, Case, Divergence, Report, Result
 from cerify.conformance.process import Limits
 from cerify.conformance.second_opinion import second_opinion
-from cerify.conformance.shrinking import SHRINKERS, stream_only
+from cerify.conformance.shrinking import shrink_case
 from cerify.conformance.words import shown
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
@@ -169,7 +169,7 @@ def smallest(engine: Engine, result: Result, disputed: list[Result]) -> Divergen
         best = small
         return True
 
-    SHRINKERS.get(case.language, stream_only)(case.query, S, fails, CANDIDATES)
+    shrink_case(LANGUAGES[case.language], case.query, S, fails, CANDIDATES)
     return Divergence(case.feature, best, (case.id,), stopped)
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from cerify.automata.dfa.model import DFA
     from cerify.automata.dfa.parametric import Symbolic
     from cerify.draw.recording import Recording
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
     from cerify.explain.explainer import Explainer
     from cerify.languages.language import Streamed
@@ -69,6 +71,16 @@ class EventExpressions(Language[Expression]):
 
     def rebuilt(self, query: Expression, children: tuple[Expression, ...]) -> Expression:
         return rebuilt(query, children)
+
+    def operations(self) -> QueryOperations[Expression]:
+        from cerify.equivalence.shrink.event_expressions import EVENT_EXPRESSION
+
+        return EVENT_EXPRESSION
+
+    def generator(self) -> Generator[Expression]:
+        from cerify.equivalence.generate.generators import EVENT_EXPRESSION
+
+        return EVENT_EXPRESSION
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Expression]]:

@@ -32,7 +32,6 @@ from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
     from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
     from cerify.explain.explainer import Explainer
     from cerify.semantics.cel.syntax import Formula
@@ -226,11 +227,16 @@ class Language(ABC, Generic[F]):
         """The constants that the query's conditions mention, and the widths of its windows on time, in seconds."""
         return []
 
-    def selected(self, query: F, selection: Selection) -> F:
-        """The query for the matches that a selection strategy keeps. Raises Unsupported for a language without it."""
-        if selection is not Selection.ALL:
-            raise Unsupported(f"{self.title} has no selection {selection.value!r} around a query")
-        return query
+    def operations(self) -> QueryOperations[F]:
+        """How queries get simpler, and what they name, for shrinking and campaigns.
+
+        Raises Unsupported where the language does not say so; then only streams are shrunk.
+        """
+        raise Unsupported(f"a query in {self.title} is not shrunk")
+
+    def generator(self) -> Generator[F]:
+        """The random cases of campaigns. Raises Unsupported where there are none."""
+        raise Unsupported(f"there are no random queries in {self.title}")
 
     # --- evaluation ---------------------------------------------------------------------------------------------------
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from importlib import import_module
-from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
-from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
 from cerify.languages.language import BuiltIn, Checked, Language, Options, Question, without_numba
 from cerify.semantics.budget import Budget
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
     from cerify.explain.explainer import Explainer
     from cerify.languages.language import Streamed
@@ -67,19 +67,24 @@ class Sase(Language[Tree]):
         require_typed(query, schema)
 
     def constants(self, query: Tree) -> list[Value]:
-        from cerify.equivalence.shrink.sase import constants
-
         blocks = [q for part in queries_of(query) for q in blocks_of(part)]
         windows = [q.within.seconds for q in blocks if q.within is not None]
-        return [*windows, *chain.from_iterable(map(constants, blocks))]
+        return [*windows, *self.operations().constants(query)]
+
+    def operations(self) -> QueryOperations[Tree]:
+        from cerify.equivalence.shrink.sase import SASE
+
+        return SASE
+
+    def generator(self) -> Generator[Tree]:
+        from cerify.equivalence.generate.generators import SASE
+
+        return SASE
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
-        return {
-            "denotational": BuiltIn(partial(_matches, "denotational")),
-            "automaton": BuiltIn(partial(_matches, "automaton"), batches=_readable),
-            "kernel": BuiltIn(partial(_matches, "kernel"), _needs_numba, True, _compiled),
-        }
+        own = {name: BuiltIn(partial(_matches, name)) for name in ("denotational", "automaton")}
+        return {**own, "kernel": BuiltIn(partial(_matches, "kernel"), _needs_numba, compiled=True)}
 
     def check(self, query: Tree, schema: Schema | None) -> Checked:
         from cerify.semantics.sase.fragment import beyond_cayuga, beyond_sql_ts, operators, strategies
@@ -156,26 +161,6 @@ class Sase(Language[Tree]):
 
 def _needs_numba(q: Tree, schema: Schema | None, options: Options) -> Unsupported | None:
     return without_numba()
-
-
-def _readable(q: Tree, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
-    from cerify.automata.nfab.evaluators import ReadableEvaluator
-
-    _require_batches(q, consumption)
-    return ReadableEvaluator(q, options.reading, options.budget, options.aggregates)
-
-
-def _compiled(q: Tree, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
-    from cerify.automata.nfab.evaluators import CompiledEvaluator
-
-    _require_batches(q, consumption)
-    return CompiledEvaluator(q, options.reading, options.budget, options.aggregates)
-
-
-def _require_batches(q: Tree, consumption: Consumption) -> None:
-    require_wellformed(q)
-    if consumption is not Consumption.NONE:
-        raise Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
 
 
 def _matches(evaluator: str, q: Tree, S: Stream, options: Options) -> Iterable[Match]:

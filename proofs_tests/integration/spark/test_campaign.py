@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from cerify.conformance import fuzzed
 from cerify.conformance.campaign_plan import MIXES, Job, Part
-from cerify.equivalence.differential.judge import Output
+from cerify.languages import LANGUAGES
+from cerify.languages.language import BuiltIn, Options
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match, Stream
@@ -170,25 +170,23 @@ class Deadly(Work):
     hangs: str = ""
 
     def __call__(self, batches: Any) -> Iterator[Any]:
-        known = fuzzed.FUZZED["cel"]  # by its module, which workers import; the rest of this file is sent to them
-        planted = {"automaton": self._planted("automaton"), "kernel": self._planted("kernel")}
-        fuzzed.FUZZED["cel"] = replace(known, built_in=planted)  # type: ignore[index]
+        evaluators: dict[str, Any] = LANGUAGES["cel"].evaluators  # type: ignore[assignment]
+        known = dict(evaluators)
+        evaluators.update({name: self._planted(name, known[name]) for name in ("automaton", "kernel")})
         try:
             yield from super().__call__(batches)
         finally:
-            fuzzed.FUZZED["cel"] = known  # type: ignore[index]
+            evaluators.update(known)
 
-    def _planted(self, name: str) -> Callable[..., Collection[Match]]:
-        evaluate = fuzzed.FUZZED["cel"].built_in[name]
-
-        def evaluator(phi: Any, S: Stream, output: Output, **budget: Any) -> Collection[Match]:
+    def _planted(self, name: str, known: BuiltIn[Any]) -> BuiltIn[Any]:
+        def evaluator(phi: Any, S: Stream, options: Options) -> Iterable[Match]:
             if name == "automaton" and show(phi) == self.dies:
                 os._exit(9)
             while name == "kernel" and show(phi) == self.hangs:
                 pass
-            return evaluate(phi, S, output, **budget)
+            return known.matches(phi, S, options)
 
-        return evaluator
+        return BuiltIn(evaluator, known.why_not)
 
 
 @pytest.mark.thorough

@@ -7,7 +7,8 @@ import pytest
 
 from cerify.equivalence.generate.cel import EVERYTHING, TYPED, case
 from cerify.equivalence.rewrite.trees import mapped
-from cerify.equivalence.shrink.shrink import WAYS, shrink
+from cerify.equivalence.shrink.cel import CEL
+from cerify.equivalence.shrink.shrink import shrink, ways
 from cerify.equivalence.shrink.weight import weight
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel
@@ -44,14 +45,14 @@ def has_filter_and_c(phi: Formula, S: Stream) -> bool:
 
 
 def test_a_fault_of_one_operator_comes_down_to_that_operator() -> None:
-    phi, S = shrink(parse(QUERY), NOISE, skips_nothing)
+    phi, S = shrink(CEL, parse(QUERY), NOISE, skips_nothing)
     assert skips_nothing(phi, S)
     assert show(phi) == "A ; A"
     assert S.events == (Event("A"), Event("A"), Event("A"))
 
 
 def test_the_result_is_what_the_judge_says_not_what_we_like() -> None:
-    phi, S = shrink(parse(QUERY), NOISE, has_filter_and_c)
+    phi, S = shrink(CEL, parse(QUERY), NOISE, has_filter_and_c)
     assert has_filter_and_c(phi, S)
     assert (size(phi), len(S)) == (2, 1)
 
@@ -59,8 +60,8 @@ def test_the_result_is_what_the_judge_says_not_what_we_like() -> None:
 def test_nothing_smaller_is_left_untried() -> None:
     """Every candidate below the result was refused: a way that is skipped after a success would leave some."""
     for judge in (skips_nothing, has_filter_and_c):
-        phi, S = shrink(parse(QUERY), NOISE, judge)
-        below = [c for way in WAYS for c in way(phi, S) if weight(*c) < weight(phi, S)]
+        phi, S = shrink(CEL, parse(QUERY), NOISE, judge)
+        below = [c for way in ways(CEL) for c in way(phi, S) if weight(CEL, *c) < weight(CEL, phi, S)]
         assert below
         assert not any(judge(*c) for c in below)
 
@@ -73,7 +74,7 @@ def test_constants_and_values_come_down_together() -> None:
             reported(phi, S) and reported(phi, S) != reported(parse("A"), S)
         )
 
-    phi, S = shrink(parse("A FILTER A.x > 400"), stream("A A A", x=[7, 399, 555]), a_match_by_value)
+    phi, S = shrink(CEL, parse("A FILTER A.x > 400"), stream("A A A", x=[7, 399, 555]), a_match_by_value)
     assert show(phi) == "A FILTER A.x > 0"
     assert sorted(event.attributes["x"] for event in S) == [0, 1]  # type: ignore[type-var]
 
@@ -82,6 +83,7 @@ def test_names_become_simple_and_the_schema_goes_along() -> None:
     schema = Schema({"Temperature": {"sensor": "int", "degrees": "float"}, "Unused": {"z": "int"}})
     S = Stream([Event("Temperature", {"sensor": 4, "degrees": 45.5})] * 2, schema)
     phi, T = shrink(
+        CEL,
         parse("(Temperature IN hot ; Temperature) FILTER hot.degrees > 40.25"),
         S,
         lambda phi, S: bool(reported(phi, S)) and any(isinstance(psi, cel.Filter | cel.In) for psi in subformulas(phi)),
@@ -100,7 +102,7 @@ def test_a_typed_error_is_no_difference() -> None:
             raise Unsupported("no plus")
         return True
 
-    phi, S = shrink(parse(QUERY), NOISE, fussy)
+    phi, S = shrink(CEL, parse(QUERY), NOISE, fussy)
     assert len(S) == 4
     assert show(phi).endswith("+")
 
@@ -110,12 +112,12 @@ def test_any_other_error_is_not_hidden() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        shrink(parse(QUERY), NOISE, broken)
+        shrink(CEL, parse(QUERY), NOISE, broken)
 
 
 def test_the_tries_are_counted() -> None:
     asked = []
-    shrink(parse(QUERY), NOISE, lambda phi, S: bool(asked.append(1)), tries=17)  # type: ignore[func-returns-value]
+    shrink(CEL, parse(QUERY), NOISE, lambda phi, S: bool(asked.append(1)), tries=17)  # type: ignore[func-returns-value]
     assert len(asked) == 17
 
 
@@ -126,7 +128,7 @@ def test_no_candidate_is_asked_about_twice() -> None:
         asked.append(repr((phi, S.events, S.schema)))
         return skips_nothing(phi, S)
 
-    shrink(parse(QUERY), NOISE, judge)
+    shrink(CEL, parse(QUERY), NOISE, judge)
     assert len(asked) == len(set(asked))
 
 
@@ -135,19 +137,19 @@ def test_on_random_cases_the_descent_is_strict_and_repeatable(seed: int) -> None
     """Each pair that is accepted is lighter than the one before, and a second run gives the same result."""
     rng = Random(seed)
     phi, S = case(rng, EVERYTHING if seed % 2 else TYPED, 12, 10)
-    accepted = [weight(mapped(phi), S)]
+    accepted = [weight(CEL, mapped(phi), S)]
     salt = str(seed)
 
     def arbitrary(phi: Formula, S: Stream) -> bool:
         """A judge without rhyme or reason, so that the search goes down odd ways."""
         said = Random(salt + show(phi) + repr(S.events)).random() < 0.4
         if said:
-            accepted.append(weight(phi, S))
+            accepted.append(weight(CEL, phi, S))
         return said
 
-    first = shrink(phi, S, arbitrary)
+    first = shrink(CEL, phi, S, arbitrary)
     assert all(after < before for before, after in pairwise(accepted))
     assert len(accepted) > 1
-    second = shrink(phi, S, arbitrary)
+    second = shrink(CEL, phi, S, arbitrary)
     assert (first[0], first[1].events) == (second[0], second[1].events)
     assert parse(show(first[0])) == first[0]

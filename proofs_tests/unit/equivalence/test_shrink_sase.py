@@ -7,7 +7,9 @@ import pytest
 
 from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import EVERYTHING
-from cerify.equivalence.shrink.sase import WAYS, shrink, weight
+from cerify.equivalence.shrink.sase import SASE
+from cerify.equivalence.shrink.shrink import shrink, ways
+from cerify.equivalence.shrink.weight import weight
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
 from cerify.semantics.sase import denote
@@ -31,7 +33,7 @@ def between(reading: Reading) -> Differs:
 def small(text: str, stream: str, differs: Differs) -> tuple[str, str]:
     q = parse(text)
     assert isinstance(q, sase.Query)
-    p, S = shrink(q, events(stream), differs)
+    p, S = shrink(SASE, q, events(stream), differs)
     return show(p), " ".join(e.type for e in S)
 
 
@@ -57,9 +59,9 @@ def test_differences_of_readings_are_small(reading: Reading, events_needed: int)
     for n in range(300):
         q, S = case(Random(n), EVERYTHING, 7, 8)
         if differs(q, S):
-            p, T = shrink(q, S, differs)
+            p, T = shrink(SASE, q, S, differs)
             assert differs(p, T)
-            assert weight(p, T) < weight(q, S)
+            assert weight(SASE, p, T) < weight(SASE, q, S)
             assert (len(p.pattern), len(T)) == (1, events_needed), show(p)
             return
     raise AssertionError("no query differs")
@@ -69,7 +71,7 @@ def test_candidates_are_queries_or_are_refused_with_an_error() -> None:
     """Each candidate that the definition evaluates is written by a text that parses to it."""
     for n in range(30):
         q, S = case(Random(n), EVERYTHING, 8, 3)
-        for way in WAYS:
+        for way in ways(SASE):
             for p, T in way(q, S):
                 try:
                     matches_of(p, T, denote.bindings)
@@ -95,6 +97,6 @@ def test_no_clause_is_left_empty(text: str) -> None:
 
     q = parse(text)
     assert isinstance(q, sase.Query)
-    p, _ = shrink(q, events("B1 A2"), differs)
+    p, _ = shrink(SASE, q, events("B1 A2"), differs)
     assert show(p) == "PATTERN SEQ(A a) WITHIN 1 second RETURN a.x"
     assert all(parse(one) for one in asked)

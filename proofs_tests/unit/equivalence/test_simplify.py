@@ -234,7 +234,7 @@ def test_nothing_is_recognized() -> None:
 
 def test_a_search_without_tries_weighs_nothing_but_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     weighed = []
-    monkeypatch.setattr(simplify, "weight", lambda phi, S: weighed.append(phi) or (size(phi),))
+    monkeypatch.setattr(simplify, "weight", lambda language, phi, S: weighed.append(phi) or (size(phi),))
     phi = parse(" ; ".join("AB" * 10))
     assert not simplify.simplify(phi, tries=0).finished
     assert weighed == [phi]

@@ -6,8 +6,8 @@ import io
 import json
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
-from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,16 +18,13 @@ import cerify
 from cerify.api import contained, equivalent, match
 from cerify.commands import engine, fuzz, translate
 from cerify.commands import match as match_command
-from cerify.conformance import fuzzed
-from cerify.conformance.fuzzed import FUZZED, CoreCelPlan
+from cerify.conformance.campaigns import DEFINITION_BUDGET, built_in, definition, plan_of
 from cerify.equivalence.differential.campaign import campaign
-from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES, formula
-from cerify.equivalence.rewrite.translate.shape import as_cel_tree, of_cel_tree
+from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES
+from cerify.equivalence.shrink.core_cel import CORE_CEL
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
-from cerify.languages.language import EVALUATORS
-from cerify.semantics.cel.parse import parse as parse_cel
-from cerify.semantics.cel.show import show as show_cel
-from cerify.semantics.cel.syntax import Formula
+from cerify.languages import LANGUAGES
+from cerify.languages.language import EVALUATORS, BuiltIn, Options
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.errors import IllFormed, ParseError, Unsupported
@@ -143,30 +140,19 @@ def test_the_engine_speaks_core_cel(
 # --- fuzz -------------------------------------------------------------------------------------------------------------
 
 
-def test_core_cel_survives_being_a_tree_of_cel() -> None:
-    for profile in CORE_CEL_PROFILES.values():
-        for i in range(60):
-            phi = formula(Random(i), profile, 9)
-            assert of_cel_tree(as_cel_tree(phi)) == phi
-            assert of_cel_tree(parse_cel(show_cel(as_cel_tree(phi)))) == phi
-
-
 def test_a_comparison_within_one_event_is_read_as_one() -> None:
     """Shrinking gives two variables one name."""
-    assert of_cel_tree(parse_cel("A IN x FILTER x.a = x.b")) == parse("A AS x FILTER x.a = x.b")
-
-
-@pytest.mark.parametrize("query", ["A", "A IN X IN Y", "A IN X : B IN Y", "A IN X FILTER p(X)"])
-def test_other_trees_are_none_of_core_cel(query: str) -> None:
-    with pytest.raises(Unsupported):
-        of_cel_tree(parse_cel(query))
+    phi = parse("(A AS x ; A AS y) FILTER x.a = y.b")
+    assert CORE_CEL.mapped(phi, name=lambda name: "x" if name == "y" else name) == parse(
+        "(A AS x ; A AS x) FILTER x.a = x.b"
+    )
 
 
 @pytest.mark.parametrize("profile", CORE_CEL_PROFILES)
 def test_the_automaton_agrees_with_the_definition(profile: str) -> None:
-    fuzzed = FUZZED["core-cel"]
-    plan = CoreCelPlan(fuzzed.oracle, fuzzed.built_in["automaton"], CORE_CEL_PROFILES[profile], 60, nodes=8, events=6)
-    summary = campaign(plan)
+    language = LANGUAGES["core-cel"]
+    plan = plan_of(language, profile, "random", definition(language), cases=60, nodes=8, events=6)
+    summary = campaign(replace(plan, right=built_in(language)["automaton"]))
     assert not summary.disagreements
     assert summary.outcomes["matched"] > 5
 
@@ -189,12 +175,10 @@ def one_variable_for_all_rounds(phi: core.Formula) -> core.Formula:
 def test_a_wrong_evaluator_is_found_and_shrunk_and_shown_in_core_cel(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def wrong(phi: Formula, S: Stream, output: str) -> Collection[Match]:
-        psi = one_variable_for_all_rounds(of_cel_tree(phi))
-        return match(psi, S, evaluator="denotational", budget=fuzzed.ORACLE_BUDGET)
+    def wrong(phi: core.Formula, S: Stream, options: Options) -> Collection[Match]:
+        return match(one_variable_for_all_rounds(phi), S, evaluator="denotational", budget=DEFINITION_BUDGET)
 
-    built_in = fuzzed.FUZZED["core-cel"].built_in
-    monkeypatch.setitem(built_in, "automaton", wrong)  # type: ignore[arg-type]
+    monkeypatch.setitem(LANGUAGES["core-cel"].evaluators, "automaton", BuiltIn(wrong))  # type: ignore[arg-type]
     arguments = [
         "--language",
         "core-cel",

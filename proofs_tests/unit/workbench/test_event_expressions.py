@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -19,18 +20,14 @@ import cerify
 from cerify.api import compared
 from cerify.commands import check, engine, equiv, explain, fuzz
 from cerify.commands import match as match_command
-from cerify.conformance.fuzzed import FUZZED
-from cerify.equivalence.differential.campaign import campaign
+from cerify.conformance.campaigns import built_in, definition, plan_of
+from cerify.equivalence.differential.campaign import Plan, campaign
 from cerify.equivalence.generate.expressions import PROFILES, case
-from cerify.equivalence.shrink.expression_shape import as_cel_tree, of_cel_tree
 from cerify.equivalence.verdict import Contained, Equivalent
 from cerify.explain.absence import absences
 from cerify.explain.event_expressions import DoesNot, TakesPlace, explain_event, explain_events
 from cerify.explain.event_expressions_html import render
 from cerify.languages import LANGUAGES
-from cerify.semantics.cel.parse import parse as parse_cel
-from cerify.semantics.cel.show import show as show_cel
-from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place
@@ -287,68 +284,35 @@ def test_the_engine_speaks_it(
 # --- fuzz -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_the_tree_of_cel_says_all(name: str) -> None:
-    rng = Random(2)
-    for _ in range(100):
-        E, _ = case(rng, PROFILES[name], 12, 0)
-        tree = as_cel_tree(E)
-        assert of_cel_tree(tree) == E
-        assert of_cel_tree(parse_cel(show_cel(tree))) == E
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a(1)",
-        "a(X, 'b', 2.5)[c > 1]",
-        "X = 1 and a(X) or X != Y and b(Y)",
-        "p := a; p",
-        "p(I) := prior(a(I), b(I)[c = 1]); q := !p(3); q or p(4) and before(d(J))",
-    ],
-)
-def test_the_tree_of_cel_says_arguments_and_names(text: str) -> None:
-    E = parse(text)
-    assert of_cel_tree(as_cel_tree(E)) == E
-    assert of_cel_tree(parse_cel(show_cel(as_cel_tree(E)))) == E
-
-
-def test_what_is_no_tree_of_cel() -> None:
-    for other in ("A", "A ; B", "A AS prior", "(A AS event)+ AS not", "(A AS event) AS nth_0", "A AS called"):
-        with pytest.raises(Unsupported):
-            of_cel_tree(parse_cel(other.replace(" AS ", " IN ")))
+def plan(profile: str, cases: int, right: Any) -> Plan:
+    language = LANGUAGES[LANGUAGE]
+    return replace(plan_of(language, profile, "random", definition(language), cases=cases), right=right)
 
 
 @pytest.mark.parametrize("evaluator", ["automaton", "kernel"])
 def test_a_campaign_agrees(evaluator: str) -> None:
-    fuzzed = FUZZED[LANGUAGE]
     for name in ("masked", "started", "correlated"):
-        plan = fuzzed.plan(fuzzed.oracle, fuzzed.built_in[evaluator], fuzzed.profiles[name], 60)
-        summary = campaign(plan)
+        summary = campaign(plan(name, 60, built_in(LANGUAGES[LANGUAGE])[evaluator]))
         assert (summary.agreed, summary.disagreements) == (60, [])
         assert summary.outcomes["matched"] > 15
 
 
-def _after_for_between(phi: Formula, S: Stream, output: Any) -> Collection[Match]:
+def _after_for_between(E: expr.Expression, S: Stream, output: Any) -> Collection[Match]:
     """F /+ E taken for F / E."""
-    E = of_cel_tree(phi)
 
     def read(F: expr.Expression) -> expr.Expression:
         below = tuple(map(read, expr.children(F)))
         return expr.After(*below) if isinstance(F, expr.Between) else expr.rebuilt(F, below)
 
-    return list(LANGUAGES["event-expression"].matches(read(E), S))
+    return list(LANGUAGES[LANGUAGE].matches(read(E), S))
 
 
 def test_a_fault_is_found_and_shrunk() -> None:
-    fuzzed = FUZZED[LANGUAGE]
-    plan = fuzzed.plan(fuzzed.oracle, _after_for_between, fuzzed.profiles["derived"], 2000)
-    summary = campaign(plan, stop_after=3)
+    summary = campaign(plan("derived", 2000, _after_for_between), stop_after=3)
     assert len(summary.disagreements) == 3
     for one in summary.disagreements:
-        E = of_cel_tree(one.phi)
-        assert any(isinstance(F, expr.Between) for F in expr.subexpressions(E)), show(E)
-        assert (len(one.stream), expr.size(E)) <= (2, 5)
+        assert any(isinstance(F, expr.Between) for F in expr.subexpressions(one.phi)), show(one.phi)
+        assert (len(one.stream), expr.size(one.phi)) <= (2, 5)
 
 
 def test_an_engine_is_asked_in_event_expressions() -> None:

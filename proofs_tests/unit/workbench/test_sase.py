@@ -17,12 +17,12 @@ import cerify
 from cerify import protocol
 from cerify.commands import check, engine, fuzz
 from cerify.commands import match as match_command
-from cerify.conformance.fuzzed import FUZZED, SasePlan
-from cerify.equivalence.differential.campaign import campaign
+from cerify.conformance.campaigns import built_in, definition, plan_of
+from cerify.equivalence.differential.campaign import Plan, campaign
 from cerify.equivalence.differential.causes import cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
-from cerify.equivalence.generate.sase_profiles import PROFILES
 from cerify.languages import LANGUAGES
+from cerify.languages.language import BuiltIn
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Event, Match, Schema, Stream, result_of
 from cerify.semantics.sase import syntax as sase
@@ -128,13 +128,14 @@ def forgetful(q: sase.Query, S: Stream, output: Any) -> list[Match]:
     return [m for m in found if not (q.within is not None and len(m.events) > 1)]
 
 
-def plan(right: Any) -> SasePlan:
-    known = FUZZED["sase"]
-    return SasePlan(known.oracle, right, PROFILES["plain"], 120, nodes=6, events=6)
+def plan(right: Any) -> Plan:
+    language = LANGUAGES["sase"]
+    asked = plan_of(language, "plain", "random", definition(language), cases=120, nodes=6, events=6)
+    return replace(asked, right=right)
 
 
 def test_the_runs_agree_with_the_definition() -> None:
-    summary = campaign(plan(FUZZED["sase"].built_in["automaton"]))
+    summary = campaign(plan(built_in(LANGUAGES["sase"])["automaton"]))
     assert summary.disagreements == []
     assert summary.outcomes["matched"] > 40
 
@@ -144,7 +145,7 @@ def test_a_fault_is_found_and_shrunk(tmp_path: Path) -> None:
     with Checkpoint(tmp_path / "campaign.jsonl", asked, "faulty") as checkpoint:
         (found,) = campaign(asked, stop_after=1, checkpoint=checkpoint).disagreements
     assert len(found.phi.pattern) + len(found.stream) <= 4
-    assert "WITHIN" in cause(found).operators
+    assert "WITHIN" in cause(found, asked.language).operators
     with Checkpoint(tmp_path / "campaign.jsonl", asked, "faulty") as checkpoint:
         (again,) = campaign(asked, stop_after=1, checkpoint=checkpoint).disagreements
     assert (again.phi, again.stream.events) == (found.phi, found.stream.events)
@@ -154,9 +155,8 @@ def test_the_command_fuzz(monkeypatch: pytest.MonkeyPatch) -> None:
     options = ["--language", "sase", "--evaluator", "automaton", "--cases", "20", "--processes", "1", "--nodes", "5"]
     said = CliRunner().invoke(fuzz.command, options, standalone_mode=False)
     assert said.return_value == 0, said.output
-    known = FUZZED["sase"]
-    faulty = replace(known, built_in={"automaton": forgetful})
-    monkeypatch.setitem(FUZZED, "sase", faulty)
+    faulty = BuiltIn[Any](lambda q, S, options: forgetful(q, S, options.output))
+    monkeypatch.setitem(LANGUAGES["sase"].evaluators, "automaton", faulty)  # type: ignore[arg-type]
     said = CliRunner().invoke(fuzz.command, [*options, "--cases", "60", "--stop-after", "1"], standalone_mode=False)
     assert said.return_value == 1
     assert "WITHIN" in said.output

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from cerify.conformance.campaign_plan import Job, Part, asked_of
-from cerify.conformance.fuzzed import FUZZED
+from cerify.conformance.campaigns import EngineEvaluator
 from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
 from cerify.conformance.words import shown
@@ -27,6 +27,7 @@ from cerify.equivalence.differential.campaign import Disagreement
 from cerify.equivalence.differential.causes import cause
 from cerify.equivalence.differential.judge import Answer, GiveUp, Outcome, Output, Query, Verdict, judge
 from cerify.equivalence.differential.remembered import compile_once
+from cerify.languages import language_named
 from cerify.protocol import json_of_match
 from cerify.semantics.errors import BudgetExceeded, CerifyError
 from cerify.semantics.events import Stream
@@ -39,7 +40,6 @@ GENERATOR = "generator"  # stands for an evaluator where no case comes about
 IN_FULL: tuple[Outcome, ...] = ("disputed", "disagreed", "budget")
 """The outcomes of which every case is stored; of the others there is a count."""
 WORST: tuple[Outcome, ...] = ("disputed", "disagreed", "budget", "unsupported", "matched", "empty")
-OPERATORS_TOLD = ("cel", "sase")  # in the others the operators are those of the tree, which is one of CEL
 WARMING = 6  # small cases of each part that are done before any counts
 SLACK = 30.0  # seconds that a worker has over what its evaluators may take
 
@@ -153,7 +153,7 @@ def _judge_one(
         limited.index = index
     outcomes = set[Outcome]()
     for output in outputs:
-        own, verdicts = judge(definition, evaluators, phi, S, output, job.second_opinion(part))
+        own, verdicts = judge(definition, evaluators, phi, S, output, job.plans[part].second_opinion)
         for name, verdict in {DEFINITION: own, **verdicts}.items():
             tally.count(part, name, output, verdict)
             outcomes.add(verdict.outcome)
@@ -181,15 +181,16 @@ def _evaluators(job: Job, part: Part, notes: Notes) -> tuple[Limited, dict[str, 
     """The definition and the evaluators under test, each within its limits."""
     found = {name: Limited(name, evaluator, notes, job.seconds) for name, evaluator in job.built_in(part).items()}
     if job.engine:
-        engine = started(job.engine, part.language, job.seconds, job.memory, job.restarts)
-        found[name_of(engine)] = Limited(name_of(engine), FUZZED[part.language].asked(engine), notes, None)
+        engine = started(job.engine, job.seconds, job.memory, job.restarts)
+        evaluator = EngineEvaluator(engine, language_named(part.language))
+        found[name_of(engine)] = Limited(name_of(engine), evaluator, notes, None)
     return Limited(DEFINITION, job.definition(part), notes, job.seconds), found
 
 
 @cache
-def started(argv: tuple[str, ...], language: str, seconds: float, memory: int, restarts: int) -> Engine:
+def started(argv: tuple[str, ...], seconds: float, memory: int, restarts: int) -> Engine:
     """The engine of this process, which serves one task after the other, and ends with the process."""
-    engine = FUZZED[language].engine(argv, Limits(run_seconds=seconds, memory=memory * 2**20, restarts=restarts))
+    engine = Engine(argv, Limits(run_seconds=seconds, memory=memory * 2**20, restarts=restarts))
     atexit.register(engine.close)
     for number in (signal.SIGTERM, signal.SIGHUP):  # Spark ends its workers so, in which case atexit is not asked
         before = signal.getsignal(number)
@@ -221,13 +222,13 @@ def row_of(
         and verdict.got is not None
     ):
         found = Disagreement(index, output, (phi, S), phi, S, verdict.expected, verdict.got)
-        why = cause_of(part.language, found)
+        why = str(cause(found, job.plans[part].language))
     return {
         "case": index,
         "seed": job.seed,
         "language": part.language,
         "profile": part.profile,
-        "query": None if phi is None else FUZZED[part.language].show(phi),
+        "query": None if phi is None else language_named(part.language).show(phi),
         "stream": stream_text(S),
         "output": output,
         "evaluator": name,
@@ -245,12 +246,6 @@ def _detail(verdict: Verdict) -> str:
         return f"the plain definition gives {shown(sorted(verdict.second), 20) or 'nothing'}"
     failed = next((given for given in (verdict.expected, verdict.got) if isinstance(given, str)), None)
     return verdict.detail if failed is None else failed
-
-
-def cause_of(language: str, found: Disagreement) -> str:
-    """The cause of a disagreement, as far as the operators and the difference tell."""
-    why = cause(found)
-    return str(why) if language in OPERATORS_TOLD else why.shape
 
 
 def stream_text(S: Stream) -> str:

@@ -17,10 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cerify.conformance.campaign_plan import Job
-from cerify.conformance.fuzzed import FUZZED
+from cerify.conformance.campaigns import EngineEvaluator
+from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
 from cerify.equivalence.differential.campaign import shrunk
 from cerify.equivalence.differential.judge import Evaluator, GiveUp, Output, Query, judge
+from cerify.languages import language_named
 from cerify.semantics.events import Match, Stream
 from cerify.spark.fuzzing.files import SHRUNK, Folder, Row, write
 from cerify.spark.fuzzing.limits import CRASHED, time_limit
@@ -54,10 +56,10 @@ def shrink_sample(job: Job, folder: Folder) -> None:
             part = job.part(row["case"])
             if row["evaluator"] in job.built_in(part):
                 return Timed(job.built_in(part)[row["evaluator"]], job.seconds)
-            fuzzed = FUZZED[part.language]
             if part.language not in tested:
                 limits = Limits(run_seconds=job.seconds, memory=job.memory * 2**20, restarts=job.restarts)
-                tested[part.language] = fuzzed.asked(engines.enter_context(fuzzed.engine(job.engine, limits)))
+                engine = engines.enter_context(Engine(job.engine, limits))
+                tested[part.language] = EngineEvaluator(engine, language_named(part.language))
             return tested[part.language]
 
         rows = [_shrunk(job, row, evaluator_of(row)) for row in chosen]

@@ -1,0 +1,135 @@
+"""Shrinking and campaigns of CEL: how a formula gets simpler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cerify.equivalence.rewrite.trees import attribute_names, mapped, predicates
+from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, fewer_atoms, in_condition
+from cerify.equivalence.shrink.smaller import parts, simpler_numbers
+from cerify.equivalence.shrink.weight import value_weight
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.operators import OPERATORS
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Condition, Formula, size, subformulas
+from cerify.semantics.operators import ranks, with_operands
+from cerify.semantics.predicates import Predicate, about, mentions
+from cerify.semantics.trees import children, rebuilt
+
+SHAPE = TreeShape[Formula](children, rebuilt)
+GROUPS = (with_operands(OPERATORS, 2), with_operands(OPERATORS, 1))
+RANKS = ranks(OPERATORS)
+
+
+def smaller_formulas(phi: Formula) -> Iterator[Formula]:
+    """A sub-formula, or its iteration, in the place of a formula around it; a filter with fewer atoms."""
+    yield from SHAPE.parts_instead(phi, cel.Plus)
+
+    def local(psi: Formula) -> Iterator[Formula]:
+        if isinstance(psi, cel.Filter):
+            yield from (cel.Filter(psi.phi, c) for c in fewer_atoms(psi.condition, cel.Conjunction))
+
+    yield from SHAPE.at_each_node(phi, local)
+
+
+def simpler_operators(phi: Formula) -> Iterator[Formula]:
+    """An operator in the place of a more complex one, a projection to fewer variables, a narrower window."""
+    yield from SHAPE.simpler_kinds(phi, GROUPS)
+
+    def local(psi: Formula) -> Iterator[Formula]:
+        match psi:
+            case cel.Project(L, inner):
+                yield from (cel.Project(L - {A}, inner) for A in sorted(L))
+            case cel.Within(inner, window):
+                yield from (cel.Within(inner, narrower) for narrower in _narrower(window))
+            case _:
+                return
+
+    yield from SHAPE.at_each_node(phi, local)
+
+
+def _narrower(window: cel.Window) -> Iterator[cel.Window]:
+    match window:
+        case cel.EventWindow(count):
+            yield from (cel.EventWindow(n) for n in (1, count // 2, count - 1) if n > 0)
+        case cel.TimeWindow(amount, unit):
+            yield from (cel.TimeWindow(n, unit) for n in simpler_numbers(amount) if n >= 0)
+        case cel.AttributeWindow(width, name):
+            yield from (cel.AttributeWindow(n, name) for n in simpler_numbers(width) if n >= 0)
+
+
+def simpler_predicates(phi: Formula) -> Iterator[Formula]:
+    """A predicate in a filter replaced by a part of it, or by a comparison."""
+
+    def local(psi: Formula) -> Iterator[Formula]:
+        if isinstance(psi, cel.Filter):
+            yield from (cel.Filter(psi.phi, c) for c in in_condition(psi.condition, _simpler_atoms))
+
+    return SHAPE.at_each_node(phi, local)
+
+
+def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
+    match atom:
+        case cel.Every(A, P):
+            yield from (cel.Every(A, Q) for Q in parts(P))
+        case cel.Correlated(P):
+            yield from (other for Q in parts(P) if (other := across(Q)) is not None)
+            for A in sorted({a.variable for a in mentions(P) if a.variable is not None}):
+                yield cel.Every(A, about(P, None))
+        case _:
+            return
+
+
+def across(predicate: Predicate) -> Condition | None:
+    """The condition that a predicate across variables makes, None where it mentions none."""
+    match [a.variable for a in mentions(predicate)]:
+        case []:
+            return None
+        case [str(A)]:
+            return cel.Every(A, about(predicate, None))
+        case _:
+            return cel.Correlated(predicate)
+
+
+def complexity(phi: Formula) -> int:
+    """The sum of the operators' ranks among those with as many operands, and of what they carry."""
+    return sum(map(_complexity, subformulas(phi)))
+
+
+def _complexity(phi: Formula) -> int:
+    rank = RANKS[type(phi)]
+    match phi:
+        case cel.Project(L, _):
+            return rank + len(L)
+        case cel.Filter(_, condition):
+            return rank + sum(isinstance(c, cel.Correlated | cel.Named) for c in cel.atoms(condition))
+        case cel.Within(_, cel.EventWindow(amount) | cel.TimeWindow(amount, _) | cel.AttributeWindow(amount, _)):
+            return rank + value_weight(amount)
+        case _:
+            return rank
+
+
+def types(phi: Formula) -> Iterator[str]:
+    """The event types in a formula."""
+    return (psi.type for psi in subformulas(phi) if isinstance(psi, cel.Event))
+
+
+def operators(phi: Formula) -> set[str]:
+    """The symbols of the operators of a formula."""
+    return {OPERATORS[type(psi)].symbol for psi in subformulas(phi) if not isinstance(psi, cel.Event)}
+
+
+CEL = QueryOperations[Formula](
+    parse,
+    show,
+    (smaller_formulas, simpler_operators, simpler_predicates),
+    size,
+    complexity,
+    types,
+    attribute_names,
+    predicates,
+    mapped,
+    operators,
+    expanded=mapped,  # spans refer to the text of the original formula
+)

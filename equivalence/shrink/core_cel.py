@@ -1,0 +1,139 @@
+"""Shrinking and campaigns of core-CEL: how a formula gets simpler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cerify.equivalence.rewrite.trees import same
+from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, fewer_atoms, in_condition
+from cerify.equivalence.shrink.smaller import parts
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.operators import OPERATORS
+from cerify.semantics.core_cel.parse import parse
+from cerify.semantics.core_cel.show import show
+from cerify.semantics.core_cel.syntax import Condition, Formula, size, subformulas
+from cerify.semantics.operators import ranks, with_operands
+from cerify.semantics.predicates import Attribute, Predicate, about, mapped_predicate, mentions
+from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.values import Value
+
+SHAPE = TreeShape[Formula](children, rebuilt)
+GROUPS = (with_operands(OPERATORS, 2), with_operands(OPERATORS, 1))
+RANKS = ranks(OPERATORS)
+
+
+def smaller_formulas(phi: Formula) -> Iterator[Formula]:
+    """A sub-formula, or its iteration, in the place of a formula around it; a filter with fewer atoms."""
+    yield from SHAPE.parts_instead(phi, core.Plus)
+
+    def local(psi: Formula) -> Iterator[Formula]:
+        if isinstance(psi, core.Filter):
+            yield from (core.Filter(psi.phi, c) for c in fewer_atoms(psi.condition, core.Conjunction))
+
+    yield from SHAPE.at_each_node(phi, local)
+
+
+def simpler_operators(phi: Formula) -> Iterator[Formula]:
+    """An operator in the place of a more complex one with as many operands."""
+    return SHAPE.simpler_kinds(phi, GROUPS)
+
+
+def simpler_predicates(phi: Formula) -> Iterator[Formula]:
+    """A predicate in a filter replaced by a part of it, or by a comparison."""
+
+    def local(psi: Formula) -> Iterator[Formula]:
+        if isinstance(psi, core.Filter):
+            yield from (core.Filter(psi.phi, c) for c in in_condition(psi.condition, _simpler_atoms))
+
+    return SHAPE.at_each_node(phi, local)
+
+
+def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
+    match atom:
+        case core.Unary(x, P):
+            yield from (core.Unary(x, Q) for Q in parts(P))
+        case core.Correlated(P):
+            yield from (across(Q) for Q in parts(P) if mentions(Q))
+            for x in sorted({a.variable or "" for a in mentions(P)}):
+                yield core.Unary(x, about(P, None))
+        case _:
+            return
+
+
+def across(predicate: Predicate) -> core.Atom:
+    """The condition that a predicate over one variable or more makes."""
+    match sorted({a.variable or "" for a in mentions(predicate)}):
+        case [x]:
+            return core.Unary(x, about(predicate, None))
+        case _:
+            return core.Correlated(predicate)
+
+
+def mapped(phi: Formula, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> Formula:
+    """The formula with other names, of event types and variables alike, and constants; without spans."""
+
+    def condition(c: Condition) -> Condition:
+        match c:
+            case core.Unary(x, P):
+                return core.Unary(name(x), mapped_predicate(P, value=value))
+            case core.Correlated(P):
+                return across(mapped_predicate(P, lambda a: Attribute(a.name, name(a.variable or "")), value))
+            case core.Conjunction(left, right) | core.Disjunction(left, right):
+                return type(c)(condition(left), condition(right))
+
+    below = [mapped(psi, name, value) for psi in children(phi)]
+    match phi:
+        case core.Event(R, x):
+            return core.Event(name(R), name(x))
+        case core.Filter(_, c):
+            return core.Filter(below[0], condition(c))
+        case _:
+            return rebuilt(phi, below)
+
+
+def predicates(phi: Formula) -> Iterator[Predicate]:
+    """The predicates in the filters of a formula."""
+    for psi in subformulas(phi):
+        if isinstance(psi, core.Filter):
+            yield from (atom.predicate for atom in core.atoms(psi.condition))
+
+
+def attributes(phi: Formula) -> Iterator[str]:
+    """The attributes that the filters of a formula read."""
+    return (a.name for P in predicates(phi) for a in mentions(P))
+
+
+def complexity(phi: Formula) -> int:
+    """The sum of the operators' ranks, and of the number of comparisons between events."""
+    correlated = (
+        isinstance(atom, core.Correlated)
+        for psi in subformulas(phi)
+        if isinstance(psi, core.Filter)
+        for atom in core.atoms(psi.condition)
+    )
+    return sum(RANKS[type(psi)] for psi in subformulas(phi)) + sum(correlated)
+
+
+def types(phi: Formula) -> Iterator[str]:
+    """The event types in a formula."""
+    return (psi.type for psi in subformulas(phi) if isinstance(psi, core.Event))
+
+
+def operators(phi: Formula) -> set[str]:
+    """The symbols of the operators of a formula."""
+    return {OPERATORS[type(psi)].symbol for psi in subformulas(phi) if not isinstance(psi, core.Event)}
+
+
+CORE_CEL = QueryOperations[Formula](
+    parse,
+    show,
+    (smaller_formulas, simpler_operators, simpler_predicates),
+    size,
+    complexity,
+    types,
+    attributes,
+    predicates,
+    mapped,
+    operators,
+    expanded=mapped,  # spans refer to the text of the original formula
+)

@@ -1,0 +1,125 @@
+"""Campaigns of `cerify fuzz` and Spark in any language: the definition, the evaluators under test, and the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Literal, assert_never
+
+from cerify.conformance.harness import Engine
+from cerify.conformance.model import Case
+from cerify.conformance.second_opinion import SecondOpinionIn
+from cerify.equivalence.differential.campaign import Plan
+from cerify.equivalence.differential.judge import Evaluator, GiveUp, NoAnswer, Output
+from cerify.languages import LANGUAGES
+from cerify.languages.language import DENOTATIONAL, Language, Options
+from cerify.plan import Want, plan
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Match, Stream
+from cerify.semantics.json_events import json_of_event, json_of_schema
+
+DEFINITION_BUDGET = Budget(valuations=1_000_000)
+
+Streams = Literal["guided", "random"]
+"""Whether most streams of a campaign are led to a match, or all are random."""
+
+
+@dataclass(frozen=True)
+class BuiltInEvaluator:
+    """An evaluator of a language as a campaign takes it. Raises IllFormed where the query does not fit the schema."""
+
+    language: Language[Any]
+    name: str
+    budget: Budget = field(default_factory=Budget)
+
+    def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
+        if S.schema is not None:
+            self.language.require_typed(query, S.schema)
+        return plan(self.language, query, S.schema, Want(Options(output, self.budget), self.name)).all_matches(S)
+
+
+class EngineEvaluator:
+    """An engine under test as a campaign takes it.
+
+    Raises Unsupported where it skips, BudgetExceeded, IllFormed where the query does not fit the schema, NoAnswer where
+    it fails, GiveUp if it may not be restarted again.
+    """
+
+    def __init__(self, engine: Engine, language: Language[Any]) -> None:
+        self.engine = engine
+        self.language = language
+        self._numbers = count()
+
+    def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
+        if S.schema is not None:
+            self.language.require_typed(query, S.schema)
+        result = self.engine.run(
+            Case(
+                id=f"fuzz/{next(self._numbers)}",
+                feature="fuzz",
+                clause="",
+                language=self.language.name,
+                query=self.language.show(query),
+                schema=None if S.schema is None else json_of_schema(S.schema),
+                events=[json_of_event(event) for event in S],
+                output="valuations" if self.language.results else output,
+                matches=(),
+            )
+        )
+        if self.engine.twice:  # the case before this one has been judged: it is this one that shows the fault
+            raise NoAnswer(f"protocol: {self.engine.twice.popitem()[1]}")
+        match result.outcome:
+            case "passed" | "failed" | "disputed":
+                return result.matches or ()
+            case "skipped":
+                raise Unsupported(result.detail)
+            case "error" if result.detail.startswith("unsupported:"):
+                raise Unsupported(result.detail)
+            case "error" if result.detail.startswith("budget:"):
+                raise BudgetExceeded(result.detail)
+            case "not_run":
+                raise GiveUp(result.detail)
+            case "error" | "crashed" | "timeout" | "memory" | "protocol":
+                raise NoAnswer(f"{result.outcome}: {result.detail}")
+            case _:
+                assert_never(result.outcome)
+
+
+def generated_languages() -> Iterator[Language[Any]]:
+    """The languages that have a generator of random cases."""
+    for language in LANGUAGES.values():
+        with suppress(Unsupported):
+            language.generator()
+            yield language
+
+
+def definition(language: Language[Any], budget: Budget = DEFINITION_BUDGET) -> Evaluator:
+    """The evaluator that the others are compared with."""
+    return BuiltInEvaluator(language, DENOTATIONAL, budget)
+
+
+def built_in(language: Language[Any], budget: Budget = Budget()) -> Mapping[str, Evaluator]:
+    """The built-in evaluators of a language, all but the definition."""
+    return {name: BuiltInEvaluator(language, name, budget) for name in language.evaluators if name != DENOTATIONAL}
+
+
+def plan_of(language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any) -> Plan:
+    """A campaign of the language and one of its profiles; its right evaluator is the left one, until it is replaced.
+
+    streams: None for guided ones where the language has these. settings: other fields of the plan.
+    """
+    generator = language.generator()
+    maker = generator.case if streams == "random" or generator.guided is None else generator.guided
+    return Plan(
+        left,
+        left,
+        generator.profiles[profile],
+        language=language.operations(),
+        maker=maker,
+        stream=generator.stream,
+        second_opinion=SecondOpinionIn(language.name),
+        **settings,
+    )
