@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cerify.api import count as count
     from cerify.api import equivalent as equivalent
     from cerify.api import laws as laws
+    from cerify.api import explain as explain
     from cerify.api import match as match
     from cerify.api import parse as parse
     from cerify.api import show as show
@@ -71,6 +72,7 @@ _HOME = {
     "differ": "equivalence.differential.differ",
     "equivalent": "api",
     "laws": "api",
+    "explain": "api",
     "match": "api",
     "parse": "api",
     "read": "semantics.readers",
@@ -106,6 +108,7 @@ __all__ = [
     "count",
     "differ",
     "equivalent",
+    "explain",
     "laws",
     "match",
     "parse",

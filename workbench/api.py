@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.verdict import Undecided, Verdict
+from cerify.explain.explainer import Request
 from cerify.fit import warn_of_misfits
 from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
 from cerify.languages.language import Checked, Language, Options, Question
 from cerify.plan import Plan, Want, plan
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
-from cerify.semantics.errors import IllFormed, Unsupported, errors_in
+from cerify.semantics.errors import IllFormed, InputError, Unsupported, errors_in
 from cerify.semantics.events import Events, Schema
 from cerify.semantics.matches import Matches
 from cerify.semantics.readers import as_stream
@@ -143,6 +145,34 @@ def compile(
         if made.batches is None:
             raise list(made.why_not.values())[-1]
         return made.batches
+
+
+def explain(
+    query: Any,
+    events: Events | str | Path,
+    match: Iterable[int] | None = None,
+    *,
+    at: int | None = None,
+    valuation: Mapping[str, Iterable[int]] | None = None,
+    language: str = DEFAULT,
+    count: int = 1,
+) -> Any:
+    """Why positions are a match of a query reported at a position (None: the last of them), or why they are not.
+
+    With a valuation, from variables to positions, why its variables bind these. count is the most derivations. Of an
+    event expression `at` alone names the event that is explained. The explanation is one of the language:
+    cerify.explain.explanation.Derived or Rejected for CEL, event_expressions.TakesPlace or DoesNot, sase.Accepted or
+    NoMatch. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+    """
+    S = as_stream(events)
+    its, tree = read_query(query, language, S.schema)
+    with errors_in(query if isinstance(query, str) else ""):
+        explainer = its.explainer(tree, S, its.show(tree))
+        mu = None if valuation is None else frozenset((A, p) for A, places in valuation.items() for p in places)
+        found = explainer.one(Request(None if match is None else frozenset(match), mu, at, count))
+        if found is None:
+            raise InputError("name the positions of a match, or what variables bind")
+        return found
 
 
 def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT) -> Checked:

@@ -24,13 +24,12 @@ from cerify.draw.svg import document, svg
 from cerify.draw.timeline import Row
 from cerify.drawing import diagram_of, record
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
-from cerify.explain.derivation import Node
 from cerify.explain.evidence import braces
-from cerify.explain.explanation import Derived, Rejected
+from cerify.explain.explanation import Derived, Rejected, steps_of
 from cerify.explain.explanation import summary as explained
-from cerify.explain.text import clause_text, rejection_lines
+from cerify.explain.step import Step
+from cerify.explain.text import rejection_lines
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Events, Match, Schema, Stream
 from cerify.semantics.matches import Matches
@@ -168,7 +167,7 @@ def _undecided(verdict: Undecided) -> str:
 
 
 def _derived(explanation: Derived) -> str:
-    trees = "".join(f"<pre>{escape(chr(10).join(_lines(root)))}</pre>" for root in explanation.derivations)
+    trees = "".join(f"<pre>{escape(chr(10).join(_lines(steps_of(root))))}</pre>" for root in explanation.derivations)
     more = "<p>There are more derivations.</p>" if explanation.more else ""
     return f"<p><strong>{escape(explained(explanation))}</strong></p>{trees}{more}"
 
@@ -180,13 +179,13 @@ def _rejected(explanation: Rejected) -> str:
     return f"<p><strong>{escape(explained(explanation))}</strong></p><ul>{items}</ul>"
 
 
-def _lines(root: Node) -> Iterator[str]:
+def _lines(root: Step) -> Iterator[str]:
     """A derivation as a tree, a line for each step."""
     pending = [(root, 0)]
     while pending:
-        node, depth = pending.pop()
-        yield f"{'  ' * depth}{show(node.formula)}  ({node.i}, {node.j})  {clause_text(node)}"
-        pending.extend((child, depth + 1) for child in reversed(node.children))
+        step, depth = pending.pop()
+        yield f"{'  ' * depth}{step.text}  {step.where}  {step.clause}"
+        pending.extend((child, depth + 1) for child in reversed(step.children))
 
 
 def _of_diagram(diagram: Diagram) -> Picture:

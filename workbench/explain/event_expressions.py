@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.console import Console
 from rich.text import Text
-from rich.tree import Tree
 
 from cerify.explain.absence import Absence, absences
 from cerify.explain.evidence import row, value_text
 from cerify.explain.explainer import Explainer, Json, Listing, Request
+from cerify.explain.step import Step, json_of_tree, printed_tree, tree_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
@@ -68,12 +68,12 @@ def explain_events(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> 
         yield found
 
 
-def as_json(found: TakesPlace | DoesNot, E: expr.Expression) -> Json:
+def as_json(found: TakesPlace | DoesNot, E: expr.Expression, S: Stream) -> Json:
     """What an event is to the expression, as one JSON object; intervals are [f, e], both inclusive."""
     head: Json = {"query": show(E), "events": [found.at], "at": found.at}
     match found:
         case TakesPlace(_, listed, more):
-            trees = [_node(one) | {"tuple": occurrence_tuple(one)} for one in listed]
+            trees = [json_of_tree(steps_of(one, S)) | {"tuple": occurrence_tuple(one)} for one in listed]
             return {**head, "match": True, "derivations": trees, "more": more}
         case DoesNot(_, reasons):
             said = [
@@ -92,7 +92,7 @@ def print_event(found: TakesPlace | DoesNot, E: expr.Expression, S: Stream, cons
         case TakesPlace(_, listed, more):
             for one in listed:
                 console.print()
-                console.print(_tree(one, S))
+                console.print(printed_tree(steps_of(one, S)))
             if more:
                 console.print(Text("\nThere are more occurrences: --derivations N shows N of them.", style="dim"))
         case DoesNot(_, reasons):
@@ -129,7 +129,7 @@ class ExpressionExplainer(Explainer[TakesPlace | DoesNot]):
         return isinstance(found, TakesPlace)
 
     def json(self, found: TakesPlace | DoesNot) -> Json:
-        return as_json(found, self.E)
+        return as_json(found, self.E, self.S)
 
     def page(self, found: Sequence[TakesPlace | DoesNot], listing: Listing[TakesPlace | DoesNot] | None) -> str:
         from cerify.explain.event_expressions_html import render
@@ -175,37 +175,22 @@ def below(found: Occurrence) -> list[Occurrence]:
     return [part for part in found.parts if part is not None]
 
 
-def _node(found: Occurrence) -> Json:
-    node: Json = {
-        "formula": show(found.expression),
-        "interval": [found.start, found.at],
-        "citation": citation(found.expression),
-    }
-    if found.bound:
-        node["bindings"] = {name: _json_value(to) for name, (_, to) in sorted(found.bound)}
-    return {**node, "children": [_node(part) for part in below(found)]}
+def steps_of(root: Occurrence, S: Stream) -> Step:
+    """An occurrence as a tree of steps."""
+
+    def step(found: Occurrence, children: tuple[Step, ...]) -> Step:
+        cited = citation(found.expression)
+        fields: Json = {"formula": show(found.expression), "interval": [found.start, found.at], "citation": cited}
+        if found.bound:
+            fields["bindings"] = {name: _json_value(to) for name, (_, to) in sorted(found.bound)}
+        where, known = f"from {found.start} at {found.at}", tuple(facts(found, S))
+        return Step(show(found.expression), where, bound_text(found.bound), cited, known, children, json=fields)
+
+    return tree_of(root, below, step)
 
 
 def _json_value(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) else value.isoformat()
-
-
-def _tree(found: Occurrence, S: Stream) -> Tree:
-    top = Tree(_label(found, S))
-    pending = [(found, top)]
-    while pending:
-        one, branch = pending.pop()
-        pending.extend([(part, branch.add(_label(part, S))) for part in below(one)])
-    return top
-
-
-def _label(found: Occurrence, S: Stream) -> Text:
-    label = Text.assemble((show(found.expression), "bold cyan"), f"  from {found.start} at {found.at}")
-    if found.bound:
-        label.append(f"  {bound_text(found.bound)}", style="green")
-    for fact in facts(found, S):
-        label.append(f"\n{fact}", style="dim")
-    return label
 
 
 def bound_text(b: Bindings) -> str:

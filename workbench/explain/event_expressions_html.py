@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 
 from markupsafe import Markup
@@ -13,8 +12,9 @@ from cerify.draw.page import page
 from cerify.draw.stream import WHOLE, columns, drawn, places_row
 from cerify.draw.timeline import Row, timeline
 from cerify.explain.absence import Absence
-from cerify.explain.event_expressions import DoesNot, TakesPlace, below, bound_text, citation, facts
+from cerify.explain.event_expressions import DoesNot, TakesPlace, below, citation, steps_of
 from cerify.explain.evidence import braces, row
+from cerify.explain.step import Step
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.occurrences import Occurrence
 from cerify.semantics.event_expressions.show import show
@@ -44,9 +44,6 @@ def render(
         steps=list(_steps(part, numbers)),
         show=show,
         citation=citation,
-        bound_text=bound_text,
-        below=below,
-        facts=partial(facts, S=S),
     )
 
 
@@ -67,7 +64,7 @@ class View:
     number: int
     takes_place: bool
     sentence: str
-    occurrences: tuple[tuple[Markup, Occurrence], ...] = ()
+    occurrences: tuple[tuple[Markup, Step], ...] = ()
     more: bool = False
     reasons: tuple[Absence, ...] = ()
     drawing: str = ""
@@ -77,7 +74,7 @@ class View:
         e = found.at
         match found:
             case TakesPlace(_, listed, more):
-                shown = tuple((_drawing(one, S), one) for one in listed)
+                shown = tuple((_drawing(one, S), steps_of(one, S)) for one in listed)
                 return cls(number, True, f"takes place at event {e}: {row(S[e])}", shown, more)
             case DoesNot(_, reasons):
                 rows = [Row("extra", [e], None, f"does not take place at event {e}")]

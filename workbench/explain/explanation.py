@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
-from cerify.explain.derivation import Node, derivations, nodes, ordered, supports
+from cerify.explain.derivation import Node, derivations, ordered, supports
 from cerify.explain.evidence import bindings_text
 from cerify.explain.oracle import ANY, Oracle
 from cerify.explain.rejection import Reason, Rejection, oracle_for, reject, reject_binding
+from cerify.explain.step import Step, json_of_tree, tree_of
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
@@ -107,19 +108,21 @@ def explain_stream(
 
 
 @dataclass(frozen=True)
-class Step:
+class Position:
     """One position of a stream that is explained, and the matches there, each once."""
 
     at: int
     matches: tuple[ComplexEvent, ...]
 
 
-def steps(found: Sequence[Derived], first: int, last: int) -> list[Step]:
+def steps(found: Sequence[Derived], first: int, last: int) -> list[Position]:
     """The positions from first to last, one by one, with the matches that were found there."""
-    return [Step(n, tuple(dict.fromkeys(one.events for one in found if one.at == n))) for n in range(first, last + 1)]
+    return [
+        Position(n, tuple(dict.fromkeys(one.events for one in found if one.at == n))) for n in range(first, last + 1)
+    ]
 
 
-def steps_as_json(walked: Iterable[Step]) -> list[Json]:
+def steps_as_json(walked: Iterable[Position]) -> list[Json]:
     """Steps as JSON."""
     return [{"at": step.at, "matches": [sorted(C) for C in step.matches]} for step in walked]
 
@@ -131,7 +134,12 @@ def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
         head["valuation"] = _bindings(explanation.valuation)
     match explanation:
         case Derived(derivations=found, more=more):
-            return {**head, "match": True, "derivations": [_node(node) for node in found], "more": more}
+            return {
+                **head,
+                "match": True,
+                "derivations": [json_of_tree(steps_of(node)) for node in found],
+                "more": more,
+            }
         case Rejected(events, _, rejection):
             return {
                 **head,
@@ -180,20 +188,24 @@ def _derived(phi: cel.Formula, C: ComplexEvent, n: int, mus: list[Valuation], or
     return Derived(C, n, tuple(found[:count]), len(found) > count)
 
 
-def _node(root: Node) -> Json:
-    made: dict[int, Json] = {}
-    for node in reversed(list(nodes(root))):
-        made[id(node)] = {
-            "formula": show(node.formula),
-            "interval": [node.i, node.j],
-            "valuation": _bindings(node.valuation),
-            "clause": node.clause,
-            "citation": node.citation,
-            "detail": node.detail,
-            "evidence": list(node.evidence),
-            "children": [made[id(child)] for child in node.children],
-        }
-    return made[id(root)]
+def steps_of(root: Node) -> Step:
+    """A derivation as a tree of steps."""
+    return tree_of(root, lambda node: node.children, _step)
+
+
+def _step(node: Node, below: tuple[Step, ...]) -> Step:
+    fields = {
+        "formula": show(node.formula),
+        "interval": [node.i, node.j],
+        "valuation": _bindings(node.valuation),
+        "clause": node.clause,
+        "citation": node.citation,
+        "detail": node.detail,
+        "evidence": list(node.evidence),
+    }
+    clause = f"{node.citation}, {node.clause}" + (f": {node.detail}" if node.detail else "")
+    where, bound = f"({node.i}, {node.j})", bindings_text(node.valuation)
+    return Step(show(node.formula), where, bound, clause, node.evidence, below, json=fields)
 
 
 def _reason(reason: Reason) -> Json:

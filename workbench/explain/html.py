@@ -14,9 +14,10 @@ from cerify.draw.stream import WHOLE, columns
 from cerify.draw.timeline import Column, Row, timeline
 from cerify.explain.derivation import Node
 from cerify.explain.evidence import bindings_text, braces, row
-from cerify.explain.explanation import Derived, Explanation, Step, changes, relaxed_text, summary
+from cerify.explain.explanation import Derived, Explanation, Position, changes, relaxed_text, steps_of, summary
 from cerify.explain.rejection import Reason
-from cerify.explain.text import clause_text, rejection_lines
+from cerify.explain.step import Step
+from cerify.explain.text import rejection_lines
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import ComplexEvent, Stream, bindings_of
@@ -26,7 +27,7 @@ Walked: TypeAlias = tuple[str, str, list[tuple[int, str]]]
 
 
 def render(
-    phi: Formula, S: Stream, explanations: Sequence[Explanation], more: bool = False, walked: Sequence[Step] = ()
+    phi: Formula, S: Stream, explanations: Sequence[Explanation], more: bool = False, walked: Sequence[Position] = ()
 ) -> str:
     """The page of explanations of phi over S; more says that there are matches beyond those given.
 
@@ -41,19 +42,18 @@ def render(
         overview=_overview(S, explanations, walked) if walked else "",
         steps=list(_steps(S, explanations, walked)),
         show=show,
-        clause_text=clause_text,
         bindings_text=bindings_text,
     )
 
 
-def _overview(S: Stream, explanations: Sequence[Explanation], walked: Sequence[Step]) -> Markup:
+def _overview(S: Stream, explanations: Sequence[Explanation], walked: Sequence[Position]) -> Markup:
     """The part of the stream that was walked, with every match found on it."""
     rows = [Row("common", sorted(C), step.at, f"{braces(C)} at {step.at}") for step in walked for C in step.matches]
     places = frozenset(p for step in walked for C in step.matches for p in C | {step.at})
     return Markup(timeline(_columns(S, places or frozenset({walked[0].at, walked[-1].at}), None), rows))
 
 
-def _steps(S: Stream, explanations: Sequence[Explanation], walked: Sequence[Step]) -> Iterator[Walked]:
+def _steps(S: Stream, explanations: Sequence[Explanation], walked: Sequence[Position]) -> Iterator[Walked]:
     """The steps as the page shows them; on a long stream those without a match are told together."""
     numbers = {(one.at, one.events): number for number, one in reversed(list(enumerate(explanations, start=1)))}
     for idle, together in groupby(walked, key=lambda step: len(walked) > WHOLE and not step.matches):
@@ -73,7 +73,7 @@ class View:
     matched: bool
     sentence: str
     drawing: Markup
-    derivations: tuple[Node, ...] = ()
+    derivations: tuple[Step, ...] = ()
     more: bool = False
     reasons: tuple[Reason, ...] = ()
     relaxed: str | None = None
@@ -87,7 +87,9 @@ class View:
         if isinstance(explanation, Derived):
             rows = [Row("common", sorted(C), at, f"match · {braces(C)} at {at}")]
             drawing = timeline(_columns(S, C | {at}, explanation.derivations[0]), rows)
-            return cls(number, True, sentence, Markup(drawing), explanation.derivations, explanation.more)
+            return cls(
+                number, True, sentence, Markup(drawing), tuple(map(steps_of, explanation.derivations)), explanation.more
+            )
         rejection = explanation.rejection
         nearest = () if rejection.bindings else rejection.nearest or ()
         rows = [Row("extra", sorted(C), at, f"asked about · {braces(C)} at {at}, no match")]

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 
 from cerify.automata.nfab import model as nfab
+from cerify.automata.nfab import moves
 from cerify.automata.nfab import run as by_runs
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.instances import values_in
-from cerify.automata.nfab.moves import Configuration, Run, Runs, Step
+from cerify.automata.nfab.moves import Configuration, Run, Runs
 from cerify.automata.nfab.negation import present, scope_of
 from cerify.automata.nfab.results import matches_of
 from cerify.explain.evidence import braces, row
 from cerify.explain.formulas import Words
+from cerify.explain.step import Step
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Bindings, ComplexEvent, Match, Stream
@@ -41,6 +43,13 @@ class Move:
     formula: str
     text: str
     because: tuple[str, ...]
+
+    @property
+    def step(self) -> Step:
+        """The step as explanations of every language have it."""
+        fields = {"move": self.move, "state": self.state, "at": self.at, "formula": self.formula, "text": self.text}
+        json = {**fields, "because": list(self.because)}
+        return Step(self.text, facts=self.because, move=self.move, formula=self.formula, json=json)
 
 
 @dataclass(frozen=True)
@@ -196,7 +205,7 @@ class Explainer:
             yield Move(step.move, step.state.name, step.at, label.name, text, words.why(label, now))
             now = next(after for other, after in runs.moves(now) if other == step)
 
-    def _text(self, part: sase.Query, step: Step) -> str:
+    def _text(self, part: sase.Query, step: moves.Step) -> str:
         a, p = step.state.name, step.at
         match step.move:
             case "begin" | "take":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -14,6 +14,7 @@ from cerify.draw.timeline import Row, timeline
 from cerify.explain.evidence import braces
 from cerify.explain.explanation import changes
 from cerify.explain.sase import Accepted, Explainer, Failure, Move, NoMatch, bound_text
+from cerify.explain.step import Step
 from cerify.semantics.events import Bindings
 from cerify.semantics.sase.show import show
 from cerify.semantics.values import plain
@@ -41,11 +42,11 @@ class View:
     is_match: bool
     sentence: str
     drawing: Markup
-    runs: tuple[tuple[Move, ...], ...] = ()
+    runs: tuple[tuple[Step, ...], ...] = ()
     more: bool = False
     absent: tuple[str, ...] = ()
     result: str = ""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[tuple[Failure, tuple[Step, ...]], ...] = ()
     nearest: tuple[str, ...] = ()
 
 
@@ -58,14 +59,25 @@ def _view(number: int, found: Accepted | NoMatch, known: Explainer) -> View:
             result = "" if match.result is None else json.dumps(plain(match.result.attributes), ensure_ascii=False)
             sentence = f"{braces(match.events)} is a match at {match.at}"
             drawing = Markup(timeline(columns(S, match.events, marks), rows))
-            return View(number, True, sentence, drawing, runs, more, absent, result)
+            return View(number, True, sentence, drawing, tuple(map(_steps, runs)), more, absent, result)
         case NoMatch(events, failures, nearest):
             asked = [Row("extra", sorted(events), None, f"asked: {braces(events)}")]
             near = [Row("missing", C, max(C), f"a match: {braces(C)}") for C in nearest]
             said = tuple(f"{braces(C)}, {changes(frozenset(C), events)}" for C in nearest)
             drawing = Markup(drawn(S, [*asked, *near]))
             sentence = f"{braces(events)} is not a match"
-            return View(number, False, sentence, drawing, failures=failures, nearest=said)
+            return View(
+                number,
+                False,
+                sentence,
+                drawing,
+                failures=tuple((one, _steps(one.steps)) for one in failures),
+                nearest=said,
+            )
+
+
+def _steps(run: Iterable[Move]) -> tuple[Step, ...]:
+    return tuple(move.step for move in run)
 
 
 def _marks(M: Bindings) -> dict[int, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from cerify.explain.sase import Accepted, Move, NoMatch
+from cerify.explain.sase import Accepted, NoMatch
+from cerify.explain.step import json_of_run
 from cerify.semantics.events import Bindings
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.show import show
@@ -25,7 +26,7 @@ def as_json(found: Accepted | NoMatch, q: sase.Tree) -> Json:
                 "match": True,
                 "bindings": _positions(M),
                 "result": None if match.result is None else plain(match.result.attributes),
-                "runs": [list(map(_move, run)) for run in runs],
+                "runs": [json_of_run(move.step for move in run) for run in runs],
                 "more": more,
                 "absent": list(absent),
             }
@@ -33,7 +34,7 @@ def as_json(found: Accepted | NoMatch, q: sase.Tree) -> Json:
             reasons = [
                 {
                     "bindings": _positions(f.bindings),
-                    "steps": list(map(_move, f.steps)),
+                    "steps": json_of_run(move.step for move in f.steps),
                     "message": f.text,
                     "because": list(f.because),
                 }
@@ -51,17 +52,6 @@ def as_json(found: Accepted | NoMatch, q: sase.Tree) -> Json:
                 "reasons": reasons,
                 "nearest": near,
             }
-
-
-def _move(step: Move) -> Json:
-    return {
-        "move": step.move,
-        "state": step.state,
-        "at": step.at,
-        "formula": step.formula,
-        "text": step.text,
-        "because": list(step.because),
-    }
 
 
 def _positions(M: Bindings) -> Mapping[str, list[int]]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from cerify.explain.evidence import braces, printable
 from cerify.explain.explanation import changes
-from cerify.explain.sase import Accepted, Explainer, Move, NoMatch, bound_text
+from cerify.explain.sase import Accepted, Explainer, NoMatch, bound_text
+from cerify.explain.step import print_facts, print_run
 from cerify.semantics.values import plain
-
-STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim"}
 
 
 def print_found(found: Accepted | NoMatch, console: Console) -> None:
@@ -25,7 +24,7 @@ def print_found(found: Accepted | NoMatch, console: Console) -> None:
             for number, run in enumerate(runs, 1):
                 if len(runs) > 1:
                     console.print(Text(f"run {number}", style="bold"))
-                _print_run(run, console)
+                print_run((move.step for move in run), console)
             for fact in absent:
                 console.print(Text(f"  {fact}"))
             if match.result is not None:
@@ -38,9 +37,9 @@ def print_found(found: Accepted | NoMatch, console: Console) -> None:
             for failure in failures:
                 if failure.bindings:
                     console.print(Text(f"with {bound_text(failure.bindings)}", style="bold"))
-                _print_run(failure.steps, console)
+                print_run((move.step for move in failure.steps), console)
                 console.print(Text(f"  {failure.text}", style="red"))
-                _print_facts(failure.because, console)
+                print_facts(failure.because, console)
             for near in nearest:
                 console.print(Text(f"nearest match: {braces(near)}, {changes(frozenset(near), events)}"))
 
@@ -54,14 +53,3 @@ def print_matches(shown: Sequence[Accepted], number: int, known: Explainer, cons
         console.print(f"no match in {len(known.S)} events")
     elif number > len(shown):
         console.print(Text(f"There are {number} matches: --limit N explains the first N.", style="dim"))
-
-
-def _print_run(run: Iterable[Move], console: Console) -> None:
-    for step in run:
-        console.print(Text.assemble("  ", (f"{step.move:<8}", STYLES[step.move]), step.text))
-        _print_facts(step.because, console)
-
-
-def _print_facts(facts: Iterable[str], console: Console) -> None:
-    for fact in facts:
-        console.print(Text(f"            {fact}", style="dim"))

@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from cerify.explain.derivation import Node
 from cerify.explain.evidence import bindings_text, braces, row
 from cerify.explain.explainer import Listing
-from cerify.explain.explanation import Derived, Explanation, Rejected, changes, relaxed_text, summary
+from cerify.explain.explanation import Derived, Explanation, Rejected, changes, relaxed_text, steps_of, summary
 from cerify.explain.rejection import Rejection
+from cerify.explain.step import printed_tree
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Stream
 
@@ -27,7 +27,7 @@ def print_explanation(explanation: Explanation, S: Stream, console: Console) -> 
         case Derived(derivations=found, more=more):
             for root in found:
                 console.print()
-                console.print(_tree(root))
+                console.print(printed_tree(steps_of(root)))
             if more:
                 console.print(Text("\nThere are more derivations: --derivations N shows N of them.", style="dim"))
         case Rejected(at=at, rejection=rejection):
@@ -51,11 +51,6 @@ def print_stream(listing: Listing[Derived], S: Stream, console: Console) -> None
         console.print(Text(f"\nThere are more than {known}: --limit N explains the first N matches.", style="dim"))
     else:
         _print_idle(done, listing.last, console)
-
-
-def clause_text(node: Node) -> str:
-    """The clause of a derivation's step with its citation and what it was applied with."""
-    return f"{node.citation}, {node.clause}" + (f": {node.detail}" if node.detail else "")
 
 
 def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
@@ -99,22 +94,3 @@ def _print_idle(first: int, last: int, console: Console) -> None:
     if first <= last:
         where = f"event {first}" if first == last else f"events {first} to {last}"
         console.print(Text(f"after {where}: no match\n", style="dim"))
-
-
-def _tree(root: Node) -> Tree:
-    top = Tree(_label(root))
-    pending = [(root, top)]
-    while pending:
-        node, branch = pending.pop()
-        pending.extend([(child, branch.add(_label(child))) for child in node.children])
-    return top
-
-
-def _label(node: Node) -> Text:
-    label = Text.assemble(
-        (show(node.formula), "bold cyan"), f"  ({node.i}, {node.j})  ", (bindings_text(node.valuation), "green")
-    )
-    label.append(f"\n{clause_text(node)}", style="yellow")
-    for fact in node.evidence:
-        label.append(f"\n{fact}", style="dim")
-    return label

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from cerify.api import compile, count, match
+from cerify.api import compile, count, explain, match
 from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.languages import LANGUAGES
 from cerify.languages.language import EVALUATORS, EvaluatorName, Options
 from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
 
 QUERIES = {
@@ -120,3 +120,12 @@ def test_the_plan_looks_below_operators(around: str) -> None:
     refused = plan(cel, phi, None, Want(evaluator="automaton")).why_not["automaton"]
     with pytest.raises(Unsupported, match=re.escape(refused.message)):
         list(cel.matches(phi, S, "automaton"))
+
+
+def test_explain_by_the_api() -> None:
+    assert explain("A ; A", EVENTS, {0, 2}).derivations[0].clause == "sequencing"
+    assert explain("A ; A", EVENTS, {0, 2}, valuation={"A": [0, 2]}).at == 2
+    assert explain("A", EVENTS, at=3, language="event-expression").at == 3
+    assert explain(QUERIES["sase"], EVENTS, [1], language="sase").match.events == (1,)
+    with pytest.raises(InputError, match="name the positions"):
+        explain("A", EVENTS)
