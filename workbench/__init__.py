@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cerify.api import contained as contained
     from cerify.api import count as count
     from cerify.api import equivalent as equivalent
-    from cerify.api import laws as laws
     from cerify.api import explain as explain
+    from cerify.api import laws as laws
     from cerify.api import match as match
     from cerify.api import parse as parse
     from cerify.api import show as show

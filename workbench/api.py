@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.verdict import Undecided, Verdict
-from cerify.explain.explainer import Request
+from cerify.explanations.explainer import Request
 from cerify.fit import warn_of_misfits
 from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
 from cerify.languages.language import Checked, Language, Options, Question
@@ -160,9 +160,9 @@ def explain(
     """Why positions are a match of a query reported at a position (None: the last of them), or why they are not.
 
     With a valuation, from variables to positions, why its variables bind these. count is the most derivations. Of an
-    event expression `at` alone names the event that is explained. The explanation is one of the language:
-    cerify.explain.explanation.Derived or Rejected for CEL, event_expressions.TakesPlace or DoesNot, sase.Accepted or
-    NoMatch. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+    event expression `at` alone names the event that is explained. The explanation is one of the language, of
+    cerify.explanations: explanation.Derived or Rejected for CEL, event_expressions.TakesPlace or DoesNot, sase.Accepted
+    or NoMatch. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
     S = as_stream(events)
     its, tree = read_query(query, language, S.schema)

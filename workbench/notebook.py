@@ -24,11 +24,11 @@ from cerify.draw.svg import document, svg
 from cerify.draw.timeline import Row
 from cerify.drawing import diagram_of, record
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
-from cerify.explain.evidence import braces
-from cerify.explain.explanation import Derived, Rejected, steps_of
-from cerify.explain.explanation import summary as explained
-from cerify.explain.step import Step
-from cerify.explain.text import rejection_lines
+from cerify.explanations.evidence import braces
+from cerify.explanations.explanation import Derived, Rejected, steps_of
+from cerify.explanations.explanation import summary as explained
+from cerify.explanations.step import Step
+from cerify.explanations.text import rejection_lines
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Events, Match, Schema, Stream

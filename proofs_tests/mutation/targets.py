@@ -244,7 +244,7 @@ AREAS = (
         ),
     ),
     Area(
-        "workbench/explain/",
+        "workbench/explanations/",
         (
             "unit/workbench/test_explain.py",
             "unit/workbench/test_explain_sase.py",

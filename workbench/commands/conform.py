@@ -23,7 +23,7 @@ from cerify.conformance.model import FAILURES, Divergence, Outcome, Report, Resu
 from cerify.conformance.process import Limits
 from cerify.conformance.run import conform
 from cerify.conformance.words import sentence, shown, unasked_sentence
-from cerify.explain.evidence import printable
+from cerify.explanations.evidence import printable
 
 
 @click.command("conform")

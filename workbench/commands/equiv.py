@@ -14,7 +14,7 @@ from cerify.commands.files import LanguageChoice, language_option, write
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
-from cerify.explain.evidence import braces, row
+from cerify.explanations.evidence import braces, row
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.readers import read_schema

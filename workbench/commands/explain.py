@@ -11,7 +11,7 @@ import click
 from cerify.api import read_query
 from cerify.automata.evaluator import Output
 from cerify.commands.files import Source, language_option, reads_events, write
-from cerify.explain.explainer import Explainer, Request
+from cerify.explanations.explainer import Explainer, Request
 from cerify.semantics.errors import InputError, errors_in
 from cerify.semantics.events import ComplexEvent, Valuation
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from cerify.conformance.words import difference, shown
-from cerify.explain.evidence import printable
+from cerify.explanations.evidence import printable
 from cerify.semantics.events import Match
 
 Answer = Sequence[Match] | str

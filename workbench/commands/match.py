@@ -13,7 +13,7 @@ import click
 from cerify.api import planned, read_query
 from cerify.automata.evaluator import Output
 from cerify.commands.files import Source, language_option, reads_events
-from cerify.explain.evidence import printable
+from cerify.explanations.evidence import printable
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, ValuedMatch
 from cerify.plan import Plan
 from cerify.semantics.errors import Unsupported, errors_in

@@ -10,7 +10,7 @@ import click
 from cerify.equivalence.decide.star import InStar, NotInStar, star_form
 from cerify.equivalence.rewrite.simplify import simplify
 from cerify.equivalence.verdict import Undecided
-from cerify.explain.evidence import braces, row
+from cerify.explanations.evidence import braces, row
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel.fragment import beyond_star
 from cerify.semantics.cel.parse import parse

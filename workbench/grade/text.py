@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cerify.explain.evidence import SHOWN, braces, row
+from cerify.explanations.evidence import SHOWN, braces, row
 from cerify.grade.exercises import Exercise
 from cerify.grade.grading import Evidence, Grade, Right, Wrong
 from cerify.languages import LANGUAGES

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
-    from cerify.explain.explainer import Explainer
+    from cerify.explanations.explainer import Explainer
     from cerify.languages.language import Streamed
 
 
@@ -126,7 +126,7 @@ class Cel(Language[Formula]):
         return {"core-cel": lambda phi, _: to_core_cel(phi)}
 
     def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explain.cel_explainer import CelExplainer
+        from cerify.explanations.cel_explainer import CelExplainer
 
         return CelExplainer(query, S)
 

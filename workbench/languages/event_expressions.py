@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
-    from cerify.explain.explainer import Explainer
+    from cerify.explanations.explainer import Explainer
     from cerify.languages.language import Streamed
 
 ANSWER = "the answer of an event expression is the events at which it takes place"
@@ -142,7 +142,7 @@ class EventExpressions(Language[Expression]):
         return decide(left, right, question.schema, question.budget)
 
     def explainer(self, query: Expression, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explain.event_expressions import ExpressionExplainer
+        from cerify.explanations.event_expressions import ExpressionExplainer
 
         return ExpressionExplainer(query, S, text)
 

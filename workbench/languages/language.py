@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
-    from cerify.explain.explainer import Explainer
+    from cerify.explanations.explainer import Explainer
     from cerify.semantics.cel.syntax import Formula
     from cerify.semantics.sase.syntax import Query
 
@@ -309,7 +309,7 @@ class Language(ABC, Generic[F]):
 
         Raises Unsupported, BudgetExceeded.
         """
-        from cerify.explain.plain import PlainExplainer
+        from cerify.explanations.plain import PlainExplainer
 
         return PlainExplainer(list(self.matches(query, S)), S, text)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
-    from cerify.explain.explainer import Explainer
+    from cerify.explanations.explainer import Explainer
     from cerify.languages.language import Streamed
 
 FINDERS: Mapping[str, str] = {
@@ -129,7 +129,7 @@ class Sase(Language[Tree]):
         return {"cel": wellformed(sase_to_cel), "event-expression": wellformed(sase_to_expression)}
 
     def explainer(self, query: Tree, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explain.sase_explainer import SaseExplainer
+        from cerify.explanations.sase_explainer import SaseExplainer
 
         return SaseExplainer(query, S, text)
 

@@ -24,9 +24,9 @@ from cerify.conformance.campaigns import built_in, definition, plan_of
 from cerify.equivalence.differential.campaign import Plan, campaign
 from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.equivalence.verdict import Contained, Equivalent
-from cerify.explain.absence import absences
-from cerify.explain.event_expressions import DoesNot, TakesPlace, explain_event, explain_events
-from cerify.explain.event_expressions_html import render
+from cerify.explanations.absence import absences
+from cerify.explanations.event_expressions import DoesNot, TakesPlace, explain_event, explain_events
+from cerify.explanations.event_expressions_html import render
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr

@@ -12,9 +12,9 @@ from rich.console import Console
 from cerify import cli
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.explain.counts import miscounted
-from cerify.explain.derivation import Node, derivations, nodes
-from cerify.explain.explanation import (
+from cerify.explanations.counts import miscounted
+from cerify.explanations.derivation import Node, derivations, nodes
+from cerify.explanations.explanation import (
     Derived,
     Rejected,
     as_json,
@@ -25,9 +25,9 @@ from cerify.explain.explanation import (
     steps,
     summary,
 )
-from cerify.explain.html import render
-from cerify.explain.oracle import Oracle
-from cerify.explain.text import print_explanation
+from cerify.explanations.html import render
+from cerify.explanations.oracle import Oracle
+from cerify.explanations.text import print_explanation
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter

@@ -12,9 +12,9 @@ from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import Runs
 from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import PROFILES
-from cerify.explain.sase import Accepted, Explainer, NoMatch
-from cerify.explain.sase_html import render
-from cerify.explain.sase_json import as_json
+from cerify.explanations.sase import Accepted, Explainer, NoMatch
+from cerify.explanations.sase_html import render
+from cerify.explanations.sase_json import as_json
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase.parse import parse

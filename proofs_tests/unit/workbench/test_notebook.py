@@ -17,7 +17,7 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.dfa.compile import compile_expression
 from cerify.drawing import diagram_of, record
 from cerify.equivalence.verdict import Undecided
-from cerify.explain.explanation import explain
+from cerify.explanations.explanation import explain
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.events import Event, Match, Stream

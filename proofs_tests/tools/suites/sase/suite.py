@@ -13,7 +13,7 @@ from random import Random
 
 from cerify.conformance.mutants.mutant import killed_by
 from cerify.conformance.mutants.sase import MEANING, MUTANTS, READING_FEATURE, READINGS
-from cerify.explain.evidence import braces
+from cerify.explanations.evidence import braces
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.values import Value

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cerify.explain.evidence import braces, row
-from cerify.explain.explainer import Explainer, Json, Listing, Request
+from cerify.explanations.evidence import braces, row
+from cerify.explanations.explainer import Explainer, Json, Listing, Request
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Match, Stream
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from cerify.explain import sase as runs
-from cerify.explain.explainer import Explainer, Json, Listing, Request
-from cerify.explain.sase import Accepted, NoMatch
-from cerify.explain.sase_json import as_json
+from cerify.explanations import sase as runs
+from cerify.explanations.explainer import Explainer, Json, Listing, Request
+from cerify.explanations.sase import Accepted, NoMatch
+from cerify.explanations.sase_json import as_json
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream, bindings_of
 from cerify.semantics.sase.syntax import Tree
@@ -46,17 +46,17 @@ class SaseExplainer(Explainer[Found]):
         return as_json(found, self.runs.q)
 
     def page(self, found: Sequence[Found], listing: Listing[Found] | None) -> str:
-        from cerify.explain.sase_html import render
+        from cerify.explanations.sase_html import render
 
         return render(self.runs, found)
 
     def print(self, found: Found, console: Console) -> None:
-        from cerify.explain.sase_text import print_found
+        from cerify.explanations.sase_text import print_found
 
         print_found(found, console)
 
     def print_listing(self, listing: Listing[Found], console: Console) -> None:
-        from cerify.explain.sase_text import print_matches
+        from cerify.explanations.sase_text import print_matches
 
         shown = [one for one in listing.found if isinstance(one, Accepted)]
         print_matches(shown, listing.matches or 0, self.runs, console)

@@ -10,10 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cerify.explain.absence import Absence, absences
-from cerify.explain.evidence import row, value_text
-from cerify.explain.explainer import Explainer, Json, Listing, Request
-from cerify.explain.step import Step, json_of_tree, printed_tree, tree_of
+from cerify.explanations.absence import Absence, absences
+from cerify.explanations.evidence import row, value_text
+from cerify.explanations.explainer import Explainer, Json, Listing, Request
+from cerify.explanations.step import Step, json_of_tree, printed_tree, tree_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
@@ -132,7 +132,7 @@ class ExpressionExplainer(Explainer[TakesPlace | DoesNot]):
         return as_json(found, self.E, self.S)
 
     def page(self, found: Sequence[TakesPlace | DoesNot], listing: Listing[TakesPlace | DoesNot] | None) -> str:
-        from cerify.explain.event_expressions_html import render
+        from cerify.explanations.event_expressions_html import render
 
         if listing is None:
             return render(self.E, self.S, found)

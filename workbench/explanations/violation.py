@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import assert_never
 
-from cerify.explain.derivation import Node, comparison, supports
-from cerify.explain.evidence import braces, event, listed, of_window, reasons_against
-from cerify.explain.oracle import Oracle
-from cerify.explain.relaxation import Point
+from cerify.explanations.derivation import Node, comparison, supports
+from cerify.explanations.evidence import braces, event, listed, of_window, reasons_against
+from cerify.explanations.oracle import Oracle
+from cerify.explanations.relaxation import Point
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import last_at_most, next_at_most, sup
 from cerify.semantics.cel.show import show, show_window

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
-from cerify.explain.derivation import Node, derivations, ordered, supports
-from cerify.explain.evidence import bindings_text
-from cerify.explain.oracle import ANY, Oracle
-from cerify.explain.rejection import Reason, Rejection, oracle_for, reject, reject_binding
-from cerify.explain.step import Step, json_of_tree, tree_of
+from cerify.explanations.derivation import Node, derivations, ordered, supports
+from cerify.explanations.evidence import bindings_text
+from cerify.explanations.oracle import ANY, Oracle
+from cerify.explanations.rejection import Reason, Rejection, oracle_for, reject, reject_binding
+from cerify.explanations.step import Step, json_of_tree, tree_of
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cerify.explain.evidence import braces, positions
+from cerify.explanations.evidence import braces, positions
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Valuation

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from cerify.explain.evidence import braces, row
+from cerify.explanations.evidence import braces, row
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.bindings import Bindings, bound, position, position_of
 from cerify.semantics.event_expressions.denote import History, after, segments

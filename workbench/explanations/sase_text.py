@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from cerify.explain.evidence import braces, printable
-from cerify.explain.explanation import changes
-from cerify.explain.sase import Accepted, Explainer, NoMatch, bound_text
-from cerify.explain.step import print_facts, print_run
+from cerify.explanations.evidence import braces, printable
+from cerify.explanations.explanation import changes
+from cerify.explanations.sase import Accepted, Explainer, NoMatch, bound_text
+from cerify.explanations.step import print_facts, print_run
 from cerify.semantics.values import plain
 
 

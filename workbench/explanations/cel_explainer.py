@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cerify.explain.explainer import Explainer, Json, Listing, Request
-from cerify.explain.explanation import (
+from cerify.explanations.explainer import Explainer, Json, Listing, Request
+from cerify.explanations.explanation import (
     Derived,
     Explanation,
     as_json,
@@ -61,7 +61,7 @@ class CelExplainer(Explainer[Explanation]):
         return {"query": self.query, "steps": walked, "matches": matches, "more": listing.more}
 
     def page(self, found: Sequence[Explanation], listing: Listing[Explanation] | None) -> str:
-        from cerify.explain.html import render
+        from cerify.explanations.html import render
 
         if listing is None:
             return render(self.phi, self.S, found)
@@ -69,12 +69,12 @@ class CelExplainer(Explainer[Explanation]):
         return render(self.phi, self.S, found, listing.more, walked)
 
     def print(self, found: Explanation, console: Console) -> None:
-        from cerify.explain.text import print_explanation
+        from cerify.explanations.text import print_explanation
 
         print_explanation(found, self.S, console)
 
     def print_listing(self, listing: Listing[Explanation], console: Console) -> None:
-        from cerify.explain.text import print_stream
+        from cerify.explanations.text import print_stream
 
         print_stream(Listing(_derived(listing), listing.more, listing.first, listing.last), self.S, console)
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
 
-from cerify.explain.binding import misbound
-from cerify.explain.counts import miscounted
-from cerify.explain.derivation import Node, derivations, nodes, ordered, supports
-from cerify.explain.evidence import braces
-from cerify.explain.oracle import Oracle, alone, is_hidden, is_local
-from cerify.explain.relaxation import LATE, Point, Relaxed, at_path, points, relax
-from cerify.explain.violation import violation
+from cerify.explanations.binding import misbound
+from cerify.explanations.counts import miscounted
+from cerify.explanations.derivation import Node, derivations, nodes, ordered, supports
+from cerify.explanations.evidence import braces
+from cerify.explanations.oracle import Oracle, alone, is_hidden, is_local
+from cerify.explanations.relaxation import LATE, Point, Relaxed, at_path, points, relax
+from cerify.explanations.violation import violation
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup

@@ -12,12 +12,12 @@ from markupsafe import Markup
 from cerify.draw.page import page
 from cerify.draw.stream import WHOLE, columns
 from cerify.draw.timeline import Column, Row, timeline
-from cerify.explain.derivation import Node
-from cerify.explain.evidence import bindings_text, braces, row
-from cerify.explain.explanation import Derived, Explanation, Position, changes, relaxed_text, steps_of, summary
-from cerify.explain.rejection import Reason
-from cerify.explain.step import Step
-from cerify.explain.text import rejection_lines
+from cerify.explanations.derivation import Node
+from cerify.explanations.evidence import bindings_text, braces, row
+from cerify.explanations.explanation import Derived, Explanation, Position, changes, relaxed_text, steps_of, summary
+from cerify.explanations.rejection import Reason
+from cerify.explanations.step import Step
+from cerify.explanations.text import rejection_lines
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import ComplexEvent, Stream, bindings_of
@@ -34,7 +34,7 @@ def render(
     With steps, the page begins with the stream as a whole: what there is after each event.
     """
     return page(
-        "explain/cel.html",
+        "explanations/cel.html",
         query=show(phi),
         length=len(S),
         views=[View.of(number, explanation, S) for number, explanation in enumerate(explanations, start=1)],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from cerify.explain.evidence import braces
+from cerify.explanations.evidence import braces
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import ComplexEvent

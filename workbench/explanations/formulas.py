@@ -8,7 +8,7 @@ from typing import assert_never
 from cerify.automata.nfab import model as nfab
 from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.moves import Configuration, Runs, selected
-from cerify.explain.evidence import value_text
+from cerify.explanations.evidence import value_text
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Predicate, mentions
 from cerify.semantics.sase.show import show_attribute, show_condition

@@ -14,9 +14,9 @@ from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.moves import Configuration, Run, Runs
 from cerify.automata.nfab.negation import present, scope_of
 from cerify.automata.nfab.results import matches_of
-from cerify.explain.evidence import braces, row
-from cerify.explain.formulas import Words
-from cerify.explain.step import Step
+from cerify.explanations.evidence import braces, row
+from cerify.explanations.formulas import Words
+from cerify.explanations.step import Step
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Bindings, ComplexEvent, Match, Stream

@@ -11,10 +11,10 @@ from markupsafe import Markup
 from cerify.draw.page import page
 from cerify.draw.stream import columns, drawn, match_row
 from cerify.draw.timeline import Row, timeline
-from cerify.explain.evidence import braces
-from cerify.explain.explanation import changes
-from cerify.explain.sase import Accepted, Explainer, Failure, Move, NoMatch, bound_text
-from cerify.explain.step import Step
+from cerify.explanations.evidence import braces
+from cerify.explanations.explanation import changes
+from cerify.explanations.sase import Accepted, Explainer, Failure, Move, NoMatch, bound_text
+from cerify.explanations.step import Step
 from cerify.semantics.events import Bindings
 from cerify.semantics.sase.show import show
 from cerify.semantics.values import plain
@@ -24,7 +24,7 @@ def render(known: Explainer, found: Sequence[Accepted | NoMatch]) -> str:
     """The page of what some events are to the query; if there is more than one, with all of them on the stream."""
     matches = [one.match for one in found if isinstance(one, Accepted)]
     return page(
-        "explain/sase.html",
+        "explanations/sase.html",
         query=show(known.q),
         length=len(known.S),
         overview=Markup(drawn(known.S, list(map(match_row, matches)))) if len(matches) > 1 else "",

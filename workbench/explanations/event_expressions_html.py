@@ -11,10 +11,10 @@ from markupsafe import Markup
 from cerify.draw.page import page
 from cerify.draw.stream import WHOLE, columns, drawn, places_row
 from cerify.draw.timeline import Row, timeline
-from cerify.explain.absence import Absence
-from cerify.explain.event_expressions import DoesNot, TakesPlace, below, citation, steps_of
-from cerify.explain.evidence import braces, row
-from cerify.explain.step import Step
+from cerify.explanations.absence import Absence
+from cerify.explanations.event_expressions import DoesNot, TakesPlace, below, citation, steps_of
+from cerify.explanations.evidence import braces, row
+from cerify.explanations.step import Step
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.occurrences import Occurrence
 from cerify.semantics.event_expressions.show import show
@@ -35,7 +35,7 @@ def render(
     numbers = {one.at: number for number, one in enumerate(found, start=1)}
     part = S.part(0, walked)
     return page(
-        "explain/event_expressions.html",
+        "explanations/event_expressions.html",
         query=show(E),
         length=len(S),
         views=[View.of(number, one, S) for number, one in enumerate(found, start=1)],

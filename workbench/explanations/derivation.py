@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from cerify.explain.evidence import braces, event, of_window, reasons_for
+from cerify.explanations.evidence import braces, event, of_window, reasons_for
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import interleavings, sup
 from cerify.semantics.cel.interpreter import Interpreter

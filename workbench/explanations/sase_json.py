@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from cerify.explain.sase import Accepted, NoMatch
-from cerify.explain.step import json_of_run
+from cerify.explanations.sase import Accepted, NoMatch
+from cerify.explanations.step import json_of_run
 from cerify.semantics.events import Bindings
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.show import show

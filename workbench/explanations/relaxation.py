@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, TypeAlias, assert_never
 
-from cerify.explain.oracle import ANY
+from cerify.explanations.oracle import ANY
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.trees import children
 

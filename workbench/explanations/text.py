@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from cerify.explain.evidence import bindings_text, braces, row
-from cerify.explain.explainer import Listing
-from cerify.explain.explanation import Derived, Explanation, Rejected, changes, relaxed_text, steps_of, summary
-from cerify.explain.rejection import Rejection
-from cerify.explain.step import printed_tree
+from cerify.explanations.evidence import bindings_text, braces, row
+from cerify.explanations.explainer import Listing
+from cerify.explanations.explanation import Derived, Explanation, Rejected, changes, relaxed_text, steps_of, summary
+from cerify.explanations.rejection import Rejection
+from cerify.explanations.step import printed_tree
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import Stream
 
