@@ -43,6 +43,10 @@ UNTOUCHED = {"annotation", "returns", "decorator_list", "exc", "bases", "keyword
 """Fields whose expressions are types, decorators, or what an error says; keyword arguments of calls are looked into."""
 
 
+ALL = frozenset({"*"})
+"""The names that stand for operators, where every entry does."""
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One change: of the module at a path from the root of the repository, in a function ("" outside of all)."""
@@ -116,8 +120,10 @@ def _same(node: ast.AST) -> Any:
 def _operators(module: str, tree: ast.Module) -> frozenset[str]:
     """The names in a module that stand for operators of a language: the classes and modules of syntax that it imports.
 
-    In a module of syntax they are its own classes.
+    In a module of syntax they are its own classes; a table of operators has nothing else in it (ALL).
     """
+    if module.endswith("/operators.py"):
+        return ALL
     found: set[str] = set()
     for node in tree.body:
         match node:
@@ -185,7 +191,7 @@ class _Place:
 
     def _deletion(self, *parts: ast.AST) -> str:
         names = (node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name))
-        return "operator deleted" if self.operators.intersection(names) else "entry deleted"
+        return "operator deleted" if self.operators is ALL or self.operators.intersection(names) else "entry deleted"
 
     def _site(self, node: Any, kind: str, change: str, new: ast.AST | None) -> _Site:
         def apply() -> None:
@@ -291,16 +297,19 @@ def _calls(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 def _entries(node: ast.expr, at_top: bool) -> Iterator[tuple[ast.expr, tuple[ast.expr, ...], ast.expr]]:
     """Each entry of a table, its parts, and the table without it.
 
-    A table is a literal outside of functions, or one of which an entry is a class.
+    A table is a literal outside of functions, or one of which an entry is a class, or, outside of functions, a call
+    whose arguments are calls.
     """
     match node:
         case ast.Dict(keys=keys):
             fields: tuple[str, ...] = ("keys", "values")
         case ast.Set(elts=keys) | ast.List(elts=keys, ctx=ast.Load()) | ast.Tuple(elts=keys, ctx=ast.Load()):
             fields = ("elts",)
+        case ast.Call(args=keys) if at_top and len(keys) > 1 and all(isinstance(key, ast.Call) for key in keys):
+            fields = ("args",)
         case _:
             return
-    if len(keys) < 2 or not (at_top or any(key is not None and _is_type(key) for key in keys)):
+    if not (at_top or any(key is not None and _is_type(key) for key in keys)):
         return
     for n, key in enumerate(keys):
         other = _same(node)
