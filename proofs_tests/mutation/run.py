@@ -12,7 +12,8 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
@@ -24,8 +25,8 @@ from typing import Any, TextIO, TypeAlias
 
 import pytest
 
-from proofs_tests.mutation.mutants import Mutant, mutated
-from proofs_tests.mutation.targets import ROOT, checks_of, controls, source
+from proofs_tests.mutation.mutants import Mutant, control, mutated
+from proofs_tests.mutation.targets import ROOT, checks_of, source
 
 LIBRARIES = ("numpy", "pyarrow", "pyarrow.compute", "lark", "z3", "numba", "greenery", "jsonschema", "rich", "click",
              "hypothesis", "jinja2")  # fmt: skip
@@ -121,28 +122,45 @@ def outcomes(mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
             importlib.import_module(library)
     assert "cerify" not in sys.modules, "mutants are made of what is not imported yet"
     gc.freeze()
-    usual: Usual = {}
-    for one in _run(controls(mutants), {}, jobs):
-        if one.by is not None:
-            raise RuntimeError(f"without a mutant the tests of {one.mutant.module} fail: {one.by}")
-        usual[checks_of(one.mutant.module)] = one.seconds
-    yield from _run(mutants, usual, jobs)
-
-
-def _run(mutants: Iterable[Mutant], usual: Usual, jobs: int) -> Iterator[Outcome]:
+    queue = _Queue(deque(mutants))
     running: dict[int, Mutant] = {}
-    waiting = iter(mutants)
     with TemporaryDirectory() as folder:
         while True:
-            while len(running) < jobs and (mutant := next(waiting, None)) is not None:
-                running[_started(mutant, usual, Path(folder))] = mutant
+            while len(running) < jobs and (mutant := queue.next()) is not None:
+                running[_started(mutant, queue.usual, Path(folder))] = mutant
             if not running:
                 return
             pid, _ = os.wait()
             with suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)  # what it started and did not end
-            mutant = running.pop(pid)
-            yield _outcome(mutant, (Path(folder) / str(pid)).read_text().splitlines())
+            one = _outcome(running.pop(pid), (Path(folder) / str(pid)).read_text().splitlines())
+            if one.mutant.kind != "control":
+                yield one
+            elif one.by is not None:
+                raise RuntimeError(f"without a mutant the tests of {one.mutant.module} fail: {one.by}")
+            else:
+                queue.usual[checks_of(one.mutant.module)] = one.seconds
+
+
+class _Queue:
+    """Mutants in their order, each after the module itself, unchanged, has passed the same tests."""
+
+    def __init__(self, waiting: deque[Mutant]) -> None:
+        self.waiting = waiting
+        self.usual: Usual = {}
+        self._begun: set[tuple[str, ...]] = set()
+
+    def next(self) -> Mutant | None:
+        """What can be started now; None if there is nothing, or nothing yet."""
+        for mutant in self.waiting:
+            checks = checks_of(mutant.module)
+            if checks in self.usual:
+                self.waiting.remove(mutant)
+                return mutant
+            if checks not in self._begun:
+                self._begun.add(checks)
+                return control(mutant.module)
+        return None
 
 
 def _outcome(mutant: Mutant, lines: list[str]) -> Outcome:

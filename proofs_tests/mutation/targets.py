@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from proofs_tests.mutation.mutants import Mutant, control, mutants
+from proofs_tests.mutation.mutants import Mutant, mutants
 
 ROOT = Path(__file__).parent.parent.parent
 Group: TypeAlias = Literal["definition", "shared", "other"]
@@ -328,11 +328,6 @@ def modules() -> list[str]:
 def sample(paths: Iterable[str]) -> list[Mutant]:
     """The mutants that are made of these modules, always the same for the same text."""
     return [mutant for path in paths for mutant in _chosen(path)]
-
-
-def controls(mutants: Iterable[Mutant]) -> list[Mutant]:
-    """For each list of tests that is run, a module itself, changed in nothing."""
-    return [control(path) for path in {checks_of(m.module): m.module for m in mutants}.values()]
 
 
 def source(path: str) -> str:
