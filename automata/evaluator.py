@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Events, Match, Stream
+from cerify.semantics.matches import Matches
 from cerify.semantics.readers import as_stream
 
 Batch: TypeAlias = Events | str | Path
@@ -73,17 +74,17 @@ class Evaluator(ABC):
     position: int = 0
     finished: bool = False
 
-    def push(self, batch: Batch) -> list[Match]:
+    def push(self, batch: Batch) -> Matches:
         """Read the next events; the matches that the events so far make certain, less those already returned, sorted.
 
         Raises InputError after `finish` and for events that do not fit the query, and BudgetExceeded.
         """
-        return self.read(self._opened(batch))
+        return Matches(self.read(self._opened(batch)))
 
-    def finish(self) -> list[Match]:
+    def finish(self) -> Matches:
         """End the stream; the matches that only its end makes certain, sorted. Raises InputError the second time."""
         self._require_open()
-        found = self.rest()
+        found = Matches(self.rest())
         self.finished = True
         return found
 
@@ -91,9 +92,9 @@ class Evaluator(ABC):
         """As `push`; the exact number of the matches. They are not built where the evaluator can do without."""
         return self.tally(self._opened(batch))
 
-    def evaluate(self, batch: Batch) -> list[Match]:
+    def evaluate(self, batch: Batch) -> Matches:
         """All matches of a stream that is there as a whole, sorted: `push` and `finish`."""
-        return sorted(self.push(batch) + self.finish())
+        return Matches(sorted(self.push(batch) + self.finish()))
 
     @abstractmethod
     def read(self, S: Stream) -> list[Match]:

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 import pytest
 
+import cerify
 from cerify.cli import COMMANDS
 from cerify.semantics import errors
 from cerify.semantics.cel.parse import parse as parse_cel
@@ -176,6 +177,11 @@ def test_every_error_code_is_explained() -> None:
         assert f"| `{code}` |" in text
     for error in errors.CerifyError.__subclasses__():
         assert f"| `{error.code}` | [`{error.__name__}`]" in text
+
+
+def test_every_name_of_the_api_is_in_its_reference() -> None:
+    text = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    assert [name for name in cerify.__all__ if f":: cerify.{name}\n" not in text and f"`{name}`" not in text] == []
 
 
 def test_every_command_has_its_exit_statuses() -> None:

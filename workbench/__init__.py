@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from cerify.automata.evaluator import Evaluator as Evaluator
     from cerify.conformance.run import conform as conform
     from cerify.equivalence.differential.differ import differ as differ
+    from cerify.equivalence.verdict import Bounded as Bounded
+    from cerify.equivalence.verdict import Contained as Contained
+    from cerify.equivalence.verdict import Different as Different
+    from cerify.equivalence.verdict import Equivalent as Equivalent
+    from cerify.equivalence.verdict import Undecided as Undecided
     from cerify.languages import LANGUAGES as LANGUAGES
     from cerify.languages import register as register
     from cerify.languages.language import Language as Language
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from cerify.semantics.errors import IllFormed as IllFormed
     from cerify.semantics.errors import InputError as InputError
     from cerify.semantics.errors import InternalError as InternalError
+    from cerify.semantics.errors import NoTruthValue as NoTruthValue
     from cerify.semantics.errors import ParseError as ParseError
     from cerify.semantics.errors import QueryWarning as QueryWarning
     from cerify.semantics.errors import Unsupported as Unsupported
@@ -45,10 +51,14 @@ if TYPE_CHECKING:
     from cerify.semantics.readers import read as read
 
 _HOME = {
+    "Bounded": "equivalence.verdict",
     "Budget": "semantics.budget",
     "BudgetExceeded": "semantics.errors",
     "CerifyError": "semantics.errors",
     "Consumption": "automata.evaluator",
+    "Contained": "equivalence.verdict",
+    "Different": "equivalence.verdict",
+    "Equivalent": "equivalence.verdict",
     "Evaluator": "automata.evaluator",
     "Event": "semantics.events",
     "IllFormed": "semantics.errors",
@@ -58,10 +68,12 @@ _HOME = {
     "Language": "languages.language",
     "Match": "semantics.events",
     "Matches": "semantics.matches",
+    "NoTruthValue": "semantics.errors",
     "ParseError": "semantics.errors",
     "QueryWarning": "semantics.errors",
     "Schema": "semantics.events",
     "Stream": "semantics.events",
+    "Undecided": "equivalence.verdict",
     "Unsupported": "semantics.errors",
     "as_stream": "semantics.readers",
     "check": "api",
@@ -83,10 +95,14 @@ _HOME = {
 
 __all__ = [
     "LANGUAGES",
+    "Bounded",
     "Budget",
     "BudgetExceeded",
     "CerifyError",
     "Consumption",
+    "Contained",
+    "Different",
+    "Equivalent",
     "Evaluator",
     "Event",
     "IllFormed",
@@ -95,10 +111,12 @@ __all__ = [
     "Language",
     "Match",
     "Matches",
+    "NoTruthValue",
     "ParseError",
     "QueryWarning",
     "Schema",
     "Stream",
+    "Undecided",
     "Unsupported",
     "as_stream",
     "check",

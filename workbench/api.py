@@ -22,6 +22,7 @@ from cerify.semantics.matches import Matches
 from cerify.semantics.readers import as_stream
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.selection import Selection
 
 if TYPE_CHECKING:
     from cerify.equivalence.rewrite.laws.law import Law
@@ -54,13 +55,20 @@ def show(query: Any) -> str:
     return language_of(query).show(query)
 
 
-def planned(query: Any, language: str, schema: Schema | None, options: Options, evaluator: str | None) -> Plan[Any]:
+def planned(
+    query: Any,
+    language: str,
+    schema: Schema | None,
+    options: Options,
+    evaluator: str | None,
+    selection: Selection = Selection.ALL,
+) -> Plan[Any]:
     """The plan for a query. Raises ParseError, IllFormed."""
     if options.output not in get_args(Output):
         raise IllFormed(f"there is no output {options.output!r}; use one of {', '.join(get_args(Output))}")
     its, tree = read_query(query, language, schema)
     with errors_in(query if isinstance(query, str) else ""):
-        return plan(its, tree, schema, Want(options, evaluator))
+        return plan(its, its.selected(tree, selection), schema, Want(options, evaluator))
 
 
 def match(
@@ -74,6 +82,7 @@ def match(
     predicates: Predicates = NO_PREDICATES,
     aggregates: Operations = NO_OPERATIONS,
     reading: Reading = DECIDED,
+    selection: Selection | str = Selection.ALL,
     strict: bool = False,
 ) -> Matches:
     """All matches of a query over a stream, sorted by position; language is that of a query given as text.
@@ -83,7 +92,7 @@ def match(
     evaluator is one of the language's evaluators; by default cerify.plan chooses one. predicates are those of the
     user's own that a CEL query may name; a query with one is evaluated by the interpreter, since no automaton carries
     it. aggregates are those that a query of SASE+ may name besides the language's own, and reading answers what its
-    papers leave open.
+    papers leave open. selection keeps the matches of a strategy around the whole query, as its operator does.
 
     With output="valuations" a match of CEL also has the positions of each variable, and two matches may differ in that
     alone; a match of SASE+ always has them, and the result that RETURN makes of it.
@@ -95,7 +104,7 @@ def match(
     S = as_stream(events)
     text = query if isinstance(query, str) else None
     options = Options(output, budget, predicates, aggregates, reading)
-    its = planned(query, language, S.schema, options, evaluator)
+    its = planned(query, language, S.schema, options, evaluator, Selection.of(selection))
     with errors_in(text or ""):
         warn_of_misfits(its.language, its.query, S, text=text, strict=strict, stacklevel=2)
         return Matches(its.all_matches(S))
@@ -103,21 +112,24 @@ def match(
 
 def count(
     query: Any,
-    events: Events,
+    events: Events | str | Path,
     *,
     language: str = DEFAULT,
     evaluator: str | None = None,
     output: Output = "matches",
     budget: Budget = Budget(),
+    strict: bool = False,
 ) -> int:
     """The exact number of the matches of a query over a stream, as match has them.
 
-    They are not built where an evaluator can do without. Raises what match raises, and BudgetExceeded only where the
+    They are not built where an evaluator can do without. Warns and raises as match does, BudgetExceeded only where the
     matches have to be built.
     """
     S = as_stream(events)
     its, tree = read_query(query, language, S.schema)
-    with errors_in(query if isinstance(query, str) else ""):
+    text = query if isinstance(query, str) else None
+    with errors_in(text or ""):
+        warn_of_misfits(its, tree, S, text=text, strict=strict, stacklevel=2)
         found = plan(its, tree, S.schema, Want(Options(output, budget), evaluator, batches=True))
         if found.batches is None:
             return len(plan(its, tree, S.schema, Want(Options(output, budget), evaluator)).all_matches(S))

@@ -26,6 +26,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, bindings_of
+from cerify.semantics.matches import Matches
 
 Classes: TypeAlias = NDArray[np.int32]
 
@@ -36,9 +37,9 @@ KEYS = 256  # rows for keys at first
 class CompiledEvaluator(CompiledState):
     """An I/O-determinized automaton on its way through a stream, within windows; ReadableEvaluator is the twin."""
 
-    def push(self, batch: Batch, limit: int | None = None) -> list[Match]:
+    def push(self, batch: Batch, limit: int | None = None) -> Matches:
         """As Evaluator.push; with a limit at most so many matches, the first ones that are found."""
-        return self.read(self._opened(batch), limit)
+        return Matches(self.read(self._opened(batch), limit))
 
     def read(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
         """As `push`; classes: those of the events, from `classes`, if they have been looked up."""

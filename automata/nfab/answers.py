@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from cerify.automata.nfab.evaluate import Evaluator, require_matches
+from cerify.automata.nfab.evaluate import BlockRunner, require_matches
 from cerify.automata.nfab.plan import ascend
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Bindings, Stream
@@ -22,7 +22,7 @@ def bindings(
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
     """The bindings of a query over a stream. Raises BudgetExceeded."""
-    E = Evaluator(q, reading, budget, operations, ordered=ascend(S))
+    E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
     found = {*E.read(S), *E.finish()}
     require_matches(len(found), budget)
     return found
@@ -36,7 +36,7 @@ def count(
     operations: Operations = NO_OPERATIONS,
 ) -> int:
     """The number of matches. They are not listed, unless a negated component has to be tried on each."""
-    E = Evaluator(q, reading, budget, operations, ordered=ascend(S))
+    E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
     if E.absences is not None:
         return sum(1 for _ in _all(E, S))
     return sum(node.count for event in S for node in E.nodes(event)) + sum(node.count for node in E.end())
@@ -51,10 +51,10 @@ def first(
     operations: Operations = NO_OPERATIONS,
 ) -> list[Bindings]:
     """The matches completed first, at most that many; the stream is read no further than these need."""
-    return list(islice(_all(Evaluator(q, reading, budget, operations, ordered=ascend(S)), S), limit))
+    return list(islice(_all(BlockRunner(q, reading, budget, operations, ordered=ascend(S)), S), limit))
 
 
-def _all(E: Evaluator, S: Stream) -> Iterator[Bindings]:
+def _all(E: BlockRunner, S: Stream) -> Iterator[Bindings]:
     for event in S:
         yield from E.listed(E.nodes(event))
     yield from E.listed(E.end())

@@ -1,4 +1,4 @@
-"""The matches of a SASE+ query by compiled loops over Arrow columns; the readable twin is evaluate.Evaluator.
+"""The matches of a SASE+ query by compiled loops over Arrow columns; the readable twin is evaluate.BlockRunner.
 
 Supported are queries without negated components whose conditions between events programs.py compiles, over streams
 whose times, if there is a window, ascend. Every run is followed on its own.
@@ -19,7 +19,7 @@ from cerify.automata.nfab.encoder import ColumnEncoder, kinds_of
 from cerify.automata.nfab.evaluate import require_matches
 from cerify.automata.nfab.memory import Memory
 from cerify.automata.nfab.plan import QueryPlan, StatePlan
-from cerify.automata.nfab.programs import STACK, Programs
+from cerify.automata.nfab.programs import STACK, Kind, Programs
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
@@ -39,7 +39,7 @@ KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
 STATES = 62  # bits of a number
 
 
-class CompiledEvaluator:
+class CompiledBlockRunner:
     """The matches of one query block over a stream that comes in batches. Raises Unsupported and BudgetExceeded."""
 
     def __init__(self, q: sase.Query, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
@@ -89,6 +89,37 @@ class CompiledEvaluator:
     def finish_count(self) -> int:
         """The number of matches that the end of the stream completes."""
         return len(self._stopped())
+
+    def rows(self, table: pa.Table) -> list[Bindings]:
+        """The rows of a table that `read` or `finish` returned."""
+        lists = [table[variable].to_pylist() for variable in self.variables]
+        return [
+            tuple((v, tuple(positions)) for v, positions in zip(self.variables, row, strict=True))
+            for row in zip(*lists, strict=True)
+        ]
+
+    def oldest(self) -> int:
+        """The position of the first event that a run under way has selected."""
+        oldest = self.position
+        if self._encoder is not None:
+            head, runs, nodes = self._memory.head, self._memory.runs, self._memory.nodes
+            for run in head[:, 0].tolist():
+                while run >= 0:
+                    run, _, node = runs[run].tolist()
+                    while nodes[node, 0] >= 0:
+                        node = nodes[node, 0]
+                    oldest = min(oldest, int(nodes[node, 1]))
+        return oldest
+
+    @property
+    def made(self) -> int:
+        """The nodes made so far."""
+        return 0 if self._encoder is None else int(self._memory.numbers[op.NODES]) + self._memory.deleted
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kinds of the columns of the first batch that had any."""
+        return {} if self._encoder is None else dict(self._encoder.kinds)
 
     def _stopped(self) -> list[int]:
         """The last nodes of the runs that the end of the stream stops."""
@@ -267,14 +298,10 @@ def bindings(
 
 def compiled_bindings(q: sase.Query, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> set[Bindings]:
     """The bindings of a query over a stream. Raises Unsupported and BudgetExceeded."""
-    E = CompiledEvaluator(q, reading, budget)
+    E = CompiledBlockRunner(q, reading, budget)
     found: set[Bindings] = set()
     for table in (E.read(S), E.finish()):
-        lists = [table[variable].to_pylist() for variable in E.variables]
-        found |= {
-            tuple((v, tuple(positions)) for v, positions in zip(E.variables, row, strict=True))
-            for row in zip(*lists, strict=True)
-        }
+        found.update(E.rows(table))
     require_matches(len(found), budget)
     return found
 

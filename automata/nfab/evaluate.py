@@ -47,7 +47,7 @@ Table: TypeAlias = dict[object, Group]
 """The groups of one state, by the key of their values."""
 
 
-class Evaluator:
+class BlockRunner:
     """The matches of one query block over a stream.
 
     A query with a window needs times that ascend. ordered=False is for a stream of which all events are at hand, in any
@@ -73,12 +73,33 @@ class Evaluator:
         self._withheld: dict[int, list[Node]] = {}  # matches that a negated component at the end may still forbid
         self.position = 0
         self.alive = 0
+        self.made = 0  # nodes
         self._selection = Selection(q, reading, self.plan)
         self._times = AscendingTimes()
         self._variables = [k.variable for k in self.plan.pattern]
         self._found: list[Node] = []
 
     # --- the interface ---
+
+    def begin(self, start: int) -> None:
+        """Begin with the event at that position of the stream. To be called before the first event."""
+        self.position = start
+        if self.absences is not None:
+            self.absences.past.start = start
+
+    def oldest(self) -> int:
+        """The position of the first event that a run under way has selected, or that negation may look at."""
+        pending = [node for nodes in self._withheld.values() for node in nodes]
+        for tables in self.partitions.values():
+            pending += [node for table in tables for group in table.values() for node in group.nodes.values()]
+        oldest, seen = self.position if self.absences is None else self.absences.past.start, set[int]()
+        while pending:
+            node = pending.pop()
+            if id(node) not in seen:
+                seen.add(id(node))
+                oldest = min(oldest, node.position)
+                pending += node.before
+        return oldest
 
     def push(self, event: Event) -> list[Bindings]:
         """The matches that one more event completes, in no order. Raises InputError, BudgetExceeded."""
@@ -159,6 +180,7 @@ class Evaluator:
         if tables is None:
             tables = self.partitions[key] = [{} for _ in self.plan.states]
         before = sum(map(len, tables))
+        self.made += 1
         self._enter(first, values, Node(0, at.position), tables)
         self.alive += sum(map(len, tables)) - before
         if not any(tables):
@@ -218,6 +240,7 @@ class Evaluator:
             there.nodes.update(nodes)
 
     def _node(self, state: StatePlan, group: Group, at: EventContext) -> Node:
+        self.made += 1
         return Node(state.component, at.position, tuple(group.nodes.values()))
 
     def _match(self, group: Group, hold: bool = True) -> None:

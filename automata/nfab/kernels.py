@@ -1,4 +1,4 @@
-"""The runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.Evaluator.
+"""The runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.BlockRunner.
 
 Arrays, with n events, D columns that conditions read, P states, C registers:
 

@@ -16,6 +16,7 @@ class Memory:
     def __init__(self, registers: int) -> None:
         self.numbers = np.zeros(10, np.int64)
         self.numbers[op.FREE] = -1
+        self.deleted = 0  # nodes
         self.head = np.array([[-1, 0]], np.int32)
         self.runs, self.registers = np.empty((0, 3), np.int32), np.empty((0, registers))
         self.nodes = np.empty((1024, 5), np.int64)
@@ -34,7 +35,9 @@ class Memory:
             case op.ROOM_FOR_NODES:
                 from cerify.automata.nfab.kernels import clear
 
+                before = int(numbers[op.NODES])
                 clear(self.nodes, self.runs, self.head, self.pending, numbers)
+                self.deleted += before - int(numbers[op.NODES])
                 if 2 * (needed := int(numbers[op.NODES]) + at_most) > len(self.nodes):
                     self.nodes = _grown(self.nodes, 4 * needed)
             case op.ROOM_FOR_RUNS:

@@ -1,7 +1,7 @@
 """Conditions between events as programs over numbers, which the compiled loops interpret.
 
 Numbers have to be exact in binary64, so whole numbers less than 2^53; times are microseconds, strings are numbered.
-Other conditions are Unsupported; evaluate.Evaluator evaluates them.
+Other conditions are Unsupported; evaluate.BlockRunner evaluates them.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from cerify.automata.nfab.compiled import CompiledEvaluator
-from cerify.automata.nfab.evaluate import Evaluator
+from cerify.automata.nfab.compiled import CompiledBlockRunner
+from cerify.automata.nfab.evaluate import BlockRunner
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Stream
 from cerify.semantics.sase import syntax as sase
@@ -67,7 +67,7 @@ def query(shape: str, strategy: str) -> sase.Query:
 
 def readable(q: sase.Query, S: Stream) -> int:
     """All matches counted by the readable evaluator."""
-    E = Evaluator(q, budget=ALL)
+    E = BlockRunner(q, budget=ALL)
     return sum(node.count for event in S for node in E.nodes(event))
 
 
@@ -84,7 +84,7 @@ def nfab(quick: bool) -> Iterator[Figure]:
             name,
             events,
             "events/s",
-            lambda q=q: CompiledEvaluator(q, budget=ALL).count(S),  # type: ignore[misc]
+            lambda q=q: CompiledBlockRunner(q, budget=ALL).count(S),  # type: ignore[misc]
             "bare look-ups",
             lambda: look_up(keys, np.zeros(1000, np.int64)),
             target="≥ 2e+06" if shape == "three" else None,
@@ -96,5 +96,5 @@ def nfab(quick: bool) -> Iterator[Figure]:
             "events/s",
             lambda q=q: readable(q, few),  # type: ignore[misc]
             "compiled",
-            lambda q=q: CompiledEvaluator(q, budget=ALL).count(few),  # type: ignore[misc]
+            lambda q=q: CompiledBlockRunner(q, budget=ALL).count(few),  # type: ignore[misc]
         )

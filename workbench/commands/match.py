@@ -19,6 +19,7 @@ from cerify.plan import Plan
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.sase.reading import read_reading
+from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value, plain, show_time
 
 TABLE_ROWS = 100
@@ -49,6 +50,13 @@ TABLE_ROWS = 100
     metavar="NAME=VALUE",
     help="Another answer to what the papers of SASE+ leave open, as window=closed; may be given again.",
 )
+@click.option(
+    "--selection",
+    type=click.Choice([one.value for one in Selection]),
+    default=Selection.ALL.value,
+    show_default=True,
+    help="Keep the matches of a selection strategy around the whole query.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one match per line, as JSON.")
 def command(
     query: str,
@@ -59,6 +67,7 @@ def command(
     limit: int | None,
     valuations: bool,
     readings: tuple[str, ...],
+    selection: str,
     as_json: bool,
 ) -> int:
     """Print the matches of QUERY over the events in FILE.
@@ -76,7 +85,7 @@ def command(
     options = Options(output, reading=read_reading(readings))
     with errors_in(query):
         S = source.read_for(query, language, file)
-        plan = planned(tree, language, source.schema, options, evaluator)
+        plan = planned(tree, language, source.schema, options, evaluator, Selection(selection))
         with _pointing_to_denotational(plan):
             found = iter(plan.with_values(S) if valuations else plan.matches(S))
             if as_json:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from cerify.automata.nfab.buffer import Node
-from cerify.automata.nfab.evaluate import Evaluator, Key
+from cerify.automata.nfab.evaluate import BlockRunner, Key
 from cerify.draw.nfab import diagram_of_query
 from cerify.draw.recording import BEFORE, MOST_FOUND, Found, Graph, Labels, Recording, StateRow, Step, require_short
 from cerify.semantics.budget import Budget
@@ -41,7 +41,7 @@ def record(q: sase.Tree, S: Stream, query: str, reading: Reading = DECIDED, budg
             "a run is shown for one block, PATTERN … WHERE … WITHIN; this query is put together from some"
         )
     diagram = diagram_of_query(q, f"Automaton of {query}")
-    buffer = _Buffer(Evaluator(q, reading, budget))
+    buffer = _Buffer(BlockRunner(q, reading, budget))
     steps = [Step(BEFORE, frozenset(), (), frozenset())]
     for n, event in enumerate(S):
         steps.append(buffer.step(n, buffer.evaluator.nodes(event)))
@@ -53,7 +53,7 @@ def record(q: sase.Tree, S: Stream, query: str, reading: Reading = DECIDED, budg
 class _Buffer:
     """An evaluator that is looked at: the nodes of its runs, numbered as they are seen."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: BlockRunner) -> None:
         self.evaluator = evaluator
         self.graph = Graph()
         self._number: dict[int, int] = {}  # of a node, by its identity

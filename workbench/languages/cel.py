@@ -11,12 +11,13 @@ from cerify.languages.language import BuiltIn, Checked, Language, Options, Quest
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strategy, Strict
 from cerify.semantics.cel.wellformed import problems, require_typed
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase.reading import Reading
+from cerify.semantics.selection import Selection
 from cerify.semantics.trees import children
 
 if TYPE_CHECKING:
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explainer import Explainer
     from cerify.languages.language import Streamed
+
+OPERATORS: Mapping[Selection, type[Strategy]] = {
+    Selection.STRICT: Strict,
+    Selection.NEXT: Next,
+    Selection.LAST: Last,
+    Selection.MAX: Max,
+}
+"""The operator of each strategy; ALL needs none."""
 
 
 class Cel(Language[Formula]):
@@ -52,6 +61,10 @@ class Cel(Language[Formula]):
 
     def children(self, query: Formula) -> tuple[Formula, ...]:
         return children(query)
+
+    def selected(self, query: Formula, selection: Selection) -> Formula:
+        operator = OPERATORS.get(selection)
+        return query if operator is None else operator(query)
 
     def operations(self) -> QueryOperations[Formula]:
         from cerify.equivalence.shrink.cel import CEL

@@ -12,12 +12,13 @@ from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Language, 
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import Formula
+from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strategy, Strict
 from cerify.semantics.core_cel.wellformed import is_unary, problems, require_typed
 from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase.reading import Reading
+from cerify.semantics.selection import Selection
 from cerify.semantics.trees import children
 
 if TYPE_CHECKING:
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
     from cerify.semantics.cel.syntax import Formula as CelFormula
 
 ANSWER = "the answer of a core-CEL query is its complex events"
+
+OPERATORS: Mapping[Selection, type[Strategy]] = {
+    Selection.STRICT: Strict,
+    Selection.NEXT: Next,
+    Selection.LAST: Last,
+    Selection.MAX: Max,
+}
+"""The operator of each strategy; ALL needs none."""
 
 
 class CoreCel(Language[Formula]):
@@ -54,6 +63,10 @@ class CoreCel(Language[Formula]):
 
     def children(self, query: Formula) -> tuple[Formula, ...]:
         return children(query)
+
+    def selected(self, query: Formula, selection: Selection) -> Formula:
+        operator = OPERATORS.get(selection)
+        return query if operator is None else operator(query)
 
     def operations(self) -> QueryOperations[Formula]:
         from cerify.equivalence.shrink.core_cel import CORE_CEL

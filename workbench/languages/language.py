@@ -32,6 +32,7 @@ from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
@@ -226,6 +227,12 @@ class Language(ABC, Generic[F]):
     def constants(self, query: F) -> list[Value]:
         """The constants that the query's conditions mention, and the widths of its windows on time, in seconds."""
         return []
+
+    def selected(self, query: F, selection: Selection) -> F:
+        """The query for the matches that a selection strategy keeps. Raises Unsupported for a language without it."""
+        if selection is not Selection.ALL:
+            raise Unsupported(f"{self.title} has no selection {selection.value!r} around a query")
+        return query
 
     def operations(self) -> QueryOperations[F]:
         """How queries get simpler, and what they name, for shrinking and campaigns.

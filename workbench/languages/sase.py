@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
 
+from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
 from cerify.languages.language import BuiltIn, Checked, Language, Options, Question, without_numba
 from cerify.semantics.budget import Budget
@@ -83,8 +84,11 @@ class Sase(Language[Tree]):
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
-        own = {name: BuiltIn(partial(_matches, name)) for name in ("denotational", "automaton")}
-        return {**own, "kernel": BuiltIn(partial(_matches, "kernel"), _needs_numba, compiled=True)}
+        return {
+            "denotational": BuiltIn(partial(_matches, "denotational")),
+            "automaton": BuiltIn(partial(_matches, "automaton"), batches=_readable),
+            "kernel": BuiltIn(partial(_matches, "kernel"), _needs_numba, True, _compiled),
+        }
 
     def check(self, query: Tree, schema: Schema | None) -> Checked:
         from cerify.semantics.sase.fragment import beyond_cayuga, beyond_sql_ts, operators, strategies
@@ -161,6 +165,26 @@ class Sase(Language[Tree]):
 
 def _needs_numba(q: Tree, schema: Schema | None, options: Options) -> Unsupported | None:
     return without_numba()
+
+
+def _readable(q: Tree, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+    from cerify.automata.nfab.evaluators import ReadableEvaluator
+
+    _require_batches(q, consumption)
+    return ReadableEvaluator(q, options.reading, options.budget, options.aggregates)
+
+
+def _compiled(q: Tree, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+    from cerify.automata.nfab.evaluators import CompiledEvaluator
+
+    _require_batches(q, consumption)
+    return CompiledEvaluator(q, options.reading, options.budget, options.aggregates)
+
+
+def _require_batches(q: Tree, consumption: Consumption) -> None:
+    require_wellformed(q)
+    if consumption is not Consumption.NONE:
+        raise Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
 
 
 def _matches(evaluator: str, q: Tree, S: Stream, options: Options) -> Iterable[Match]:

@@ -7,7 +7,7 @@ import warnings
 import pyarrow as pa
 import pytest
 
-from cerify import Event, Stream, match
+from cerify import Event, Stream, count, match
 from cerify.drawing import record
 from cerify.semantics.errors import IllFormed, QueryWarning
 from cerify.semantics.events import Schema
@@ -130,6 +130,13 @@ def test_with_a_schema_the_query_is_checked_against_that() -> None:
 
 def test_a_stream_without_events_shows_nothing() -> None:
     assert warned("A", "cel", Stream()) == []
+
+
+def test_a_count_warns_as_its_matches() -> None:
+    with pytest.warns(QueryWarning, match="did you mean tmp"):
+        assert count("T FILTER T.temp > 3", S) == 0
+    with pytest.raises(IllFormed, match="did you mean tmp"):
+        count("T FILTER T.temp > 3", S, strict=True)
 
 
 def test_the_steps_of_a_run_warn_as_its_matches() -> None:

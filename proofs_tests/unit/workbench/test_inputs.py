@@ -156,6 +156,12 @@ def test_matches_are_a_list_that_becomes_a_table() -> None:
     assert Matches().to_arrow().num_rows == 0
 
 
+def test_an_evaluator_of_batches_returns_matches() -> None:
+    evaluator = DefinitionEvaluator(language_named("cel"), parse(QUERY), waits=False)
+    assert evaluator.push(ROWS).to_arrow()["at"].to_pylist() == [1]
+    assert isinstance(evaluator.finish(), Matches)
+
+
 def test_a_result_is_json() -> None:
     found = match("PATTERN SEQ(T a, H b) WHERE skip_till_any_match(a, b) { [id] } RETURN a.tmp", S, language="sase")
     (row,) = found.to_arrow().to_pylist(maps_as_pydicts="strict")

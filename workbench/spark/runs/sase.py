@@ -8,7 +8,7 @@ from typing import overload
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cerify.automata.nfab.compiled import CompiledEvaluator
+from cerify.automata.nfab.compiled import CompiledBlockRunner
 from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.results import attributes_of, positions_of
 from cerify.semantics.budget import Budget
@@ -32,7 +32,7 @@ class SaseRun(Run):
     def __init__(self, query: Query, budget: Budget) -> None:
         self.q: sase.Query = query.parsed
         self._query, self._budget = query, budget
-        self._evaluator = CompiledEvaluator(self.q, budget=budget)
+        self._evaluator = CompiledBlockRunner(self.q, budget=budget)
         self._rows = _Rows()
         self._gathered: GatheredRun | None = None
 

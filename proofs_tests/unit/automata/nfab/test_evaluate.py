@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from cerify.automata.nfab import answers, compiled, results, run
-from cerify.automata.nfab.compiled import CompiledEvaluator
-from cerify.automata.nfab.evaluate import Evaluator
+from cerify.automata.nfab.compiled import CompiledBlockRunner
+from cerify.automata.nfab.evaluate import BlockRunner
 from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import PER_EVENT, PROFILES
 from cerify.equivalence.rewrite.translate import sase_by_cel
@@ -53,7 +53,7 @@ def test_the_evaluator_agrees_with_the_definition() -> None:
 
 def test_each_match_is_handed_out_once_and_some_are_some_of_all() -> None:
     for q, S, reading in cases(3, 300):
-        E = Evaluator(q, reading, ordered=False)
+        E = BlockRunner(q, reading, ordered=False)
         found = [M for event in S for M in E.push(event)] + E.finish()
         assert len(found) == len(set(found))
         some = answers.first(q, S, 3, reading)
@@ -79,7 +79,7 @@ def test_batches_are_the_stream() -> None:
     rng = Random(5)
     for q, S, reading in cases(5, 200):
         cut = rng.randint(0, len(S))
-        E = CompiledEvaluator(q, reading) if not any(k.negated for k in q.pattern) else None
+        E = CompiledBlockRunner(q, reading) if not any(k.negated for k in q.pattern) else None
         try:
             expected = compiled.compiled_bindings(q, S, reading)
             if E is not None:
@@ -170,7 +170,7 @@ WINDOWED = (
 
 @pytest.mark.parametrize("text", [WINDOWED, WINDOWED.replace("A a, B+", "A a, ~C d, B+")])
 def test_what_is_kept_is_bounded_by_the_window(text: str) -> None:
-    E = Evaluator(query(text))
+    E = BlockRunner(query(text))
     kept = []
     for event in rows(3000):
         E.push(event)
@@ -181,7 +181,7 @@ def test_what_is_kept_is_bounded_by_the_window(text: str) -> None:
 
 
 def test_what_the_compiled_loops_keep_is_bounded_by_the_window() -> None:
-    E, S = CompiledEvaluator(query(WINDOWED)), rows(60_000)
+    E, S = CompiledBlockRunner(query(WINDOWED)), rows(60_000)
     for start in range(0, len(S), 5000):
         E.count(S.part(start, 5000))
     memory = E._memory
@@ -193,7 +193,7 @@ def test_partitions_of_which_nothing_is_left_are_forgotten(monkeypatch: pytest.M
 
     monkeypatch.setattr(encoder, "MOST_UNUSED", 50)
     S = rows(20_000)
-    E, whole = CompiledEvaluator(query(WINDOWED)), CompiledEvaluator(query(WINDOWED))
+    E, whole = CompiledBlockRunner(query(WINDOWED)), CompiledBlockRunner(query(WINDOWED))
     parts = [E.read(S.part(start, 500)) for start in range(0, len(S), 500)]
     assert sum(part.num_rows for part in parts) == whole.count(S) > 0
     assert len(E._memory.head) < 500 < 1500 < len(whole._memory.head)
@@ -202,7 +202,7 @@ def test_partitions_of_which_nothing_is_left_are_forgotten(monkeypatch: pytest.M
 def test_times_that_go_back_are_an_error_of_a_batch_and_none_of_a_stream() -> None:
     q, S = query("SEQ(A a, B b) WITHIN 5 seconds"), events("A1@9 B1@3 B1@20")
     with pytest.raises(InputError, match="event 1"):
-        Evaluator(q).read(S)
+        BlockRunner(q).read(S)
     with pytest.raises(Unsupported):
         compiled.compiled_bindings(q, S)
     assert compiled.bindings(q, S) == answers.bindings(q, S) == run.bindings(q, S) == {(("a", (0,)), ("b", (1,)))}
@@ -236,7 +236,7 @@ def test_arrow_batches_are_read() -> None:
     S = rows(300)
     q = query(WINDOWED)
     batches = S.table.to_batches(max_chunksize=70)
-    E, C = Evaluator(q), CompiledEvaluator(q)
+    E, C = BlockRunner(q), CompiledBlockRunner(q)
     found: set[Bindings] = {M for batch in batches for M in E.read(batch)} | set(E.finish())
     tables = pa.concat_tables([C.read(batch) for batch in batches] + [C.finish()])
     assert found == answers.bindings(q, S) == run.bindings(q, S)

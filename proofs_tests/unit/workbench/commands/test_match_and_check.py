@@ -65,6 +65,15 @@ def test_valuations_have_bindings(figure_1: str, run: Run) -> None:
     assert json.loads(out) == {"at": 2, "events": [1, 2], "bindings": {"A": [1, 2], "H": [2], "T": [1]}}
 
 
+@pytest.mark.parametrize(("language", "query"), [("cel", "T+ ; H"), ("core-cel", "(T AS x)+ ; H AS y")])
+def test_a_selection_is_the_operator_around_the_query(language: str, query: str, figure_1: str, run: Run) -> None:
+    for selection, operator in (("strict", "STRICT"), ("next", "NXT"), ("last", "LAST"), ("max", "MAX"), ("all", "")):
+        options = figure_1, "--json", "--language", language
+        chosen = run("match", query, *options, "--selection", selection)
+        assert chosen == run("match", f"{operator}({query})", *options)
+        assert chosen[0] == 0
+
+
 def test_nothing_found_is_no(figure_1: str, run: Run) -> None:
     assert run("match", "T FILTER T.tmp > 1000", figure_1, "--json") == (1, "", "")
     assert run("match", "T FILTER T.tmp > 1000", figure_1) == (1, "no match in 9 events\n", "")

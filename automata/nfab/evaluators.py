@@ -1,0 +1,237 @@
+"""Query blocks of SASE+ behind the interface of all evaluators, readable and compiled.
+
+The state is the events that a run under way may have begun with, and those after them: read again, they lead to the
+same runs. So it is bounded by the window; without one, by the oldest run.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from cerify.automata.evaluator import Counters, Evaluator
+from cerify.automata.nfab.compiled import CompiledBlockRunner
+from cerify.automata.nfab.evaluate import BlockRunner, require_matches
+from cerify.automata.nfab.instances import values_in
+from cerify.automata.nfab.results import attributes_of, positions_of
+from cerify.automata.nfab.stored import StoredEvents
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import TYPE, Bindings, Match, Stream, result_of
+from cerify.semantics.predicates import satisfied
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
+from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.show import show
+from cerify.semantics.values import ARROW
+
+T = TypeVar("T")
+FORMAT = "cerify sase 1"
+SPARE = 4_096  # events that may be stored without being needed
+
+
+class BlockEvaluator(Evaluator):
+    """The matches of one query block over its input stream, with bindings and results.
+
+    Raises Unsupported for a query of several blocks, and for NON-OVERLAP, which compares matches with later ones.
+    """
+
+    def __init__(
+        self,
+        q: sase.Tree,
+        reading: Reading = DECIDED,
+        budget: Budget = Budget(),
+        operations: Operations = NO_OPERATIONS,
+    ) -> None:
+        if not isinstance(q, sase.Query) or q.source not in (None, sase.INPUT_STREAM):
+            raise Unsupported("in batches one query block is evaluated, over the input; collect the stream for others")
+        if q.returned.non_overlap:
+            raise Unsupported("NON-OVERLAP compares matches with later ones; collect the stream")
+        self.q, self.reading, self.budget, self.operations = q, reading, budget, operations
+        self._events = StoredEvents()
+        self._first, self._most, self._whole = 0, SPARE, True
+        self.begin(0)
+
+    def read(self, S: Stream) -> list[Match]:
+        """As `push`, of a Stream. Raises BudgetExceeded also for more than budget.matches."""
+        return self._matches(self._advanced(S, lambda: self.bound(S)))
+
+    def rest(self) -> list[Match]:
+        """The matches that the end of the stream completes."""
+        return self._matches(self.bound_at_end())
+
+    def tally(self, S: Stream) -> int:
+        """As `count`; without HAVING and negated components the matches are not listed."""
+        if self.q.having is not None or any(k.negated for k in self.q.pattern):
+            return len(self.read(S))
+        return self._advanced(S, lambda: self.counted(S))
+
+    def save(self) -> bytes:
+        """The events still needed, as an Arrow stream. Raises InputError after an error inside a batch."""
+        self._require_whole()
+        self._delete_unneeded()
+        head = {"cerify": FORMAT, "query": self._fingerprint, "start": str(self._events.start), **self.columns()}
+        table, sink = self._events.table().replace_schema_metadata(head), pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return bytes(sink.getvalue())
+
+    def restore(self, saved: bytes) -> None:
+        """Continue from a saved state. Raises InputError if events have been read, and for a state of anything else."""
+        if self.position:
+            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
+        try:
+            table = pa.ipc.open_stream(saved).read_all()
+            table.validate(full=True)
+            head = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+            start = int(head.get("start", "0"))
+        except (pa.ArrowException, ValueError, OSError) as error:
+            raise InputError(f"this is no saved state of a query of SASE+: {error}") from None
+        if (head.get("cerify"), head.get("query")) != (FORMAT, self._fingerprint):
+            raise InputError("the state is of another query, other options, or something else; start again")
+        if start < 0 or TYPE not in table.column_names:
+            raise InputError("the saved state is damaged")
+        self.begin(start)
+        self._events, self.position = StoredEvents(start), start
+        S = Stream.from_table(self.with_columns(table, head))
+        if len(S):
+            self._advanced(S, lambda: self.counted(S))  # its matches have been returned before
+        self._first = self.position
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.q, self.reading, self.budget, dict(self.operations))
+
+    # --- what the two define ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def begin(self, start: int) -> None:
+        """Begin with the event at that position."""
+
+    @abstractmethod
+    def bound(self, S: Stream) -> list[Bindings]:
+        """What the events of a batch complete."""
+
+    @abstractmethod
+    def bound_at_end(self) -> list[Bindings]:
+        """What the end of the stream completes."""
+
+    @abstractmethod
+    def counted(self, S: Stream) -> int:
+        """How many matches the events of a batch complete, before HAVING and negated components."""
+
+    @abstractmethod
+    def oldest(self) -> int:
+        """The position of the first event that a run under way, or a negated component, may still look at."""
+
+    def columns(self) -> dict[str, str]:
+        """What has to be saved of the columns."""
+        return {}
+
+    def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
+        """The saved events with the columns that `columns` described."""
+        return table
+
+    # --- for both -----------------------------------------------------------------------------------------------------
+
+    def _advanced(self, S: Stream, advance: Callable[[], T]) -> T:
+        """What `advance` returns, which reads the batch, once its events are stored."""
+        self._require_whole()
+        if self.position - self._events.start > self._most:
+            self._delete_unneeded()
+        self._whole = False
+        self._events.add(S)
+        found = advance()
+        self.position += len(S)
+        self._whole = True
+        return found
+
+    def _matches(self, found: Iterable[Bindings]) -> list[Match]:
+        having = self.q.having
+        matches = []
+        for M in found:
+            if having is None or satisfied(having, values_in(M, self._events, self.operations)):
+                events = positions_of(M)
+                result = result_of(attributes_of(self.q, M, self._events, self.operations))
+                matches.append(Match(events[-1], events, tuple(sorted(M)), result))
+        require_matches(len(matches), self.budget)
+        return sorted(matches)
+
+    def _delete_unneeded(self) -> None:
+        """Delete the events that no match to come has, but the last one, whose time later ones are compared with."""
+        self._events.delete_before(min(self.oldest(), max(self.position - 1, 0)))
+        self._most = 2 * (self.position - self._events.start) + SPARE
+
+    def _require_whole(self) -> None:
+        if not self._whole:
+            raise InputError("an error has stopped this evaluator inside a batch; make a new one, or restore a state")
+
+    @property
+    def _fingerprint(self) -> str:
+        return json.dumps([type(self).__name__, show(self.q), repr(self.reading), sorted(self.operations)])
+
+
+class ReadableEvaluator(BlockEvaluator):
+    """The matches of one query block in readable Python. With WITHIN the times of the stream have to ascend."""
+
+    def begin(self, start: int) -> None:
+        self._runner = BlockRunner(self.q, self.reading, self.budget, self.operations)
+        self._runner.begin(start)
+
+    def bound(self, S: Stream) -> list[Bindings]:
+        return self._runner.read(S)
+
+    def bound_at_end(self) -> list[Bindings]:
+        return self._runner.finish()
+
+    def counted(self, S: Stream) -> int:
+        return sum(node.count for event in S for node in self._runner.nodes(event))
+
+    def oldest(self) -> int:
+        return self._runner.oldest()
+
+    @property
+    def counters(self) -> Counters:
+        """nodes: those of the shared buffer. states: those of the automaton."""
+        return Counters(self.position - self._first, self._runner.made, len(self._runner.plan.states))
+
+
+class CompiledEvaluator(BlockEvaluator):
+    """The matches of one query block by compiled loops. Raises Unsupported, also at the first batch."""
+
+    def begin(self, start: int) -> None:
+        self._runner = CompiledBlockRunner(self.q, self.reading, self.budget)
+        self._runner.position = start
+
+    def bound(self, S: Stream) -> list[Bindings]:
+        return self._runner.rows(self._runner.read(S))
+
+    def bound_at_end(self) -> list[Bindings]:
+        return self._runner.rows(self._runner.finish())
+
+    def counted(self, S: Stream) -> int:
+        return self._runner.count(S)
+
+    def oldest(self) -> int:
+        return self._runner.oldest()
+
+    def columns(self) -> dict[str, str]:
+        return {"kinds": json.dumps(self._runner.kinds)}
+
+    def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
+        try:
+            kinds = json.loads(head["kinds"])
+            for name, kind in kinds.items():
+                if name not in table.column_names:
+                    table = table.append_column(name, pa.nulls(table.num_rows, ARROW[kind]))
+        except (KeyError, ValueError, AttributeError) as error:
+            raise InputError(f"the saved state is damaged: {error!r}") from None
+        return table
+
+    @property
+    def counters(self) -> Counters:
+        """nodes: those of the runs, each of which has its own. states: those of the automaton."""
+        return Counters(self.position - self._first, self._runner.made, len(self._runner.plan.states))

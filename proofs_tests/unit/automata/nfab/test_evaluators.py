@@ -1,0 +1,165 @@
+"""Query blocks behind the interface of all evaluators: batches are the stream, and a saved state continues it."""
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+import cerify
+from cerify.automata.nfab.evaluators import SPARE, BlockEvaluator, CompiledEvaluator, ReadableEvaluator
+from cerify.equivalence.generate.sase import case
+from cerify.equivalence.generate.sase_profiles import PROFILES
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.sase import denote, program
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.parse import parse
+from cerify.semantics.sase.reading import Reading, others
+from proofs_tests.unit.automata.nfab.test_evaluate import WINDOWED, rows
+from proofs_tests.unit.semantics.sase.streams import events, query
+
+CLASSES: tuple[type[BlockEvaluator], ...] = (ReadableEvaluator, CompiledEvaluator)
+
+
+def cases(seed: int, number: int) -> Iterator[tuple[sase.Query, Stream, Reading, Random]]:
+    """Queries of all profiles without NON-OVERLAP, half of them under another reading."""
+    rng, readings = Random(seed), [reading for (name, _), reading in others().items() if name != "non_overlap"]
+    for _ in range(number):
+        q, S = case(rng, rng.choice(list(PROFILES.values())), 9, 10)
+        q = replace(q, returned=replace(q.returned, non_overlap=False))
+        yield q, S, rng.choice((Reading(), rng.choice(readings))), rng
+
+
+def made(class_: type[BlockEvaluator], q: sase.Query, reading: Reading) -> BlockEvaluator | None:
+    try:
+        return class_(q, reading)
+    except Unsupported:
+        return None
+
+
+def in_batches(E: BlockEvaluator, S: Stream, cut: int, again: bool) -> list[Match]:
+    """The matches of two batches and of the end; with `again` another evaluator continues from the saved state."""
+    found = E.push(S.part(0, cut))
+    if again:
+        saved, first = E.save(), E
+        E = first.remade()[0](*first.remade()[1])  # type: ignore[assignment]
+        E.restore(saved)
+        assert E.position == first.position
+    return sorted(found + E.push(S.part(cut, len(S) - cut)) + E.finish())
+
+
+@pytest.mark.parametrize("class_", CLASSES)
+def test_batches_and_saved_states_give_the_matches_of_the_definition(class_: type[BlockEvaluator]) -> None:
+    carried = found = 0
+    for q, S, reading, rng in cases(11, 250):
+        cut, again = rng.randint(0, len(S)), rng.random() < 0.7
+        if (E := made(class_, q, reading)) is None:
+            continue
+        try:
+            got = in_batches(E, S, cut, again)
+        except Unsupported:
+            continue
+        expected = program.matches_of(q, S, denote.bindings, reading)
+        assert got == expected, (q, list(S), reading, cut, again)
+        carried, found = carried + 1, found + bool(got)
+    assert carried > 100
+    assert found > 50
+
+
+@pytest.mark.parametrize("class_", CLASSES)
+def test_counting_is_the_number_of_matches(class_: type[BlockEvaluator]) -> None:
+    for q, S, reading, rng in cases(12, 150):
+        listing, counting = made(class_, q, reading), made(class_, q, reading)
+        if listing is None or counting is None:
+            continue
+        cut = rng.randint(0, len(S))
+        try:
+            for part in (S.part(0, cut), S.part(cut, len(S) - cut)):
+                assert counting.count(part) == len(listing.push(part))
+            assert counting.finish() == listing.finish()
+        except Unsupported:
+            continue
+
+
+@pytest.mark.parametrize("class_", CLASSES)
+def test_what_is_stored_and_saved_is_bounded_by_the_window(class_: type[BlockEvaluator]) -> None:
+    E, S = class_(query(WINDOWED)), rows(20_000)
+    for start in range(0, len(S), 1_000):
+        E.count(S.part(start, 1_000))
+        assert len(E._events) - E._events.start < 2 * SPARE
+    assert len(E.save()) < 20_000
+    assert E.counters.events == 20_000
+    assert E.counters.states == 4
+    assert E.counters.nodes > 1_000
+
+
+@pytest.mark.parametrize("class_", CLASSES)
+def test_an_evaluator_is_pickled_by_its_state(class_: type[BlockEvaluator]) -> None:
+    E, S = (
+        class_(query("SEQ(A a, B+ b[], C c) WHERE [y] WITHIN 9 seconds")),
+        events("A1/k@1 B1/k@2 B2/k@3 C1/k@4 C1/k@5"),
+    )
+    E.push(S.part(0, 3))
+    other = pickle.loads(pickle.dumps(E))
+    rest = S.part(3, 2)
+    assert other.push(rest) == E.push(rest) != []
+    other.finish()
+    with pytest.raises(InputError, match="finished"):
+        pickle.loads(pickle.dumps(other)).push(rest)
+
+
+def test_a_column_without_values_in_the_saved_events_keeps_its_kind() -> None:
+    q = query("SEQ(A a, B b) WHERE b.x > a.x")
+    E = CompiledEvaluator(q)
+    E.push(Stream([Event("A", {"x": 1}), Event("B", {"x": 2}), Event("C")]))
+    F = CompiledEvaluator(q)
+    F.restore(E.save())
+    assert F.push(Stream([Event("A", {"x": 1}), Event("B", {"x": 2})])) != []
+    with pytest.raises(Unsupported, match="first batch"):
+        F.push(Stream([Event("A", {"x": "text"})]))
+
+
+def test_a_state_of_anything_else_is_an_input_error() -> None:
+    q, other = query("SEQ(A a, B b)"), query("SEQ(A a, C b)")
+    E = ReadableEvaluator(q)
+    E.push(events("A1 B1"))
+    for wrong in (ReadableEvaluator(other), ReadableEvaluator(q, Reading(window="closed")), CompiledEvaluator(q)):
+        with pytest.raises(InputError, match="another query"):
+            wrong.restore(E.save())
+    with pytest.raises(InputError, match="no saved state"):
+        ReadableEvaluator(q).restore(b"x")
+    with pytest.raises(InputError, match="read nothing"):
+        E.restore(E.save())
+
+
+def test_after_an_error_inside_a_batch_there_is_no_state() -> None:
+    E = ReadableEvaluator(
+        query("SEQ(A+ a[]) WHERE skip_till_any_match(a[]) { a[i].x > sum(a[..i-1].x) }"), Reading(), Budget(states=5)
+    )
+    with pytest.raises(BudgetExceeded):
+        E.push(Stream(Event("A", {"x": 2**n}) for n in range(20)))
+    for use in (E.save, lambda: E.push(events("A1"))):
+        with pytest.raises(InputError, match="inside a batch"):
+            use()
+
+
+@pytest.mark.parametrize("text", ["RETURN NON-OVERLAP a.x", "RETURN a.x UNION PATTERN SEQ(B a) RETURN a.x"])
+def test_what_needs_the_whole_stream_is_unsupported(text: str) -> None:
+    q = parse(f"PATTERN SEQ(A a) {text}")
+    for class_ in CLASSES:
+        with pytest.raises(Unsupported, match="collect the stream"):
+            class_(q)
+
+
+def test_compile_makes_them_and_falls_back_on_the_definition() -> None:
+    block = "PATTERN SEQ(A a, B b) RETURN a.x"
+    assert isinstance(cerify.compile(block, language="sase"), ReadableEvaluator)
+    assert isinstance(cerify.compile(block, language="sase", evaluator="kernel"), CompiledEvaluator)
+    whole = cerify.compile("PATTERN SEQ(A a, B b) RETURN NON-OVERLAP a.x", language="sase")
+    assert not isinstance(whole, BlockEvaluator)
+    assert whole.push(events("A1 B1")) + whole.finish() != []
+    with pytest.raises(Unsupported, match="consume nothing"):
+        cerify.compile(block, language="sase", evaluator="automaton", consumption="any")
