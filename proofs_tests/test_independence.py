@@ -80,3 +80,10 @@ def test_a_reading_is_no_part_of_the_closure_of_the_other_side() -> None:
     assert scopes in closure(definition)
     assert scopes not in closure(judged)
     assert scopes in closure((*judged, "cerify.semantics.event_expressions.wellformed"))
+
+
+def test_a_decider_uses_the_definition_for_replays_only() -> None:
+    """Of event expressions: besides syntax and text, the function that replays a difference."""
+    package = "cerify.semantics.event_expressions"
+    found = {m.removeprefix(f"{package}.") for m in imported("cerify.equivalence.decide.expressions") if package in m}
+    assert found == {"syntax", "show", "interpreter"}
