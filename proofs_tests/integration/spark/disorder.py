@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from cerify import match
-from cerify.equivalence.generate import expressions, sase
+from cerify.equivalence.generate import expressions, sase, sase_profiles
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
@@ -83,7 +83,7 @@ def _asked(rng: Random, language: str, nodes: int, events: int) -> tuple[Query, 
             E, S = expressions.case(rng, rng.choice(list(expressions.PROFILES.values())), nodes, events)
             return Query(show_expression(E), language), S
         case "sase":
-            q, S = sase.case(rng, rng.choice(list(sase.PROFILES.values())), nodes, events)
+            q, S = sase.case(rng, rng.choice(list(sase_profiles.PROFILES.values())), nodes, events)
             return Query(show_sase(q), language), S
     profile = rng.choice(("core", "everything", "typed", "correlated"))
     phi, S = case(rng, PROFILES[profile], nodes, events)

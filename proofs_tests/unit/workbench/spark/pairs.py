@@ -2,7 +2,7 @@
 
 from random import Random
 
-from cerify.equivalence.generate import core_cel, expressions, sase
+from cerify.equivalence.generate import core_cel, expressions, sase, sase_profiles
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
@@ -33,5 +33,5 @@ def pair(rng: Random, language: str, nodes: int = 7, events: int = 14) -> tuple[
             E, S = expressions.case(rng, rng.choice(list(expressions.PROFILES.values())), nodes, events)
             return Query(show_expression(E), language, schema=rng.choice((None, S.schema))), S
         case _:
-            q, S = sase.case(rng, rng.choice(list(sase.PROFILES.values())), nodes, events)
+            q, S = sase.case(rng, rng.choice(list(sase_profiles.PROFILES.values())), nodes, events)
             return Query(show_sase(q), language), Stream(S)
