@@ -1,4 +1,4 @@
-"""The smallest deterministic automaton: states that no word tells apart are one (Hopcroft's algorithm)."""
+"""The smallest deterministic automaton: states that no word distinguishes are merged (Hopcroft's algorithm)."""
 
 from __future__ import annotations
 

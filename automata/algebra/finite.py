@@ -44,7 +44,7 @@ class Algebra:
         schema: Schema | None = None,
         solver: bool = False,
     ) -> None:
-        # The event's type first: that is how a person would begin to tell one type from another.
+        # the event's type first, as a person would distinguish them
         self.generators = sorted(dict.fromkeys(generators), key=lambda P: not isinstance(P, OfType))
         self.budget = budget
         self.schema = schema
@@ -103,7 +103,7 @@ class Algebra:
         return [(chosen, self.predicate(part)) for chosen, part in split]
 
     def decision(self, among: Mask, wanted: Mask) -> Decision:
-        """What tells the wanted types from the others, of an event whose type is known to be among these."""
+        """A predicate that, on events whose type is one of these, is true of the wanted types only."""
         if wanted in (0, among):
             return wanted == among
         cuts = [(P, self._masks[P]) for P in self.generators if self._masks[P] & among not in (0, among)]

@@ -34,7 +34,7 @@ from cerify.semantics.predicates import (
 from cerify.semantics.values import Value, ValueType
 
 Residual: TypeAlias = Predicate | bool
-"""What is left of a predicate once some of its tests are known."""
+"""A predicate in which some tests are replaced by their truth values."""
 
 Residuals: TypeAlias = tuple[Residual, ...]
 OTHER = "Other"  # the name, varied where it is taken, of an event type that no predicate names
@@ -42,7 +42,7 @@ OTHER = "Other"  # the name, varied where it is taken, of an event type that no 
 
 @dataclass(frozen=True)
 class Minterm:
-    """A type: the predicates that hold, by index, and an event of it, None where the solver could not tell."""
+    """A type: the indices of the predicates that are true, and an event of it, None where the solver found none."""
 
     chosen: frozenset[int]
     witness: Event | None
@@ -53,7 +53,7 @@ def minterms(
 ) -> tuple[Minterm, ...]:
     """All types with respect to the predicates; with a schema those that its events can have. Raises BudgetExceeded.
 
-    Without the solver a choice of the tests that are not simple is kept unless it is plain that no event makes it.
+    Without the solver a choice of the tests that are not simple counts as possible unless simple rules exclude it.
     """
     search = _Search(budget, solver)
     found: dict[Truth, Event | None] = {}
@@ -173,7 +173,7 @@ def _separate(tests: list[Test]) -> str | None:
 
 
 def _assume(residual: Residual, known: Mapping[Test, bool]) -> Residual:
-    """What is left of a predicate when the truth of some tests is known."""
+    """The predicate with some tests replaced by their truth values, simplified."""
     match residual:
         case bool():
             return residual

@@ -39,14 +39,14 @@ Allowed: TypeAlias = Mapping[str, ValueType] | None
 """The attributes that an event may have, with their types; None if it may have any."""
 
 OTHERS: tuple[Kind | None, ...] = ("string", "timestamp", "bool", None)
-GUESSES = 500  # combinations of likely values that are tried before the solver is asked
-SHAPES = 300  # combinations of kinds that the solver is asked about
+GUESSES = 500  # combinations of likely values that are tried before the solver
+SHAPES = 300  # combinations of kinds that the solver decides
 MILLISECONDS = 250  # for one question
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Whether the tests may come out as asked, and values with which they do, if some were found."""
+    """Whether the tests may have the wanted results, and values with which they do, if some were found."""
 
     possible: bool
     values: Values | None = None
@@ -56,14 +56,14 @@ POSSIBLE = Solution(True)
 
 
 def solve(tests: Mapping[Test, bool], allowed: Allowed, ask: bool = True) -> Solution:
-    """Whether one event can pass and fail these tests as asked, with values that do so if some are found.
+    """Whether one event can have the wanted results of these tests, with values that do if some are found.
 
     Without asking the solver only a few likely values are tried; what they do not show is possible.
     """
     return _solve(tuple(tests.items()), allowed if allowed is None else tuple(allowed.items()), ask)
 
 
-@lru_cache(maxsize=10_000)  # the same tests are asked about for each type of event
+@lru_cache(maxsize=10_000)  # the same tests recur for each type of event
 def _solve(
     pairs: tuple[tuple[Test, bool], ...], allowed_: tuple[tuple[str, ValueType], ...] | None, ask: bool
 ) -> Solution:
@@ -141,7 +141,7 @@ def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[Ki
 
 
 def _fitting(name: str, tests: Mapping[Test, bool], allowed: Allowed) -> list[Value | None]:
-    """Values that pass and fail the simple tests of the attribute as asked: none if no value does."""
+    """Values with the wanted results of the simple tests of the attribute: none if no value has them."""
     simple = {test: wanted for test, wanted in tests.items() if tested_attribute(test) == name}
     if not _may_have(name, allowed):
         return [] if any(simple.values()) else [None]
@@ -163,7 +163,7 @@ def _plain(value_type: ValueType | None) -> list[Value | None]:
 
 
 def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Values | None:
-    """Values of these kinds with which the tests come out as asked; None if there are none. Raises TooHard."""
+    """Values of these kinds with the wanted results of the tests; None if there are none. Raises TooHard."""
     import z3
 
     from cerify.automata.algebra.symbolic import BOUNDS, Symbol, TooHard, formula, value_of, variable

@@ -85,7 +85,7 @@ def _gap(low: str | None, high: str | None) -> Fsm:
 
 
 def _greater(text: str) -> str:
-    """The strings after a text in the order of code points: it goes on, or a character of it gives way to a greater."""
+    """The strings greater than a text by code points: longer ones that begin with it, or with a greater character."""
     ways = [f"{_quoted(text)}({_range(FIRST, LAST)}){EVERYTHING}"]
     ways += [f"{_quoted(text[:i])}{_range(chr(ord(c) + 1), LAST)}{EVERYTHING}" for i, c in enumerate(text) if c != LAST]
     return "|".join(ways)

@@ -1,7 +1,7 @@
 """Tuple predicates as formulas of a solver: the terms, the tests, and values back again.
 
 A term has one kind; integers are those of 64 bits, floats are those of IEEE 754, and a number that is only ever
-compared may be a point of the line ("real"), or not a number ("nan"). What the solver cannot be told exactly is
+compared may be a point of the line ("real"), or not a number ("nan"). What z3 cannot express exactly is
 TooHard: a quotient of integers, a pattern, an integer beside a float, unless it is compared with a constant.
 """
 
@@ -44,7 +44,7 @@ TRUSTED = 2**53  # integers up to here are floats exactly
 
 
 class TooHard(Exception):
-    """The solver cannot be told this exactly."""
+    """z3 cannot express this exactly."""
 
 
 BOUNDS: Mapping[Kind | None, tuple[int, int]] = {
@@ -152,7 +152,7 @@ def constant(value: Value) -> Symbol:
 
 
 def _as_float(term: Symbol) -> Symbol:
-    """A number as a float, if it is known to be one exactly."""
+    """A number as a float, if it is exactly one."""
     if term.kind == "float":
         return term
     if not z3.is_int_value(term.expression) or abs(term.expression.as_long()) > TRUSTED:
@@ -184,7 +184,7 @@ def compared(comparator: Comparator, left: Symbol | None, right: Symbol | None) 
         if "nan" in (left.kind, right.kind):
             return z3.BoolVal(comparator == "!=")
         points = any(side.kind == "real" or z3.is_fp_value(side.expression) for side in (left, right))
-        convert = _as_real if points else _as_float  # a float that is known is a point of the line
+        convert = _as_real if points else _as_float  # a constant float is a point of the line
         left, right = convert(left), convert(right)
     a, b = left.expression, right.expression
     if left.kind == "bool" and comparator not in ("=", "!="):

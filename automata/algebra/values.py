@@ -1,4 +1,4 @@
-"""The values of one attribute as far as simple tests can tell them apart: the interval algebra.
+"""The values of one attribute, one for each result of its simple tests: the interval algebra.
 
 A simple test compares one attribute with constants. The constants cut the values of each kind into points and open
 intervals, and all values of a piece pass the same tests; so one value of each piece, and no value at all, stand for

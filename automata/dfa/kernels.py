@@ -33,7 +33,7 @@ def advance_one(classes, step, accepting, states, out, counts):  # type: ignore[
 
 @compiled
 def advance_four(classes, step, accepting, states, out, counts):  # type: ignore[no-untyped-def]
-    """Read all events with four automata (K = 4): while one look-up waits for its memory, the others go on."""
+    """Read all events with four automata (K = 4), whose look-ups wait for memory at the same time."""
     p, q, r, s = uint64(states[0]), uint64(states[1]), uint64(states[2]), uint64(states[3])
     k, l, m, n = uint64(0), uint64(0), uint64(0), uint64(0)
     ends_p, ends_q, ends_r, ends_s = out[0], out[1], out[2], out[3]

@@ -172,7 +172,7 @@ def _applied(
 
 
 def _admits(phi: cel.Start | cel.Strict | cel.Within | cel.PartitionBy, C: ComplexEvent, S: Stream) -> bool:
-    """Whether the operator keeps a valuation with this support, over the stream from its beginning."""
+    """Whether a valuation with this support satisfies the operator, over the stream from its beginning."""
     match phi:
         case cel.Start():
             return 0 in C

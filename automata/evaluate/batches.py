@@ -1,4 +1,4 @@
-"""What goes into the compiled loops and what comes out of them, piece by piece."""
+"""The arguments and results of the compiled loops: batches of events and of matches."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 CHUNK = 16_384  # complex events enumerated at a time; what is written of them stays in a cache
 
 Numbers: TypeAlias = tuple[NDArray[np.int64], NDArray[Any]]
-"""Positions, ascending, and a number for each; of Python's integers where a word does not hold it."""
+"""Positions int64 [n], ascending, and a number for each: int64, or object (Python's integers) where that overflows."""
 
 
 @dataclass(frozen=True)
 class EventBatch:
-    """Events in a row as the loops see them.
+    """Consecutive events as arrays.
 
     base: the position of the first. classes, keys: the number of each event's class, and of its key or -1. admitted:
-    whether a match can have it. low: how far back it reaches. Without windows and partitions only classes counts.
+    whether a match can have it. low: the least position at which a match that ends there may begin. Without windows and
+    partitions only base and classes are used.
     """
 
     base: int
@@ -39,7 +40,7 @@ class EventBatch:
 class MatchBatch:
     """Complex events: the position at which each is found, and as in an Arrow list array offsets and positions.
 
-    labels: how each of these is marked, an index into Tables.labels; empty if nobody asked.
+    labels: how each of these is marked, an index into Tables.labels; empty if they are not wanted.
     """
 
     at: NDArray[np.int64]
@@ -48,13 +49,13 @@ class MatchBatch:
     labels: NDArray[np.int32]
 
     def first(self, number: int) -> MatchBatch:
-        """The first so many complex events."""
+        """The first complex events, a number of them."""
         end = self.offsets[number]
         return MatchBatch(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
 
 
 class Enumeration:
-    """An enumeration on its way: the buffers of a compiled loop, made larger where a complex event needs it."""
+    """The state and the buffers of an enumeration in a compiled loop; they grow where a complex event needs it."""
 
     def __init__(self, columns: int, labelled: bool) -> None:
         self.path, self.marks = np.empty(1024, np.int64), np.empty(1024, np.int32)
@@ -90,13 +91,13 @@ def total(numbers: NDArray[Any]) -> int:
 
 
 def enlarged(tree: NDArray[np.void], nodes: int, size: int) -> NDArray[np.void]:
-    """An array of so many nodes that begins with the first ones of a tree."""
+    """An array of a larger size that begins with the nodes of a tree."""
     larger = np.zeros(size, tree.dtype)  # what no kernel writes is saved, too
     larger.view(np.uint8)[: nodes * tree.itemsize] = tree[:nodes].view(np.uint8)  # field by field numpy is slow
     return larger
 
 
 def require(condition: bool | np.bool_, otherwise: str) -> None:
-    """Raises ValueError unless the condition holds."""
+    """Raises ValueError unless the condition is true."""
     if not condition:
         raise ValueError(otherwise)

@@ -1,8 +1,8 @@
 """Compact complex event sets: tods21, section 9.2, with Algorithm 1.
 
 A node stands for a position, and each path from it to the terminator for a complex event. The children of a node are a
-list of nodes, given by its first and its last node; it runs from the one to the other along next. Nodes are only ever
-added, and next is set once, so that whatever a pair of nodes has meant it goes on meaning.
+list of nodes, given by its first and its last node; it runs from the one to the other along next. Nodes are only
+added, and next is set once, so that a pair of nodes always stands for the same list.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class CompactComplexEventSet:
         return len(self.event) - 1
 
     def append(self, end: int, start: int) -> None:
-        """Let the list that ends in the node end go on with the one that starts in start."""
+        """Append the list that begins with start to the one whose last node is end."""
         self.next[end] = start
 
     def enumerate(self, nodes: NodeList) -> Iterator[list[int]]:
         """Each complex event of the list once, as its nodes from the latest position to the first (Algorithm 1).
 
-        The list handed out is the algorithm's own and changes with the next step: copy what you keep. The time between
+        The list that is yielded is the algorithm's own and changes with the next step. The time between
         two outputs is linear in their lengths. The recursion of the algorithm is kept in pending: the rest of each list
         that is under way, and how long the path was when it began.
         """

@@ -105,9 +105,9 @@ def _union(n1: Node, n2: Node) -> Node:
 def enumerate_(node: Node, low: Sequence[int] | Mapping[int, int]) -> Iterator[list[Output]]:
     """Each complex event of a node that is in its window once, as its nodes from the latest position to the first.
 
-    low[i] is the least position at which one that ends at i may begin. The list handed out is the algorithm's own and
-    changes with the next step. The time between two outputs is linear in their lengths: what is pending has an output
-    in the window, by (1), and is at most three unions away from the next node of it, by (2).
+    low[i] is the least position at which one that ends at i may begin. The list that is yielded is the algorithm's own
+    and changes with the next step. The time between two outputs is linear in their lengths: what is pending has an
+    output in the window, by (1), and is at most three unions away from the next node of it, by (2).
     """
     path: list[Output] = []
     pending: list[tuple[Node, int]] = [(node, 0)]
@@ -172,7 +172,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def forget(roots: Iterable[Node], bound: int) -> int:
-    """Let go of all complex events below the roots that begin before bound; how many nodes are left."""
+    """Drop all complex events below the roots that begin before the bound; returns the number of nodes left."""
     seen: set[int] = set()
     pending = list(roots)
     while pending:

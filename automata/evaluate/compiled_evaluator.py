@@ -38,7 +38,7 @@ class CompiledEvaluator(CompiledState):
     """An I/O-determinized automaton on its way through a stream, within windows; ReadableEvaluator is the twin."""
 
     def push(self, batch: Batch, limit: int | None = None) -> Matches:
-        """As Evaluator.push; with a limit at most so many matches, the first ones that are found."""
+        """As Evaluator.push; with a limit the first matches that are found, at most that many."""
         return Matches(self.read(self._opened(batch), limit))
 
     def read(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
@@ -109,12 +109,12 @@ class CompiledEvaluator(CompiledState):
                     break
 
     def advance(self, S: Stream, classes: Classes | None = None) -> Iterator[NDArray[np.int64]]:
-        """Read all events; hand out the sets of complex events completed on the way, which have to be used at once."""
+        """Read all events; yields the roots of the sets of complex events completed, to be used before the next."""
         for batch in self.event_batches(S, classes):
             yield from self.store.advance(batch, self.transitions)
 
     def match_batches(self, roots: NDArray[np.int64]) -> Iterator[MatchBatch]:
-        """The complex events of sets that advance has handed out."""
+        """The complex events of the roots that `advance` yielded last."""
         return self.store.match_batches(roots, self.output == "valuations")
 
     def classes(self, S: Stream) -> Classes:

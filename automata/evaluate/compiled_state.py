@@ -1,4 +1,4 @@
-"""What a compiled evaluator keeps between batches, and how that is saved.
+"""The state of a compiled evaluator between batches, and its saved form.
 
 A saved state is a header in JSON and flat arrays, in numpy's npz format without pickles. The loops trust their arrays,
 so a state is checked when it is loaded: it is of this query and this version of the automaton, and its indices lie

@@ -1,4 +1,4 @@
-"""How many complex events a set has, without enumerating them, on the arrays of scoped_kernels.py."""
+"""The number of complex events of a set, without enumerating them, on the arrays of scoped_kernels.py."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
     """The number of complex events of a root; -1 past 62 bits, -2 if pending is too small.
 
     counts [N] holds for the bound stamp [N] how many of a node's complex events begin there or later. With the bound
-    the count stays, so that what earlier roots have asked is not counted again.
+    the count stays valid, so that nodes below earlier roots are not counted again.
     """
     total, height, ends = 0, 0, 1
     pending[0] = root

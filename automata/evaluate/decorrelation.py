@@ -205,7 +205,7 @@ class _Decorrelator:
         return freed
 
     def _whole(self, psi: Formula, around: Formula) -> Formula:
-        """psi, if each event that it marks is one that it binds: for what stands around it asks for the support."""
+        """psi, if each event that it marks is one that it binds: the operator around it depends on the support."""
         if any(all(map(is_mark, kind)) for kind in analyze_bindings(psi).possible):
             raise Unsupported(
                 "a PROJECT in this formula drops events that a filter inside compares; the operator around it depends "
@@ -251,7 +251,7 @@ def _kept(phi: Formula) -> Iterable[Formula]:
 
 
 def _marked(phi: Formula, marks: Mapping[str, str]) -> Formula:
-    """phi where what a variable holds has the variable's mark too."""
+    """phi where the events that a variable binds have the variable's mark too."""
     match phi:
         case cel.Event(R):
             return cel.In(phi, marks[R]) if R in marks else phi

@@ -14,7 +14,7 @@ from cerify.automata.evaluate.jit import bare, part
 
 @part
 def _common(position, number, size, path, marks, depth, found, written, at, offsets, events, labels):  # type: ignore[no-untyped-def]
-    """Write what a run of so many complex events of this size has in common: all but their first positions."""
+    """Write the common part of a run of complex events of one size: all but their first positions."""
     begin, step, end = np.uintp(found), np.uintp(size), np.uintp(written)
     for x in range(np.uintp(number)):
         end += step
@@ -41,8 +41,8 @@ def enumerate_lists(  # type: ignore[no-untyped-def]
     walk: int64 [1], the height of the stack pending, int32 [., 3], of rows (node, last, depth). path, marks: the
     positions and labels of the path, from the latest on. at [M], offsets [M + 1], events: int64, as in an Arrow list
     array; labels: int32, as long as events if labels are wanted, else empty. Returns the root reached and how many
-    events were written; it is over when the root is the last and the stack is empty, and goes on with the next call
-    otherwise.
+    events were written. The enumeration is complete when the root is the last and the stack is empty; otherwise the
+    next call continues it.
     """
     found, written, height = 0, 0, walk[0]
     while True:

@@ -6,8 +6,8 @@ tree [N] holds the nodes, node 0 the terminator, as records:
     event int64  the position of a node         label int32  how it is marked: an index into Tables.labels
     first, last int32  the list of its children    next int32  its successor in the list it is in, or -1
 
-and for each state ends int32 [S, 2] has the first and last node of its list, or -1, and runs int64 [S] how many complex
-events that list stands for, which is what Algorithm 2 would enumerate; from CAP on it is only known to be as many.
+and for each state ends int32 [S, 2] has the first and last node of its list, or -1, and runs int64 [S] the number of
+complex events that list stands for, which Algorithm 2 would enumerate; CAP stands for that many or more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAST_BIT = 63
 def update_lists(  # type: ignore[no-untyped-def]
     classes, base, start, skip, begin, marks, finals, ended, moving, busy, tree, nodes, ends, runs, roots
 ):
-    """Read events from index start on; stop where the nodes or the roots might not hold what an event adds.
+    """Read events from index start on; stop where there might not be room for the nodes or roots that an event adds.
 
     classes: int32 [n], base the position of the first; skip to busy are those of TransitionTables. roots: int64 [R, 4],
     a row (position, first, last, number) for each list completed. Returns the index reached, the number of nodes and
@@ -110,7 +110,7 @@ def update_lists(  # type: ignore[no-untyped-def]
 
 @compiled
 def compact_lists(tree, nodes, ends):  # type: ignore[no-untyped-def]
-    """Let go of the nodes that no list of a state leads to, and close the gaps; returns the number of nodes left.
+    """Remove the nodes that no list of a state leads to, and close the gaps; returns the number of nodes left.
 
     Of a list of several nodes all that come after the first stay, so that each is walked once however many end in it.
     """

@@ -1,4 +1,4 @@
-"""The arrays that a compiled evaluator keeps between events: all partial matches, as nodes that share their beginnings.
+"""The partial matches of a compiled evaluator as arrays: nodes that share their beginnings.
 
 There are two kinds, since one would be slow: without windows and partitions a node needs no window, a state has one
 list in place of a series for each key, and matches are counted as events are read. See docs/guide/performance.md.
@@ -21,7 +21,7 @@ NODES_AT_FIRST = 8_192
 
 
 class MatchStore(ABC):
-    """Partial matches of one stream; `tree` [capacity] holds the nodes as records, of which node 0 is the terminator.
+    """Partial matches of one stream; `tree` [capacity] has the nodes as records, of which node 0 is the terminator.
 
     growth: by which factor the capacity grows. most: the greatest capacity.
     """

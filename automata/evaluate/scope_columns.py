@@ -111,7 +111,7 @@ def _as_float(width: Width) -> float:
 
 
 def _ticks(seconds: Width) -> int:
-    """The greatest number of microseconds that is at most so many seconds once it is divided (as total_seconds is)."""
+    """The greatest number of microseconds that, divided as in total_seconds, is at most a number of seconds."""
     if seconds >= 2**64 / MICROSECONDS:
         return 2**64
     ticks = floor(seconds * MICROSECONDS)
@@ -149,7 +149,7 @@ class EncodedKeys:
 
 @dataclass
 class KeyTable:
-    """The keys of a partition of which something is kept, by number.
+    """The keys of a partition that partial matches have, by number.
 
     numbers: for each kinds of values that keys are of the keys themselves, a value or a tuple of them; free: the
     numbers that stand for none.
@@ -190,7 +190,7 @@ class KeyTable:
         require(len(taken) + len(self.free) == size, "the number of a key is out of range")
 
     def grow(self, size: int) -> None:
-        """Have so many numbers."""
+        """Make room for a larger number of keys."""
         self.free, self.size = [*range(size - 1, self.size - 1, -1), *self.free], size
 
     def keep(self, used: NDArray[np.bool_]) -> None:

@@ -122,7 +122,7 @@ def _empty(rows, s, first, keys):  # type: ignore[no-untyped-def]
 
 @part
 def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-def]
-    """Add what a slot holds to another one, key by key; returns the number of nodes, and of keys that are new there."""
+    """Add a slot to another one, key by key; returns the number of nodes, and of keys that are new there."""
     flat, width, new = rows.reshape(-1), rows.shape[2], 0
     k = first[s]
     while k != END:
@@ -149,7 +149,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
     reports_at_last_event, windowed, consume, counters, scratch, tree, rows, slot, first, keys, roots,
 ):  # fmt: skip
-    """Read events from index start on; stop where the nodes or the roots might not hold what an event adds.
+    """Read events from index start on; stop where there might not be room for the nodes or roots that an event adds.
 
     classes, numbers int32, admitted bool, low int64 [n]: of each event its class, the number of its key or -1, whether
     a match can have it, and how far back it reaches; base is the position of the first. skip to busy are those of

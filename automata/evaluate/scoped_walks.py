@@ -1,4 +1,4 @@
-"""What else the arrays of scoped_kernels.py need: letting go of what is over, and checks of a saved state."""
+"""Loops over the arrays of scoped_kernels.py: compaction, and the check of a saved state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cerify.automata.evaluate.scoped_kernels import END, MEMBERS, NEXT, NODES, N
 
 @compiled
 def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # type: ignore[no-untyped-def]
-    """Let go of all complex events that begin before bound, and close the gaps.
+    """Remove all complex events that begin before the bound, and close the gaps.
 
     Children come before their parents, so that one way down finds what is alive and one way up moves it. A union whose
     right is gone is its left. used: bool [K], set to whether anything is left of a key.

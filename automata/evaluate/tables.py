@@ -63,11 +63,11 @@ class TransitionTables:
 
 
 def tabulate(
-    automaton: Determinized, types: list[int], budget: Budget = Budget(), known: tuple[Marks, ...] = (UNMARKED,)
+    automaton: Determinized, types: list[int], budget: Budget = Budget(), labels: tuple[Marks, ...] = (UNMARKED,)
 ) -> Tables:
     """The tables over the classes with these types (bit masks); class c has type types[c]. Raises BudgetExceeded.
 
-    The labels known so far keep their numbers, as the states of the automaton do.
+    The labels of earlier tables have the same numbers here, and so have the states of the automaton.
     """
 
     def successors(state: int) -> list[tuple[tuple[int, Marks], int]]:
@@ -77,19 +77,19 @@ def tabulate(
         found = explore([0], successors, budget.states, f"the table of {automaton.described()}; it", budget.seconds)
     except BudgetExceeded as error:
         raise automaton.named(error) from None
-    labels = {marks: l for l, marks in enumerate(known)}
+    numbers = {marks: l for l, marks in enumerate(labels)}
     for edges in found.values():
         for (_, marks), _ in edges:
-            labels.setdefault(marks, len(labels))
+            numbers.setdefault(marks, len(numbers))
     states = max(found) + 1
-    step = np.full((states, len(types), len(labels)), NOWHERE, np.int32)
+    step = np.full((states, len(types), len(numbers)), NOWHERE, np.int32)
     for state, edges in found.items():
         for (c, marks), target in edges:
-            step[state, c, labels[marks]] = target
+            step[state, c, numbers[marks]] = target
     final = np.array([automaton.final[q] for q in range(states)])
     every = (1 << len(automaton.A.predicates)) - 1  # no event is in all predicates, but each transition takes this type
     ended = np.array([q in found and automaton.final[q] and not automaton.step(q, every) for q in range(states)])
-    return Tables(step, final, ended, tuple(labels))
+    return Tables(step, final, ended, tuple(numbers))
 
 
 def transition_tables(tables: Tables) -> TransitionTables:
@@ -110,9 +110,9 @@ def transition_tables(tables: Tables) -> TransitionTables:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What is known of an automaton over the types of events met so far. It is never changed, only followed by more.
+    """The tables of an automaton over the types of events so far; immutable, a larger one replaces it.
 
-    types: the class of each type. growth: how many there were after each step, as states are numbered step by step.
+    types: the class of each type. growth: the number of types after each step; states are numbered step by step.
     """
 
     types: Mapping[int, int]
@@ -122,7 +122,7 @@ class Snapshot:
 
 
 class TransitionCache:
-    """An automaton and what is known of it, for all its evaluators, whatever threads they are in."""
+    """An automaton and its tables, shared by all its evaluators, which may run in several threads."""
 
     def __init__(self, automaton: Determinized) -> None:
         self.automaton = automaton
@@ -132,7 +132,7 @@ class TransitionCache:
         self._growing = RLock()
 
     def ensure(self, types: list[int], budget: Budget) -> Snapshot:
-        """What is known once these types of events have been met, too. Raises BudgetExceeded."""
+        """The tables that cover these types of events too. Raises BudgetExceeded."""
         if any(type_ not in self.snapshot.types for type_ in types):
             with self._growing:
                 new = [type_ for type_ in types if type_ not in self.snapshot.types]
@@ -140,7 +140,7 @@ class TransitionCache:
         return self.snapshot
 
     def grow(self, types: list[int], growth: list[int], budget: Budget) -> None:
-        """Extend what is known by types of events, in steps that end with so many. Raises BudgetExceeded."""
+        """Extend the tables by types of events, in steps that end with numbers of types. Raises BudgetExceeded."""
         with self._growing:
             snapshot = self.snapshot
             classes, tables = dict(snapshot.types), snapshot.tables

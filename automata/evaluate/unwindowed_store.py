@@ -105,8 +105,8 @@ class UnwindowedStore(MatchStore):
             base, known = batch.base, before
         if base != batch.base:
             raise BudgetExceeded(
-                "more than 2^61 partial matches before this batch, and their exact number is known only if all batches "
-                "were counted by this evaluator: it is not part of a saved state, so count from the first batch on"
+                "more than 2^61 partial matches before this batch, and their exact number is available only if all "
+                "batches were counted by this evaluator: it is not part of a saved state, so count from the first batch"
             )
         runs = dict(enumerate(known))
         positions, numbers = [], []

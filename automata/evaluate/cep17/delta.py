@@ -27,7 +27,7 @@ class Delta:
         ]
 
     def of(self, q: int, type_: int, marked: bool) -> list[int]:
-        """Where the state may go on an event of the type; every transition with the mark is looked at once."""
+        """The states after a state on an event of the type; each transition with the mark is visited once."""
         return [target for bit, target in self._leaving[q][marked] if type_ & bit]
 
     def __call__(self, R: Subset, type_: int, marked: bool) -> Subset:

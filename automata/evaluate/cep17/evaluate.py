@@ -39,7 +39,7 @@ def evaluation(A: CEA, strategy: Strategy, budget: Budget = Budget()) -> Evaluat
 def evaluate(A: CEA, S: Stream, strategy: Strategy = "all", budget: Budget = Budget()) -> Iterator[Match]:
     """The complex events of an automaton under a strategy, lazily and in the order of positions.
 
-    As in cep17 a run ends with a mark: a complex event is handed out at its last position. Raises BudgetExceeded.
+    As in cep17 a run ends with a mark: a complex event is reported at its last position. Raises BudgetExceeded.
     """
     running = evaluation(A, strategy, budget)
     for n, type_ in enumerate(classify(running.A.A.predicates, S)):

@@ -57,7 +57,7 @@ class Listed(ABC, Generic[State]):
 
     @abstractmethod
     def accepts(self, state: State) -> bool:
-        """Whether the complex events of the state are handed out."""
+        """Whether the complex events of the state are reported."""
 
     def _updated(self, type_: int) -> Table[State]:
         D, T_ = self.D, dict[State, NodeList]()
