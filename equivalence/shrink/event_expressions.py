@@ -39,8 +39,6 @@ def _fewer(E: Expression) -> Iterator[Expression]:
             yield from (expr.Let((*definitions[:i], *definitions[i + 1 :]), body) for i in range(len(definitions)))
         case expr.Exists(x, operand):
             yield without_variable(operand, x)
-        case _:
-            return
 
 
 def without_variable(E: Expression, x: str) -> Expression:
@@ -70,8 +68,6 @@ def simpler_predicates(E: Expression) -> Iterator[Expression]:
                 yield from (expr.Primitive(T, arguments, P) for P in parts(mask))
             case expr.Constraint(comparison):
                 yield from (expr.Constraint(P) for P in parts(comparison) if isinstance(P, Comparison))
-            case _:
-                return
 
     return SHAPE.at_each_node(E, local)
 
@@ -104,8 +100,7 @@ def mapped(E: Expression, name: Callable[[str], str] = same, value: Callable[[Va
             heads = ((name(d.name), tuple(map(name, d.parameters))) for d in definitions)
             others = tuple(expr.Definition(*head, body) for head, body in zip(heads, below[:-1], strict=True))
             return expr.Let(others, below[-1])
-        case _:
-            return expr.rebuilt(E, below)
+    return expr.rebuilt(E, below)
 
 
 def without_names(E: Expression) -> Expression:
@@ -121,8 +116,7 @@ def without_names(E: Expression) -> Expression:
                 return written(known[name].body, dict(zip(known[name].parameters, given, strict=True)))
             case expr.Primitive(T, arguments, mask):
                 return expr.Primitive(T, tuple(values.get(X, X) if isinstance(X, str) else X for X in arguments), mask)
-            case _:
-                return expr.rebuilt(F, tuple(written(G, values) for G in expr.children(F)))
+        return expr.rebuilt(F, tuple(written(G, values) for G in expr.children(F)))
 
     known.update((definition.name, definition) for definition in E.definitions)
     return written(E.body, {})
@@ -153,8 +147,6 @@ def complexity(E: Expression) -> int:
                 found += len(arguments)
             case expr.Let(definitions, _):
                 found += len(definitions)
-            case _:
-                pass
     return found
 
 
