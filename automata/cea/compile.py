@@ -68,6 +68,8 @@ def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
 
 def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
     """The automaton of phi from those of its operands, which are made small where it is not linear in them."""
+    if isinstance(phi, cel.Derived):
+        return _thompson(phi.expansion, algebra)
     if isinstance(phi, cel.PartitionBy) or (
         isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow)
     ):
@@ -124,7 +126,7 @@ def _case(phi: cel.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
             return max_(A, algebra)
         case cel.Within(_, cel.EventWindow(count)):
             return within_events(A, count, algebra.budget)
-        case cel.Within() | cel.PartitionBy():
+        case cel.Within() | cel.PartitionBy() | cel.Derived():
             raise InternalError("no automaton carries it")
         case _:
             assert_never(phi)

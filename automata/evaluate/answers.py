@@ -167,6 +167,8 @@ def _applied(
             yield from ({mu for mu in mus if _admits(phi, _sup(mu), S)} for mus in of(phi.phi))
         case cel.Event() | cel.Seq() | cel.Plus() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.All():
             raise refused
+        case cel.Derived():
+            yield from of(phi.expansion)
         case _:
             assert_never(phi)
 

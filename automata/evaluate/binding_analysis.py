@@ -70,5 +70,7 @@ def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
             | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
         ):  # fmt: skip
             return analyze_bindings(psi)
+        case cel.Derived():
+            return analyze_bindings(phi.expansion)
         case _:
             assert_never(phi)

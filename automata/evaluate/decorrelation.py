@@ -151,6 +151,8 @@ class _Decorrelator:
                     "filtered across events before; an evaluator of automata does so around the whole query only",
                     phi.span,
                 )
+            case cel.Derived():
+                return self._taken(phi.expansion, rounds)
             case _:
                 assert_never(phi)
 

@@ -117,6 +117,8 @@ class SymbolicMeaning:
                 for mu, guard in self.meaning(psi, i, j).items():
                     values = [self.S.value(p, attribute) for p in support(mu)]
                     yield mu, z3.And(guard, *(compared("=", a, b) for a, b in product(values, repeat=2)))
+            case cel.Derived():
+                yield from self.meaning(phi.expansion, i, j).items()
             case _:
                 assert_never(phi)
 

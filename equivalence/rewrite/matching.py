@@ -84,6 +84,8 @@ class Binding:
                 return False
             case (cel.Within(_, v), cel.Within(_, w)) if not self._window(v, w):
                 return False
+            case (cel.Derived(), cel.Derived()) if rebuilt(pattern, children(phi)) != phi:  # other fields differ
+                return False
             case _:
                 return all(self.matches(p, psi) for p, psi in zip(children(pattern), children(phi), strict=True))
 

@@ -65,6 +65,8 @@ def _below(place: Place, below: Sequence[Formula], i: int) -> Place:
             return Place(below[i], put, looked if looked is None else looked | more, False)
         case cel.Project(L, _):
             return Place(below[i], put, looked if looked is None else looked | L, False)
+        case cel.Derived():  # its expansion may look at anything
+            return Place(below[i], put, EVERYTHING, False)
         case _:
             return Place(below[i], put, looked, blind, chained)
 

@@ -41,6 +41,8 @@ def simpler_operators(phi: Formula) -> Iterator[Formula]:
         match psi:
             case cel.Project(L, inner):
                 yield from (cel.Project(L - {A}, inner) for A in sorted(L))
+            case cel.Derived():
+                yield from psi.simpler()
             case cel.Within(inner, window):
                 yield from (cel.Within(inner, narrower) for narrower in _narrower(window))
             case _:
@@ -106,6 +108,8 @@ def _complexity(phi: Formula) -> int:
             return rank + sum(isinstance(c, cel.Correlated | cel.Named) for c in cel.atoms(condition))
         case cel.Within(_, cel.EventWindow(amount) | cel.TimeWindow(amount, _) | cel.AttributeWindow(amount, _)):
             return rank + value_weight(amount)
+        case cel.Derived():
+            return rank + phi.load()
         case _:
             return rank
 

@@ -94,6 +94,8 @@ def clause(
             return (mu for mu in meaning(psi, i, j) if spans_at_most(window, sup(mu), S))
         case cel.PartitionBy(psi, a):
             return (mu for mu in meaning(psi, i, j) if agree(a, sup(mu), S))
+        case cel.Derived():
+            return meaning(phi.expansion, i, j)
         case _:
             assert_never(phi)
 

@@ -13,4 +13,5 @@ def beyond_star(phi: cel.Formula) -> frozenset[str]:
 
     This is about how the formula is written: an equivalent one may be in a smaller fragment.
     """
-    return frozenset(OPERATORS[type(psi)].symbol for psi in cel.subformulas(phi) if not isinstance(psi, STAR))
+    primitive = cel.subformulas(cel.expanded(phi))
+    return frozenset(OPERATORS[type(psi)].symbol for psi in primitive if not isinstance(psi, STAR))

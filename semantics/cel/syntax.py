@@ -8,12 +8,13 @@ Two trees are equal if they are the same formula; where in a text they stood doe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias, assert_never
 
 from cerify.semantics.errors import Span
 from cerify.semantics.predicates import Predicate
-from cerify.semantics.trees import Tree, subtrees
+from cerify.semantics.trees import Tree, children, rebuilt, subtrees
 
 Unit = Literal["second", "minute", "hour", "day"]
 
@@ -221,6 +222,31 @@ class PartitionBy(_OneOperand):
     attribute: str
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Derived(_OneOperand):
+    """An operator that stands for another formula, its expansion.
+
+    A function that has no better case for it uses the expansion, so a new derived operator needs no case anywhere.
+    """
+
+    @cached_property
+    def expansion(self) -> Formula:
+        """The formula that this one stands for, the same object each time. Raises BudgetExceeded."""
+        return self.expand()
+
+    def expand(self) -> Formula:
+        """The formula that this one stands for. Raises BudgetExceeded where it would be too large."""
+        raise NotImplementedError
+
+    def simpler(self) -> Iterator[Formula]:
+        """The same operator with simpler fields, for shrinking."""
+        return iter(())
+
+    def load(self) -> int:
+        """How far the fields are from the simplest, for shrinking."""
+        return 0
+
+
 Strategy: TypeAlias = Strict | Next | Last | Max
 Formula: TypeAlias = (
     Event
@@ -239,12 +265,36 @@ Formula: TypeAlias = (
     | Strategy
     | Within
     | PartitionBy
+    | Derived
 )
 
 
 def subformulas(phi: Formula) -> Iterator[Formula]:
     """All formulas in a formula, itself first."""
     return subtrees(phi)
+
+
+def expanded(phi: Formula) -> Formula:
+    """The formula with every derived operator replaced by its expansion; the same object if it has none.
+
+    Raises BudgetExceeded where an expansion would be too large.
+    """
+    done: dict[int, Formula] = {}
+    alive: list[Formula] = []  # the keys are identities of formulas, which must not be reused
+
+    def inside(psi: Formula) -> Formula:
+        if id(psi) not in done:
+            alive.append(psi)
+            if isinstance(psi, Derived):
+                done[id(psi)] = inside(psi.expansion)
+            else:
+                below = children(psi)
+                others = [inside(child) for child in below]
+                changed = any(other is not child for other, child in zip(others, below, strict=True))
+                done[id(psi)] = replace(rebuilt(psi, others), span=psi.span) if changed else psi
+        return done[id(psi)]
+
+    return inside(phi) if any(isinstance(psi, Derived) for psi in subformulas(phi)) else phi
 
 
 def atoms(condition: Condition) -> Iterator[Atom]:

@@ -47,6 +47,8 @@ def unused(phi: cel.Formula) -> Iterator[Problem]:
                 pending += [(right, _Asked(frozenset())), (left, asked)]
             case cel.And(left, right):
                 pending += [(right, _Asked()), (left, _Asked())]
+            case cel.Derived():
+                pending.append((psi.expansion, asked))
             case _:
                 pending += [(child, asked) for child in reversed(children(psi))]
 

@@ -38,7 +38,7 @@ def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
     found: list[Problem] = []
     with depth_limited(phi.span):
         _types(phi, schema, found)
-    return [*found, *unused(phi)]
+    return list(dict.fromkeys([*found, *unused(phi)]))  # an expansion has its operand several times
 
 
 def type_errors(phi: cel.Formula, schema: Schema) -> list[Problem]:
@@ -102,6 +102,8 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
             | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
         ):  # fmt: skip
             return _types(psi, schema, found)
+        case cel.Derived():
+            return _types(phi.expansion, schema, found)
         case _:
             assert_never(phi)
 

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
+from typing import assert_never
 
 from cerify.explanations.evidence import braces
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.show import show
 from cerify.semantics.events import ComplexEvent
 from cerify.semantics.trees import children
 
-CLAUSES: dict[type[cel.Formula], str] = {
-    cel.Event: "event type",
-    cel.Seq: "sequencing",
-    cel.ContiguousSeq: "contiguous sequencing",
-    cel.Plus: "iteration",
-    cel.ContiguousPlus: "contiguous iteration",
-    cel.Or: "disjunction",
-    cel.And: "conjunction",
-    cel.All: "interleaved conjunction",
-    cel.Project: "projection",
-}
 SHOWN = 4
 
 
 def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str] | None:
     """The part of phi whose clause makes C too large or too small, the clause, and why; None if the number is right."""
-    while type(phi) not in CLAUSES:  # it keeps some of the matches of its first operand
+    while _keeps_some(phi):
         phi = children(phi)[0]
-    most = len(C) + sum(isinstance(psi, cel.Event) for psi in cel.subformulas(phi))
+    most = len(C) + sum(isinstance(psi, cel.Event) for psi in cel.subformulas(cel.expanded(phi)))
     possible = counts(phi, most)
     if not possible or len(C) in possible:
         return None
@@ -38,7 +29,7 @@ def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str
         "too few events" if few else "too many events" if len(C) > max(possible) else "a number of events that is wrong"
     )
     message = f"{braces(C)} has {how}: {show(phi)} takes {_words(sorted(possible), most, endless(phi))}, not {len(C)}"
-    return phi, CLAUSES[type(phi)], message
+    return phi, OPERATORS[type(phi)].title, message
 
 
 def counts(phi: cel.Formula, most: int) -> frozenset[int]:
@@ -61,15 +52,39 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
                 numbers = {n for a, b in product(*below) for n in range(max(a, b), a + b + 1)}
             case cel.Project():  # any of the events may be dropped, also of more than are counted here
                 numbers = set(range(most + 1 if endless(psi) else max(below[0], default=-1) + 1))
-            case _:
+            case (
+                cel.In() | cel.Filter() | cel.Start() | cel.Unless() | cel.Within() | cel.PartitionBy()
+                | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
+            ):  # fmt: skip
                 numbers = {*below[0]}
+            case cel.Derived():
+                numbers = {*counts(psi.expansion, most)}
+            case _:
+                assert_never(psi)
         found[id(psi)] = frozenset(n for n in numbers if n <= most)
     return found[id(phi)]
 
 
+def _keeps_some(phi: cel.Formula) -> bool:
+    """Whether the operator keeps matches of its first operand as they are, so that it changes no number of events."""
+    match phi:
+        case (
+            cel.In() | cel.Filter() | cel.Start() | cel.Unless() | cel.Within() | cel.PartitionBy()
+            | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
+        ):  # fmt: skip
+            return True
+        case (
+            cel.Event() | cel.Seq() | cel.ContiguousSeq() | cel.Plus() | cel.ContiguousPlus() | cel.Or() | cel.And()
+            | cel.All() | cel.Project() | cel.Derived()
+        ):  # fmt: skip
+            return False
+        case _:
+            assert_never(phi)
+
+
 def endless(phi: cel.Formula) -> bool:
     """Whether there is an iteration in phi, so that it may have matches of any size."""
-    return any(isinstance(part, cel.Plus | cel.ContiguousPlus) for part in cel.subformulas(phi))
+    return any(isinstance(part, cel.Plus | cel.ContiguousPlus) for part in cel.subformulas(cel.expanded(phi)))
 
 
 def _sums(numbers: Iterable[int], most: int) -> set[int]:

@@ -14,6 +14,7 @@ from cerify.explanations.evidence import braces, event, of_window, reasons_for
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import interleavings, sup
 from cerify.semantics.cel.interpreter import Interpreter
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.show import show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import ComplexEvent, Valuation
@@ -162,6 +163,10 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Interpreter
             shared = {event(p, S, [name]) for p in sup(mu)}
             for child in below(psi):
                 yield node("partition", child, evidence=sorted(shared), of=SUGAR)
+        case cel.Derived():
+            operator = OPERATORS[type(phi)]
+            for child in below(phi.expansion):
+                yield node(operator.title, child, detail="by its expansion", of=operator.clause)
         case _:
             assert_never(phi)
 

@@ -58,4 +58,5 @@ def is_local(phi: cel.Formula) -> bool:
     matters: a loose formula has few matches within one set, and very many on a stream.
     """
     beyond = cel.Next | cel.Last | cel.Max | cel.Unless
+    phi = cel.expanded(phi)
     return not is_hidden(phi) and not any(isinstance(node, beyond) for node in cel.subformulas(phi))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, islice
+from itertools import chain, combinations, islice, product
 
 from cerify.explanations.binding import misbound
 from cerify.explanations.counts import miscounted
@@ -79,8 +79,8 @@ def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Pre
         early = position(f"{braces(C)} is a match at {last}, where its last event is; it is not one at {n}")
         return Rejection((early,), None, nearest)
     gave_up = False
-    for at in dict.fromkeys((n, last)):
-        search = _Search(phi, C, at, S, predicates)
+    for at, psi in product(dict.fromkeys((n, last)), dict.fromkeys((phi, cel.expanded(phi)))):
+        search = _Search(psi, C, at, S, predicates)
         if found := search.smallest():
             reasons, relaxed = found
             moved = position(f"a match of {braces(C)} would be reported at {at}, where its last event is, not at {n}")

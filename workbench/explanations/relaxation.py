@@ -73,7 +73,7 @@ def points(phi: cel.Formula, path: Path = ()) -> Iterator[Point]:
             yield Point(path, "projection")
         case cel.Event():
             yield Point(path, "type")
-        case cel.In() | cel.Plus() | cel.Or() | cel.All():
+        case cel.In() | cel.Plus() | cel.Or() | cel.All() | cel.Derived():
             pass
         case _:
             assert_never(phi)
@@ -154,7 +154,7 @@ class _Relaxing:
             case cel.Seq():
                 kept_ = replace(phi, left=below(0), right=below(1))
                 return self._either(kept_, cel.All(kept_.left, kept_.right), Point(path, "order"))
-            case cel.In() | cel.Plus():
+            case cel.In() | cel.Plus() | cel.Derived():
                 return replace(phi, phi=below(0))
             case cel.Or() | cel.All():
                 return replace(phi, left=below(0), right=below(1))

@@ -64,7 +64,7 @@ def violation(point: Point, phi: cel.Formula, place: cel.Formula, node: Node, or
         case cel.Project(L, _):
             dropped = sorted({p for A, p in mu if A not in L} - {p for A, p in mu if A in L})
             return f"PROJECT keeps {', '.join(sorted(L)) or 'no variable'} only, which drops {braces(dropped)}"
-        case cel.In() | cel.Plus() | cel.Or() | cel.All() | cel.Seq():
+        case cel.In() | cel.Plus() | cel.Or() | cel.All() | cel.Seq() | cel.Derived():
             raise InternalError(f"{show(phi)} has nothing to relax", place.span)
         case _:
             assert_never(phi)

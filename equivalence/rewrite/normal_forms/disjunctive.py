@@ -22,7 +22,7 @@ Disjuncts: TypeAlias = list[cel.Formula]
 def disjunctive(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
     """The disjunctive normal form of phi: the same valuations. May be exponentially larger. Raises BudgetExceeded."""
     with depth_limited(phi.span):
-        return _or(_disjuncts(phi, nodes))
+        return _or(_disjuncts(cel.expanded(phi), nodes))
 
 
 def _or(disjuncts: Disjuncts) -> cel.Formula:
@@ -32,6 +32,8 @@ def _or(disjuncts: Disjuncts) -> cel.Formula:
 
 def _disjuncts(phi: cel.Formula, nodes: int) -> Disjuncts:
     """Formulas without OR, but for that inside iterations and strategies, whose union phi is; none twice."""
+    if isinstance(phi, cel.Derived):
+        return _disjuncts(phi.expansion, nodes)
     below = [_disjuncts(psi, nodes) for psi in children(phi)]
     sizes = [[cel.size(psi) for psi in disjuncts] for disjuncts in below]
     found: Disjuncts

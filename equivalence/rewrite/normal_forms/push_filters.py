@@ -24,7 +24,7 @@ from cerify.semantics.trees import children, rebuilt
 def push_filters(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
     """phi with its filters pushed down: the same valuations. A filter that always holds goes. Raises BudgetExceeded."""
     with depth_limited(phi.span):
-        return _pushed(phi, nodes)
+        return _pushed(cel.expanded(phi), nodes)
 
 
 def _pushed(phi: cel.Formula, nodes: int) -> cel.Formula:
@@ -69,6 +69,8 @@ def _each(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
             | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()
         ):  # fmt: skip
             return rebuilt(phi, [_each(psi, L, p) for psi in children(phi)])
+        case cel.Derived():
+            return _each(phi.expansion, L, p)
         case _:
             assert_never(phi)
 

@@ -26,6 +26,7 @@ from cerify.semantics.trees import children, rebuilt
 def push_in(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
     """phi with every IN on an event type or on another such IN: the same valuations. Raises BudgetExceeded."""
     with depth_limited(phi.span):
+        phi = cel.expanded(phi)
         pushing = _Pushing(phi, nodes)
         return pushing.hidden(pushing.pushed(phi))
 

@@ -25,6 +25,8 @@ def bindable(phi: cel.Formula) -> Variables:
             return bindable(left) & bindable(right)
         case cel.Unless(left, _):
             return bindable(left)
+        case cel.Derived():
+            return bindable(phi.expansion)
         case _:
             return frozenset[str]().union(*map(bindable, children(phi)))
 

@@ -125,6 +125,8 @@ class _Translation:
                 return replace(found, held_by=held_by)
             case cel.Start() | cel.And() | cel.All() | cel.Unless() | cel.Within() | cel.PartitionBy():
                 raise Unsupported(REFUSED[type(phi)], phi.span)
+            case cel.Derived():
+                return self.clause(phi.expansion, anchored)
             case _:
                 assert_never(phi)
 
@@ -181,6 +183,8 @@ def _is_interval(phi: cel.Formula) -> bool:
             return _is_interval(left) and _is_interval(right)
         case cel.In(psi, _) | cel.Filter(psi, _) | cel.Project(_, psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
             return _is_interval(psi)
+        case cel.Derived():
+            return _is_interval(phi.expansion)
         case _:
             return False
 

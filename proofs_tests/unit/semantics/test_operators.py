@@ -52,7 +52,15 @@ EVERY = [(name, operator) for name, (module, *_) in LANGUAGES.items() for operat
 
 
 def members(union: object) -> set[type]:
-    return {member for part in get_args(union) for member in (members(part) or {part})}
+    """The classes of a union of classes; for a base class of derived operators those."""
+    parts = {member for part in get_args(union) for member in (members(part) or {part})}
+    return {leaf for part in parts for leaf in (leaves(part) if part is cel.Derived else {part})}
+
+
+def leaves(base: type) -> set[type]:
+    """The subclasses of a class that are no base class themselves, and those that the table has."""
+    below = {leaf for part in base.__subclasses__() for leaf in leaves(part)}
+    return below | ({base} if base is not cel.Derived else set())
 
 
 def leaf(language: str) -> Any:

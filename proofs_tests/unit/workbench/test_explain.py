@@ -2,7 +2,7 @@
 
 import io
 import json
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from random import Random
 
@@ -12,7 +12,7 @@ from rich.console import Console
 from cerify import cli
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.explanations.counts import miscounted
+from cerify.explanations.counts import counts, miscounted
 from cerify.explanations.derivation import Node, derivations, nodes
 from cerify.explanations.explanation import (
     Derived,
@@ -31,6 +31,7 @@ from cerify.explanations.text import print_explanation
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
@@ -603,3 +604,15 @@ def test_a_window_and_a_partition_are_steps_of_a_derivation_and_reasons_of_a_rej
     assert "from position 0 to position 2" in window
     (partition,) = reasons("A ; B PARTITION BY [id]", {0, 2}, 2, S)
     assert "event 0 (id = 1), event 2 (id = 2)" in partition
+
+
+def test_counts_of_every_operator_are_those_of_the_definition() -> None:
+    """An operator that the counts got wrong would explain a non-match by a number of events that is right."""
+    S = Stream(Event(R, {"x": 1}) for R in "AABAB")
+    below = [parse(text) for text in ("A", "A ; B", "A+", "A OR (A ; B)")]
+    for operator in OPERATORS.values():
+        for make in operator.instances():
+            for operands in product(below, repeat=len(operator.node.operands)):
+                phi = make(*operands)
+                found = {len(sup(mu)) for n in range(len(S)) for mu in Interpreter(S).meaning(phi, 0, n)}
+                assert found <= counts(phi, len(S)), show(phi)

@@ -91,6 +91,8 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
             return None
         case cel.Seq() | cel.Plus() | cel.ContiguousPlus() | cel.All() | cel.Start() | cel.Unless():
             return None
+        case cel.Derived():
+            return reach_of(phi.expansion)
         case _:
             assert_never(phi)
 
