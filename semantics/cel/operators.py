@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.operators import Operator, table
 from cerify.semantics.predicates import Attribute, Comparison, Constant
 
 FILTERED, COMBINED, SEQUENCED, POSTFIX = range(4)  # levels, from loose to tight
+BOUNDS = ((2, 2), (1, 2), (2, 3), (1, None), (2, None))
 SMALL = Comparison("<=", Attribute("x"), Constant(1))
 
 OPERATORS = table(
@@ -84,5 +87,14 @@ OPERATORS = table(
             lambda phi: cel.Within(phi, cel.EventWindow(2)),
             lambda phi: cel.Within(phi, cel.AttributeWindow(1, "x")),
         ),
+    ),
+    Operator(
+        cel.Repeat, "repeat", "{n,m}", "bounded iteration", "tods21 Figure 3, sequencing and disjunction",
+        "{phi}{{{bounds}}}", "postfix", POSTFIX, samples=tuple(partial(cel.Repeat, least=n, most=m) for n, m in BOUNDS),
+    ),
+    Operator(
+        cel.ContiguousRepeat, "crepeat", ":{n,m}", "contiguous bounded iteration",
+        "tods21 Figure 3, contiguous sequencing and disjunction", "{phi}:{{{bounds}}}", "postfix", POSTFIX,
+        samples=tuple(partial(cel.ContiguousRepeat, least=n, most=m) for n, m in BOUNDS),
     ),
 )  # fmt: skip

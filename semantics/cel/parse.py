@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from lark import Lark
 from lark.tree import Meta
@@ -18,6 +18,7 @@ from cerify.semantics.parsing import PredicateBuilder, attribute_name, number_of
 from cerify.semantics.predicates import Attribute, Predicate, about, mentions
 
 INFIX = spelt(OPERATORS, "infix")
+Bounds: TypeAlias = tuple[int, int | None]
 CALLS = spelt(OPERATORS, "call")
 
 
@@ -73,6 +74,26 @@ class _Builder(PredicateBuilder):
 
     def contiguous_plus(self, meta: Meta, children: list[Any]) -> cel.Formula:
         return cel.ContiguousPlus(children[0], span=span_of(meta))
+
+    def repeat(self, meta: Meta, children: list[Any]) -> cel.Formula:
+        phi, (least, most) = children
+        return cel.Repeat(phi, least, most, span=span_of(meta))
+
+    def contiguous_repeat(self, meta: Meta, children: list[Any]) -> cel.Formula:
+        phi, (least, most) = children
+        return cel.ContiguousRepeat(phi, least, most, span=span_of(meta))
+
+    def exactly(self, meta: Meta, children: list[Any]) -> Bounds:
+        return _rounds(children[0]), _rounds(children[0])
+
+    def at_least(self, meta: Meta, children: list[Any]) -> Bounds:
+        return _rounds(children[0]), None
+
+    def between(self, meta: Meta, children: list[Any]) -> Bounds:
+        least, most = map(_rounds, children)
+        if most < least:
+            raise ParseError(f"from {least} to {most} rounds: the second number is at least the first", span_of(meta))
+        return least, most
 
     def event(self, meta: Meta, children: list[Any]) -> cel.Formula:
         return cel.Event(str(children[0]), span=span_of(meta))
@@ -142,6 +163,13 @@ class _Builder(PredicateBuilder):
                 return cel.Every(cast("str", variable), about(predicate, None), span=span_of(meta))
             case _:
                 return cel.Correlated(predicate, span=span_of(meta))
+
+
+def _rounds(token: Any) -> int:
+    number = number_of(token)
+    if not isinstance(number, int) or number < 1:
+        raise ParseError("a number of rounds is a whole number of at least 1", span_of(token))
+    return number
 
 
 def _left_fold(children: list[Any]) -> cel.Formula:

@@ -7,6 +7,7 @@ from proofs_tests.tools.suites.cel.queries.nested_selections import SELECTIONS
 from proofs_tests.tools.suites.cel.queries.nested_selections import WINDOWS as NESTED_WINDOWS
 from proofs_tests.tools.suites.cel.queries.nested_variables import BINDINGS, CORRELATIONS
 from proofs_tests.tools.suites.cel.queries.operators import PLAIN_OPERATORS, SELECTING, WINDOWS
+from proofs_tests.tools.suites.cel.queries.rounds import ROUNDS
 
 CLAUSES = {"examples": "tods21 section 3, Figure 1"} | {
     operator.name: operator.clause for operator in OPERATORS.values()
@@ -17,7 +18,10 @@ FILES: dict[str, tuple[str, ...]] = {
     "cel-figure3": ("project", "start", "and", "all", "unless"),
     "cel-strategies": ("strict", "nxt", "last", "max"),
     "cel-windows": ("within", "partition"),
+    "cel-derived": ("repeat", "crepeat"),
 }
 
 PLAIN = (*PLAIN_OPERATORS, *FILTERS, *SELECTING, *WINDOWS)
 NESTED = (*SEQUENCES, *ITERATIONS, *COMBINATIONS, *BINDINGS, *SELECTIONS, *NESTED_WINDOWS, *CORRELATIONS)
+
+__all__ = ["CLAUSES", "FILES", "NESTED", "PLAIN", "ROUNDS"]
