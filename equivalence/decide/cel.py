@@ -1,4 +1,6 @@
-"""Are two unary CEL formulas equivalent, is one contained in the other, can one match at all? For all streams.
+"""Are two CEL formulas equivalent, is one contained in the other, can one match at all? For all streams.
+
+For formulas that an automaton carries: unary ones (Definition 4.1), and those with windows that count events.
 
 The formulas are compiled over one algebra of predicates, whose types stand for all attribute values, and their automata
 are compared as automata that read words (marked.py, search.py). What is found is shown: a difference as a stream that
@@ -50,7 +52,7 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
     """A shortest stream at whose last position the formula has a match, None if no stream has one.
 
     It is a shortest of those whose events are known, where the solver cannot tell whether a shorter one exists. Raises
-    Unsupported where the formula is not unary or the solver cannot tell at all, BudgetExceeded.
+    Unsupported where no automaton carries the formula or the solver cannot tell at all, BudgetExceeded.
     """
     for algebra in algebras(phi, schema=schema, budget=budget):
         automata = marked_nfa(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)

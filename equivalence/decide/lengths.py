@@ -27,7 +27,7 @@ class Lengths:
 def output_lengths(phi: Formula, up_to: int, schema: Schema | None = None, budget: Budget = Budget()) -> Lengths:
     """The lengths, exactly: each is there if and only if some stream has such a match, at its last position.
 
-    Numbers of events are of matches on streams of any length. Raises Unsupported where the formula is not unary or the
+    Numbers of events are of matches on streams of any length. Raises Unsupported where no automaton carries it or the
     solver cannot tell, BudgetExceeded.
     """
     algebra = Algebra(generators(phi), budget, schema, solver=True)

@@ -46,14 +46,22 @@ class Rule:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """The laws that hold, in each direction in which what is written depends only on what was matched."""
+    """The laws that hold, in each direction in which what is written depends only on what was matched.
+
+    No rule writes a derived operator where there was none: A ; A stays as it is, and is not written A{2}.
+    """
     found = []
     for law in LAWS:
         if law.holds:
             for left, right in ((law.left, law.right), (law.right, law.left)):
-                if _symbols(right) | {A for _, A in law.without} <= _symbols(left):
+                new = _has_derived(right) and not _has_derived(left)
+                if _symbols(right) | {A for _, A in law.without} <= _symbols(left) and not new:
                     found.append(Rule(law, left, right))
     return tuple(found)
+
+
+def _has_derived(side: Formula) -> bool:
+    return any(isinstance(psi, cel.Derived) for psi in subformulas(side))
 
 
 @dataclass

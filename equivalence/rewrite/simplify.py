@@ -47,8 +47,8 @@ class Step:
 class Simplified:
     """The smaller formula, the steps, and the proof that it means what the formula did.
 
-    proof: None if the formula is not unary, or the whole could not be decided within the budget; then the steps are
-    what there is. finished: nothing smaller was left to try; if not, the tries or the time were used up.
+    proof: None if no automaton carries the formula, or the whole could not be decided within the budget; then the
+    steps are what there is. finished: nothing smaller was left to try; if not, the tries or the time were used up.
     """
 
     original: Formula

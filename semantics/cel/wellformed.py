@@ -24,7 +24,8 @@ Types: TypeAlias = Mapping[str, frozenset[str]]
 def is_unary(phi: cel.Formula) -> bool:
     """Whether every filter is the second-order extension of a tuple predicate (tods21, Definition 4.1).
 
-    A window and a partition stand for filters that compare events with each other (section 4).
+    A window and a partition stand for filters that compare events with each other (section 4). A window of events does
+    too, so that a formula with one is not unary, though an automaton can count (automata/cea/compile.py, compilable).
     """
     return not any(
         isinstance(node, cel.Within | cel.PartitionBy)

@@ -9,7 +9,7 @@ import click
 
 from cerify.api import check
 from cerify.commands.files import language_option
-from cerify.semantics.errors import underline
+from cerify.semantics.errors import errors_in, underline
 from cerify.semantics.events import TYPE
 from cerify.semantics.readers import read_schema
 
@@ -36,7 +36,8 @@ def command(
     schema = None
     if schema_text is not None:
         schema = read_schema(schema_text, type_column=type_column, time_column=time_column)
-    known = check(query, schema, language=language)
+    with errors_in(query):
+        known = check(query, schema, language=language)
     if as_json:
         listed = [
             {"rule": p.rule, "message": p.message, "mend": p.mend, "span": p.span and [p.span.start, p.span.end]}

@@ -100,7 +100,7 @@ class Cel(Language[Formula]):
             found += vacuous(query, schema)
         return Checked(
             {"unary": unary, "star": not beyond, "beyond_star": beyond},
-            f"{written}, {'unary' if unary else 'not unary: it compares events with each other'}",
+            f"{written}, {_kind(phi)}",
             found,
             tuple(dict.fromkeys((atom.name, atom.variables) for atom in named(query))),
             satisfiable(query, schema),
@@ -157,6 +157,18 @@ class Cel(Language[Formula]):
         from cerify.draw.record_cel import record
 
         return record(query, S, title, options.output, options.budget)
+
+
+def _kind(phi: Formula) -> str:
+    """Whether the formula is unary (tods21, Definition 4.1), and if not, whether an automaton carries it."""
+    from cerify.automata.cea.compile import compilable
+    from cerify.semantics.cel.wellformed import is_unary
+
+    if is_unary(phi):
+        return "unary"
+    if compilable(phi):
+        return "not unary, since a window compares events; an automaton can count them, so equiv decides it"
+    return "not unary: it compares events with each other"
 
 
 def _denotational(phi: Formula, S: Stream, options: Options) -> Iterator[Match]:

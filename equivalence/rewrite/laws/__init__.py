@@ -5,12 +5,13 @@ from cerify.equivalence.rewrite.laws.failing_conditions import CONDITIONS
 from cerify.equivalence.rewrite.laws.failing_operators import OPERATORS
 from cerify.equivalence.rewrite.laws.law import Law, Level, Witness
 from cerify.equivalence.rewrite.laws.selection import STRATEGIES, WINDOWS
-from cerify.equivalence.rewrite.laws.sequences import ANCHORS, ITERATION, SEQUENCES
+from cerify.equivalence.rewrite.laws.sequences import ANCHORS, BOUNDED, ITERATION, SEQUENCES
 from cerify.equivalence.rewrite.laws.variables import BINDING, FILTERS, PROJECTION
 
 HOLDING: dict[str, tuple[Law, ...]] = {
     "Sequencing": SEQUENCES,
     "Iteration": ITERATION,
+    "Bounded iteration": BOUNDED,
     "OR, AND and ALL": LATTICE,
     "UNLESS": UNLESS,
     "IN": BINDING,

@@ -62,6 +62,25 @@ ITERATION: tuple[Law, ...] = (
     holds("+ of OR", "(phi OR psi)+", "phi+ OR psi+ OR (phi OR psi)+", "Rounds of one kind are rounds of either."),
 )
 
+BOUNDED: tuple[Law, ...] = (
+    holds("{1} is one round", "phi{1}", "phi", "This is its expansion."),
+    holds("{2} is two rounds", "phi{2}", "phi ; phi", "This is its expansion."),
+    holds("{1,2} is one round or two", "phi{1,2}", "phi OR (phi ; phi)", "This is its expansion."),
+    holds("{1,} is +", "phi{1,}", "phi+", "This is its expansion."),
+    holds("{2,} is two rounds or more", "phi{2,}", "phi ; phi+", "This is its expansion."),
+    holds("{2,3} begins with a round", "phi{2,3}", "phi ; phi{1,2}", ROUNDS),
+    holds("rounds add up", "phi{2} ; phi{1,2}", "phi{3,4}", ROUNDS),
+    holds("OR of numbers of rounds", "phi{1,2} OR phi{2,3}", "phi{1,3}", "A union of numbers is a union of matches."),
+    holds("rounds of rounds multiply", "(phi{2}){2}", "phi{4}", "Rounds of rounds are rounds."),
+    holds("+ of {1,2}", "(phi{1,2})+", "phi+", "Rounds of rounds are rounds."),
+    holds(":{1} is one round", "phi:{1}", "phi", "This is its expansion."),
+    holds(":{2} is two rounds", "phi:{2}", "phi : phi", "This is its expansion."),
+    holds(":{1,} is :+", "phi:{1,}", "phi:+", "This is its expansion."),
+    holds(":{2,3} begins with a round", "phi:{2,3}", "phi : phi:{1,2}", ROUNDS),
+    holds("contiguous rounds add up", "phi:{2} : phi:{1,2}", "phi:{3,4}", ROUNDS),
+    holds(":{1,2} is below {1,2}", "phi{1,2} OR phi:{1,2}", "phi{1,2}", "Contiguity is one more condition."),
+)
+
 ANCHORS: tuple[Law, ...] = (
     holds("START is idempotent", "START(START(phi))", "START(phi)", "It asks the same of the same interval twice."),
     holds("START over OR", "START(phi OR psi)", "START(phi) OR START(psi)", "It asks each valuation on its own."),

@@ -243,3 +243,20 @@ def test_core_cel_is_matched_and_checked_by_its_own_definition(figure_1: str, ru
     status, out, _ = run("check", "T AS x ; T AS x", "--language", "core-cel", "--json")
     assert status == 1
     assert json.loads(out)["fragment"] == {"unary": True, "well_formed": True, "safe": False, "lp_normal": True}
+
+
+@pytest.mark.parametrize(
+    ("query", "unary", "words"),
+    [
+        ("A+ WITHIN 3 EVENTS", False, "equiv decides it"),
+        ("A+ WITHIN 3 seconds", False, "it compares events with each other"),
+        ("A+ PARTITION BY [x]", False, "it compares events with each other"),
+        ("A{2,3}", True, "CEL*, unary"),
+    ],
+)
+def test_check_says_what_an_automaton_carries(query: str, unary: bool, words: str, run: Run) -> None:
+    """A window that counts is not unary by Definition 4.1, and decided all the same."""
+    assert words in run("check", query)[1].splitlines()[0]
+    assert json.loads(run("check", query, "--json")[1])["fragment"]["unary"] is unary
+    decided = run("equiv", query, query)[1].startswith("equivalent")
+    assert decided is (unary or "equiv decides" in words)
