@@ -62,7 +62,7 @@ BEFORE_DERIVED = ("cel-core", "cel-figure3", "cel-strategies", "cel-windows")
 EDITIONS = (
     Edition(queries.PLAIN, PLAIN, BEFORE_DERIVED, 40, 1, 501, generate.CORE),
     Edition(queries.NESTED, MUTANTS, BEFORE_DERIVED, 12, 601, 901, generate.EVERYTHING),
-    Edition(queries.ROUNDS, MUTANTS, ("cel-derived",), 40, 1, 501, generate.CORE),
+    Edition(queries.ROUNDS, MUTANTS, ("cel-derived",), 40, 1001, 1501, generate.CORE),
 )
 
 
