@@ -74,6 +74,8 @@ def why_not(phi: Formula, budget: Budget) -> Unsupported | None:
             operands = children(phi)
         case cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
             operands = children(phi)
+        case cel.Derived():
+            operands = (phi.expansion,)
         case _:
             assert_never(phi)
     return next((refused for psi in operands if (refused := why_not(psi, budget)) is not None), None)

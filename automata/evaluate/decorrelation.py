@@ -108,7 +108,7 @@ class _Decorrelator:
                 return replace(phi, left=self.outer(left))
             case (
                 cel.Event() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
-                | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max()
+                | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max() | cel.Derived()
             ):  # fmt: skip
                 return self._taken(phi, ())
             case _:
@@ -272,6 +272,8 @@ def _marked(phi: Formula, marks: Mapping[str, str]) -> Formula:
             | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
         ):  # fmt: skip
             return replace(phi, phi=_marked(phi.phi, marks))
+        case cel.Derived():
+            return _marked(phi.expansion, marks)
         case _:
             assert_never(phi)
 
@@ -292,6 +294,8 @@ def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variable
             | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.In() | cel.Within() | cel.PartitionBy()
         ):  # fmt: skip
             return replace(phi, phi=_at_events(phi.phi, event, kept))
+        case cel.Derived():
+            return _at_events(phi.expansion, event, kept)
         case _:
             assert_never(phi)
 

@@ -41,7 +41,7 @@ def partitioned(phi: Formula) -> Formula:
             return replace(phi, left=partitioned(left))
         case (
             cel.Event() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
-            | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max()
+            | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max() | cel.Derived()
         ):  # fmt: skip
             return phi
         case _:

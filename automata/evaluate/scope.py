@@ -98,7 +98,7 @@ def windows_around(phi: Formula) -> Scope | Unsupported:
                 phi = psi
             case (
                 cel.Event() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
-                | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max()
+                | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max() | cel.Derived()
             ):  # fmt: skip
                 break
             case _:

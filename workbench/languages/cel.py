@@ -100,7 +100,7 @@ class Cel(Language[Formula]):
             found += vacuous(query, schema)
         return Checked(
             {"unary": unary, "star": not beyond, "beyond_star": beyond},
-            f"{written}, {_kind(phi)}",
+            f"{written}, {_kind(query)}",
             found,
             tuple(dict.fromkeys((atom.name, atom.variables) for atom in named(query))),
             satisfiable(query, schema),
