@@ -26,7 +26,7 @@ from cerify.semantics.predicates import (
     Predicate,
 )
 
-TYPES = Budget(states=200)  # types of events, beyond which predicates are told as they are
+TYPES = Budget(states=200)  # types of events, beyond which predicates are shown as they are
 MARKED = "The variables after the slash mark the event. A match is a run to a double circle; it has the marked events."
 EMPTY = "There is no state, and no run: the query matches nothing, whatever the stream."
 UNDRAWN = "What has no arrow leads to where the expression can never again take place, which is not drawn."
@@ -44,33 +44,33 @@ def diagram_of_cea(A: CEA, title: str) -> Diagram:
     of: dict[tuple[int, int, Marks], dict[Predicate, None]] = {}
     for p, P, L, q in A.transitions:
         of.setdefault((p, q, L), {})[P] = None
-    told = _Union(A)
+    union = _Union(A)
     edges = []
     for (p, q, L), predicates in of.items():
         kind: Kind = "take" if L else "ignore"
         marks = f" / {', '.join(sorted(L))}" if L else ""
-        edges.append(Edge(p, q, tuple(text + marks for text in told.texts(tuple(predicates))), kind))
+        edges.append(Edge(p, q, tuple(text + marks for text in union.texts(tuple(predicates))), kind))
     return merged(title, states, edges, (MARKED,) if states else (EMPTY,))
 
 
 def diagram_of_dfa(A: DFA, title: str) -> Diagram:
     """The automaton of an event expression: on an edge the types of events; without the state of no hope."""
-    kept = sorted(coaccessible_states(A) | A.accepting | {0})
-    place = {q: i for i, q in enumerate(kept)}
-    states = tuple(State(str(q), q == 0, q in A.accepting) for q in kept)
+    shown = sorted(coaccessible_states(A) | A.accepting | {0})
+    place = {q: i for i, q in enumerate(shown)}
+    states = tuple(State(str(q), q == 0, q in A.accepting) for q in shown)
     edges = []
-    for q in kept:
+    for q in shown:
         every = tuple(a for (a, _) in A.following[q])
-        for p in kept:
+        for p in shown:
             types = frozenset(a for (a, _), target in A.following[q].items() if target == p)
             if types:
                 edges.append(Edge(place[q], place[p], tuple(types_text(A.alphabet, types, every))))
-    hidden = len(kept) < len(A.following)
+    hidden = len(shown) < len(A.following)
     return merged(title, states, edges, (OCCURS, UNDRAWN) if hidden else (OCCURS,))
 
 
 class _Union:
-    """Says the union of some of the automaton's predicates in few words, where they leave nothing out, or little."""
+    """Texts for unions of the automaton's predicates, short where they include all types of events, or nearly all."""
 
     def __init__(self, A: CEA) -> None:
         self.predicates = A.predicates
@@ -114,8 +114,8 @@ def predicate_text(P: Predicate, level: int = 0) -> str:
                 conjuncts = [Q for Q in conjuncts if not (isinstance(Q, Not) and isinstance(Q.predicate, OfType))]
                 rest = [Q for Q in conjuncts if Q not in heads]
                 if not any(map(_asks_type, rest)):
-                    said = " and ".join(predicate_text(Q, 1) for Q in rest)
-                    return f"{heads[0].type}[{said}]" if said else heads[0].type
+                    texts = " and ".join(predicate_text(Q, 1) for Q in rest)
+                    return f"{heads[0].type}[{texts}]" if texts else heads[0].type
             text = " and ".join(predicate_text(Q, 1) for Q in conjuncts)
             return f"({text})" if level > 1 else text
         case Either(left, right):
@@ -128,11 +128,11 @@ def predicate_text(P: Predicate, level: int = 0) -> str:
 
 
 def types_text(alphabet: Alphabet, types: frozenset[int], every: Iterable[int]) -> Iterator[str]:
-    """Types of events in words, each of which holds by itself; every has those that may come at all."""
+    """Types of events as texts, any of which is enough; every has those that are possible at all."""
     every = frozenset(every)
     starts = frozenset(alphabet.starts) & every
     if starts and ((starts <= types) == (_others(alphabet) <= types) and (starts <= types or not starts & types)):
-        every, types = every - starts, types - starts  # a start event is like an event that nobody asks for
+        every, types = every - starts, types - starts  # a start event is like an event of no expression
     left_out = every - types
     if not left_out:
         yield "any event"
@@ -166,8 +166,8 @@ def _masked(alphabet: Alphabet, name: str, a: int) -> str:
     parts = map(_type_and_mask, alphabet.predicates)
     masks = {i: mask for i, (T, mask) in enumerate(parts) if name == T and mask is not None}
     chosen = alphabet.types[a].chosen
-    said = [show_predicate(mask if i in chosen else Not(mask)) for i, mask in masks.items()]
-    return f"{name}[{' and '.join(said)}]"
+    texts = [show_predicate(mask if i in chosen else Not(mask)) for i, mask in masks.items()]
+    return f"{name}[{' and '.join(texts)}]"
 
 
 def _type_and_mask(P: Predicate) -> tuple[str, Predicate | None]:

@@ -16,7 +16,7 @@ MEANING: Mapping[Kind, str] = {
     "begin": "takes the first event",
     "take": "takes the event",
     "ignore": "passes over the event",
-    "proceed": "goes on without an event",
+    "proceed": "proceeds without an event",
 }
 
 MOST_STATES = 60  # beyond these a drawing cannot be read
@@ -34,7 +34,7 @@ class State:
 
 @dataclass(frozen=True)
 class Edge:
-    """An arrow between two states, by their places in the diagram, with lines of text; each line holds by itself."""
+    """An arrow between two states, by their indices, with lines of text, any of which is enough."""
 
     source: int
     target: int

@@ -62,11 +62,11 @@ def described(recording: Recording, at: Step | None = None) -> str:
     """The nodes in words, for those who do not see them."""
     nodes = [node for node in recording.nodes if at is None or node.born <= at.position]
     links = [link for link in recording.links if at is None or link.born <= at.position]
-    said = []
+    text = []
     for n, node in enumerate(nodes):
         to = "; ".join(f"{link.kind} {recording.nodes[link.target].name}" for link in links if link.source == n)
-        said.append(" ".join(filter(None, (node.name, node.label if node.kind == "output" else node.kind, to))))
-    return f"{len(nodes)} nodes. {'. '.join(said)}."
+        text.append(" ".join(filter(None, (node.name, node.label if node.kind == "output" else node.kind, to))))
+    return f"{len(nodes)} nodes. {'. '.join(text)}."
 
 
 def _layout(
@@ -115,8 +115,8 @@ def _state(born: int, at: Step | None) -> str:
 
 def _link(link: Link, arrow: Arrow, recording: Recording, at: Step | None) -> str:
     idle = "" if at is None or link.source in at.live else " idle"
-    said = f"{recording.nodes[link.source].name} → {recording.nodes[link.target].name}: {MEANING[link.kind]}"
-    drawn = arrow_svg(f"{link.kind}{_state(link.born, at)}{idle}", arrow, said)
+    text = f"{recording.nodes[link.source].name} → {recording.nodes[link.target].name}: {MEANING[link.kind]}"
+    drawn = arrow_svg(f"{link.kind}{_state(link.born, at)}{idle}", arrow, text)
     return drawn.replace("<g ", f'<g data-born="{link.born}" data-source="{link.source}" data-target="{link.target}" ')
 
 
@@ -137,10 +137,10 @@ def _node(n: int, node: Node, place: Point, at: Step | None) -> str:
             f'<text class="label" x="{x:g}" y="{y - 2 if two else y + 5:g}">{escape(node.label)}</text>'
         )
         shape += f'<text class="name" x="{x:g}" y="{y + 12:g}">{node.name}</text>' if two else ""
-    said = node.name if node.position is None else f"{node.name}, for position {node.position}"
+    text = node.name if node.position is None else f"{node.name}, for position {node.position}"
     return (
         f'<g class="node {node.kind}{_state(node.born, at)}{idle}" data-born="{node.born}" data-node="{n}">'
-        f"<title>{escape(said)}</title>{shape}</g>"
+        f"<title>{escape(text)}</title>{shape}</g>"
     )
 
 
@@ -150,8 +150,8 @@ def key_svg(recording: Recording) -> str:
     if len(kinds) < 2:
         return ""
     size = f'width="420" height="{len(kinds) * LINE + 6}" viewBox="0 0 420 {len(kinds) * LINE + 6}"'
-    said = "; ".join(f"{kind}: {MEANING[kind]}" for kind in kinds)
-    return f'<svg class="growth key" role="img" aria-label="Strokes: {said}" {size}>{"".join(_samples(kinds))}</svg>'
+    text = "; ".join(f"{kind}: {MEANING[kind]}" for kind in kinds)
+    return f'<svg class="growth key" role="img" aria-label="Strokes: {text}" {size}>{"".join(_samples(kinds))}</svg>'
 
 
 def _samples(kinds: list[LinkKind]) -> Iterator[str]:

@@ -26,8 +26,8 @@ def hoa_of_automaton(A: CEA | DFA, name: str) -> str:
 def hoa_of_cea(A: CEA, name: str) -> str:
     """A complex event automaton as the text of an HOA file."""
     variables = sorted(frozenset[str]().union(*(t.marks for t in A.transitions)))
-    asked = [P for P in A.predicates if not isinstance(P, Anything)]
-    proposition = _numbered([*map(predicate_text, asked), *(f"mark {x}" for x in variables)])
+    tests = [P for P in A.predicates if not isinstance(P, Anything)]
+    proposition = _numbered([*map(predicate_text, tests), *(f"mark {x}" for x in variables)])
 
     def label(P: Predicate, marks: Marks) -> str:
         event = [] if isinstance(P, Anything) else [str(proposition[predicate_text(P)])]

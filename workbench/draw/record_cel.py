@@ -42,16 +42,16 @@ SETS = (
     "The evaluator follows sets of states, so that each complex event is found once: a row of the table is a set, and "
     "a state is active if it is in one of them."
 )
-LISTS = "A state holds a list of nodes; each path from one of them down to ⊥ is a partial match."
-SERIES = "A state holds, for each key, a series of nodes; each path from one of them down to ⊥ is a partial match."
-ANY_VARIABLE = "• marks an event as one of the match, whatever variables hold it; with --valuations these are kept."
+LISTS = "A state has a list of nodes; each path from one of them down to ⊥ is a partial match."
+SERIES = "A state has, for each key, a series of nodes; each path from one of them down to ⊥ is a partial match."
+ANY_VARIABLE = "• marks an event as one of the match, whatever variables bind it; with --valuations they are shown."
 CHECKED = (
     "What the automaton finds is checked against the filters that compare events; only what passes is listed. A name "
     "that begins with ◦ marks an event that such a filter looks at."
 )
 
 LABELS = Labels(
-    holds="What states hold",
+    holds="Nodes of the states",
     holder="States",
     found="Complex events at this event",
     nothing="None.",
@@ -86,9 +86,9 @@ def record(phi: Formula, S: Stream, query: str, output: Output = "matches", budg
         notes.append(ANY_VARIABLE)
     if checks:
         notes.append(CHECKED)
-    words = LABELS if output == "matches" else replace(LABELS, labelled=", and the variables that hold it")
+    labels = LABELS if output == "matches" else replace(LABELS, labelled=", and the variables that bind it")
     graph = run.graph
-    return Recording(query, S, diagram, tuple(graph.nodes), tuple(graph.links), tuple(steps), words, tuple(notes))
+    return Recording(query, S, diagram, tuple(graph.nodes), tuple(graph.links), tuple(steps), labels, tuple(notes))
 
 
 def _step(
@@ -102,8 +102,8 @@ def _step(
     rows = []
     for q, key, nodes in run.state_rows():
         states = automaton.subsets[q]
-        said = f"{{{', '.join(map(str, sorted(states)))}}}"
-        rows.append(StateRow(f"{said} · {key}" if key else said, states, nodes, automaton.final[q]))
+        name = f"{{{', '.join(map(str, sorted(states)))}}}"
+        rows.append(StateRow(f"{name} · {key}" if key else name, states, nodes, automaton.final[q]))
     return Step(n, fired, tuple(rows), run.live(), found, more)
 
 

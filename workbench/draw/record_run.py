@@ -22,7 +22,7 @@ class Run(Protocol):
     def push(self, n: int, type_: int) -> None: ...
 
     def state_rows(self) -> Iterator[tuple[int, str, Path]]:
-        """The active states of the I/O-deterministic automaton, each with a key's text and the nodes it holds."""
+        """The active states of the I/O-deterministic automaton, each with a key's text and its nodes."""
 
     def live(self) -> frozenset[int]: ...
 

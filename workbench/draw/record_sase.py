@@ -19,14 +19,14 @@ from cerify.semantics.sase.reading import DECIDED, Reading
 LABELS = Labels(
     holds="Runs",
     holder="State",
-    found="Matches known by this event",
+    found="Matches certain by this event",
     nothing="None.",
     labelled=", and the variable",
     finals=False,
 )
 BUFFER = (
     "Runs in one state that have the same future are one, and share a buffer: each path from a node back to one with "
-    "nothing before it is what one of them has selected. A run that has selected nothing yet is not kept."
+    "nothing before it is what one of them has selected. A run that has selected nothing yet is not stored."
 )
 
 
@@ -60,7 +60,7 @@ class _Buffer:
         self._kept: list[Node] = []  # all of them, so that no identity is used again
 
     def step(self, n: int, matching: list[Node]) -> Step:
-        """What there is after the event n, by which the nodes are known to stand for matches."""
+        """The step after event n, by which the nodes are certain to be matches."""
         groups = [
             (place, key, list(group.nodes.values()))
             for key, tables in self.evaluator.partitions.items()
@@ -84,7 +84,7 @@ class _Buffer:
         return Step(n, frozenset(), held, live, tuple(found[:MOST_FOUND]), len(found) > MOST_FOUND)
 
     def _written(self, root: Node, n: int) -> None:
-        """Write down a node and what is before it, unless it is known; what is before comes first."""
+        """Record a node and the nodes before it, these first, unless they are recorded."""
         pending = [root]
         while pending:
             node = pending[-1]

@@ -39,7 +39,7 @@ class Series:
                     self._written(node, n)
 
     def _written(self, root: SetNode, n: int) -> None:
-        """Write down a node and what is below it, unless it is known; what is below comes first."""
+        """Record a node and the nodes below it, these first, unless they are recorded."""
         pending = [root]
         while pending:
             node = pending[-1]

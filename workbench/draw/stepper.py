@@ -97,7 +97,7 @@ def nodes_text(run: Recording, row: StateRow) -> str:
 
 
 def match_text(match: Match) -> str:
-    """The events of a match, or what its variables hold."""
+    """The events of a match, or those of each variable."""
     if match.bindings:
         return ", ".join(f"{A} {{{', '.join(map(str, positions))}}}" for A, positions in match.bindings)
     return f"{{{', '.join(map(str, match.events))}}}"

@@ -17,7 +17,7 @@ from cerify.draw.page import DRAWINGS, css
 NAMESPACE = "http://www.w3.org/2000/svg"
 MARGIN = 10
 LONGEST = 26  # characters of a line beside an arrow
-MOST_LINES = 4  # lines beside an arrow; a longer text is told below the drawing, by number
+MOST_LINES = 4  # lines beside an arrow; a longer text stands below the drawing, by number
 BELOW = 440  # the least width of what stands below the drawing
 SAMPLE = 44  # of the stroke of a kind of edge
 HEAD = 8.5
@@ -25,7 +25,7 @@ HEAD = 8.5
 
 @dataclass(frozen=True)
 class _Text:
-    """What stands beside an arrow: the text of its edge in lines, or the number under which it is told below."""
+    """The text beside an arrow: that of its edge in lines, or the number of a text below the drawing."""
 
     lines: tuple[str, ...]
     number: int | None = None
@@ -64,11 +64,11 @@ def svg(diagram: Diagram) -> str:
 def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
     """Inline SVG as the text of an SVG file, with its styles, light and dark, and a ground to stand on."""
     head, rest = inline.replace("<svg ", f'<svg xmlns="{NAMESPACE}" ', 1).split(">", 1)
-    told = ""
+    title = ""
     if label := re.search('aria-label="([^"]*)"', head):  # of a timeline, which has no title to show on every card
-        told = f"<title>Timeline</title><desc>{label[1]}</desc>"
+        title = f"<title>Timeline</title><desc>{label[1]}</desc>"
     ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
-    return f"{head}>{told}<style>{css(styles)}</style>{ground}{rest}\n"
+    return f"{head}>{title}<style>{css(styles)}</style>{ground}{rest}\n"
 
 
 def _text(edge: Edge, numbered: dict[tuple[str, ...], int]) -> _Text:

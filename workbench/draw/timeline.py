@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 Kind = Literal["common", "missing", "extra"]
-"""How a complex event is told apart: given by both sides, by the meaning only, or by the engine only."""
+"""Which side has a complex event: both, the meaning only, or the engine only."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Row:
     caption: str
 
 
-# All lengths in CSS pixels. The text is monospaced, so that its width is known: at 12 px a character takes 7.3 at most.
+# All lengths in CSS pixels. The text is monospaced: at 12 px a character takes 7.3 at most.
 CHARACTER = 7.3
 LONGEST = 20  # characters of a card's line; a longer one is cut, and whole in the tooltip
 PADDING = 8
