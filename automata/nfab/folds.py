@@ -79,7 +79,7 @@ def _one_more(state: State, value: Value) -> State:
 
 
 def _added(state: State, value: Value) -> State:
-    if state is None or isinstance(value, bool) or not isinstance(value, int | float):
+    if state is None or isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
         return state + value

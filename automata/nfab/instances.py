@@ -21,6 +21,7 @@ from cerify.semantics.values import Value
 Values: TypeAlias = Callable[[Attribute], Value | None]
 """The value of each reference and aggregate, None where there is none."""
 
+NO_NUMBERS = (bool, str, datetime)
 INDEX: Mapping[Identifier, int] = {"a": 0, "a[1]": 0, "a[i]": -1, "a[a.LEN]": -1, "a[i-1]": -2}
 """Which event of its array an identifier is instantiated with."""
 
@@ -62,6 +63,6 @@ def in_window(window: sase.Window, closed: bool, first: Event, event: Event) -> 
 def _seconds(start: Value | None, time: Value | None) -> int | float | None:
     if isinstance(start, datetime) and isinstance(time, datetime):
         return (time - start).total_seconds()
-    if isinstance(start, bool | str | datetime) or isinstance(time, bool | str | datetime):
+    if isinstance(start, NO_NUMBERS) or isinstance(time, NO_NUMBERS):
         return None
     return None if start is None or time is None else time - start

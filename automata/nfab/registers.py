@@ -25,6 +25,7 @@ RegisterValues: TypeAlias = tuple[Any, ...]
 Content = Literal["first", "last", "previous", "all", "before"]
 """What a register is of: an event of its variable, or an aggregate of all events or of those before the last."""
 
+SCALARS = frozenset({bool, int, float, str, datetime})
 CONTENT: dict[Identifier, Content] = {
     "a": "first",
     "a[1]": "first",
@@ -38,11 +39,9 @@ CONTENT: dict[Identifier, Content] = {
 
 @dataclass(frozen=True, slots=True)
 class _Register:
-    """One register: its number, and how selecting an event changes it; source is the register it is copied from."""
+    """The number of a register, its fold if it is an aggregate, and the register that it is copied from."""
 
     number: int
-    content: Content
-    attribute: str
     fold: Fold | None = None
     source: int | None = None
 
@@ -55,7 +54,7 @@ class Registers:
         self.initial: RegisterValues = (None,) * (1 + len(self.tests))
         self._operations = operations
         self._by_key: dict[tuple[object, ...], _Register] = {}
-        self._of_variable: dict[str, list[_Register]] = {}
+        self._updates: dict[str, list[tuple[int, Content, str, Fold | None, int | None]]] = {}
         self._of_attribute: dict[Attribute, _Register] = {}
         for p in conditions:
             for a in mentions(p):
@@ -77,10 +76,10 @@ class Registers:
         folded = (a.function, a.parameter) if isinstance(a, sase.Aggregate) else None
         key = (content, a.variable, a.name, folded)
         if key not in self._by_key:
-            register = _Register(len(self.initial), content, a.name, fold, source)
+            register = _Register(len(self.initial), fold, source)
             self._by_key[key] = register
             self.initial += (None if fold is None else fold.start,)
-            self._of_variable.setdefault(a.variable or "", []).append(register)
+            self._updates.setdefault(a.variable or "", []).append((register.number, content, a.name, fold, source))
         return self._by_key[key]
 
     def after_selecting(self, values: RegisterValues, variable: str, is_first: bool, event: Event) -> RegisterValues:
@@ -90,23 +89,14 @@ class Registers:
             new[0] = event
         for number, test in enumerate(self.tests, 1):
             new[number] = event.get(test)
-        for register in self._of_variable.get(variable, ()):
-            new[register.number] = self._updated(register, values, is_first, event)
+        for number, content, attribute, fold, source in self._updates.get(variable, ()):
+            if content == "last" or (content == "first" and is_first):
+                new[number] = event.get(attribute)
+            elif content == "all" and fold is not None:
+                new[number] = fold.read(values[number], event, attribute)
+            elif source is not None:
+                new[number] = None if is_first and content == "previous" else values[source]
         return tuple(new)
-
-    def _updated(self, register: _Register, values: RegisterValues, is_first: bool, event: Event) -> Any:
-        match register.content:
-            case "first":
-                return event.get(register.attribute) if is_first else values[register.number]
-            case "last":
-                return event.get(register.attribute)
-            case "previous":
-                return None if is_first or register.source is None else values[register.source]
-            case "before":
-                return None if register.source is None else values[register.source]
-            case "all":
-                fold = register.fold
-                return None if fold is None else fold.read(values[register.number], event, register.attribute)
 
     def reader(self, values: RegisterValues) -> Values:
         """The values of references and aggregates, read from the registers."""
@@ -134,8 +124,9 @@ class Registers:
 
 def _key(value: Any) -> object:
     """Equal for values that no condition tells apart; states of a user's operation only if they are one object."""
+    class_ = type(value)
+    if class_ in SCALARS:
+        return class_, value
     if value is None:
         return None
-    if isinstance(value, bool | int | float | str | datetime):
-        return type(value), value
-    return tuple(map(_key, value)) if isinstance(value, tuple) else id(value)
+    return tuple(map(_key, value)) if class_ is tuple else id(value)
