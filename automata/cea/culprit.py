@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cerify.automata.cached_compiler import CachedCompiler
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.exploded import symbol
 from cerify.automata.cea.io_determinize import Determinized, io_determinize
@@ -17,6 +18,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.trees import children
 
+COMPILED_CEL = CachedCompiler(compile_cel)
 SECONDS = 1.0  # for each part: an error may take a moment, not minutes
 
 
@@ -27,7 +29,7 @@ def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None =
     """
 
     def automaton(psi: cel.Formula) -> CEA:
-        A = compile_cel(psi, budget)
+        A = COMPILED_CEL(psi, budget)
         return A if form is None else form(A)
 
     def named(error: BudgetExceeded) -> BudgetExceeded:

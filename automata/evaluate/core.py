@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cerify.automata.cached_compiler import CachedCompiler
 from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_stream
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.cea.model import CEA
@@ -25,7 +26,7 @@ def matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Mat
 
 def found(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> Iterator[Match]:
     """The matches, lazily and in the order of positions, if phi does not look ahead."""
-    A, waits = automaton(phi, budget)
+    A, waits = COMPILED_CORE_CEL(phi, budget)
     return read(Determinized(A, budget), S, waits)
 
 
@@ -33,6 +34,9 @@ def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
     """The automaton, and whether it says all that matches at the end of the stream."""
     waits = bool(looks_ahead(phi))
     return (whole_stream if waits else compile_core)(phi, budget), waits
+
+
+COMPILED_CORE_CEL = CachedCompiler(automaton)
 
 
 def read(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:

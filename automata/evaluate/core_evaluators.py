@@ -16,7 +16,7 @@ from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.ces_window import Node, complex_event, enumerate_
 from cerify.automata.evaluate.compiled_evaluator import Classes, CompiledEvaluator
-from cerify.automata.evaluate.core import automaton
+from cerify.automata.evaluate.core import COMPILED_CORE_CEL
 from cerify.automata.evaluate.readable_evaluator import ReadableEvaluator
 from cerify.automata.evaluate.scope import Windows
 from cerify.automata.evaluator import Evaluator
@@ -31,7 +31,7 @@ class ReadableCoreEvaluator(ReadableEvaluator):
 
     def __init__(self, phi: core.Formula, budget: Budget = Budget()) -> None:
         self.phi = phi
-        A, self.waits = automaton(phi, budget)
+        A, self.waits = COMPILED_CORE_CEL(phi, budget)
         super().__init__(Determinized(A, budget), Windows(), budget=budget)
 
     def rest(self) -> list[Match]:
@@ -55,7 +55,7 @@ class CompiledCoreEvaluator(CompiledEvaluator):
     def __init__(self, phi: core.Formula, budget: Budget = Budget()) -> None:
         self.phi = phi
         self.last = np.empty((0, 4), np.int64)
-        A, self.waits = automaton(phi, budget)
+        A, self.waits = COMPILED_CORE_CEL(phi, budget)
         super().__init__(Determinized(A, budget), Windows(), budget=budget)
 
     def advance(self, S: Stream, classes: Classes | None = None) -> Iterator[NDArray[np.int64]]:

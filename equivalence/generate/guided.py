@@ -45,7 +45,7 @@ def guided_case(
     copied = rng.random() < shared
     phi = _formula(rng, profile, size_, copied)
     for _ in range(tries):
-        if (S := led_stream(rng, profile, length, phi)) is not None:
+        if (S := matching_stream(rng, profile, length, phi)) is not None:
             return phi, S
         phi = _formula(rng, profile, size_, copied)
     return phi, stream(rng, profile, length, phi)
@@ -58,10 +58,10 @@ def _formula(rng: Random, profile: Profile, nodes: int, copied: bool) -> Formula
 
 def guided_stream(rng: Random, profile: Profile, length: int, phi: Formula) -> Stream:
     """A stream of that length, with a match if one is found."""
-    return led_stream(rng, profile, length, phi) or stream(rng, profile, length, phi)
+    return matching_stream(rng, profile, length, phi) or stream(rng, profile, length, phi)
 
 
-def led_stream(rng: Random, profile: Profile, length: int, phi: Formula) -> Stream | None:
+def matching_stream(rng: Random, profile: Profile, length: int, phi: Formula) -> Stream | None:
     """A stream of that length on which the formula matches, None if none is found; the rest of it is random."""
     psi = tuple_predicates_only(phi)
     try:

@@ -24,8 +24,8 @@ from random import Random
 import click
 
 from cerify.automata.evaluate import compiled, streaming
+from cerify.automata.evaluate.caching import share_compiled
 from cerify.automata.evaluator import Output
-from cerify.equivalence.differential.remembered import compile_once
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core
 from cerify.equivalence.generate.cel import EVERYTHING, TYPED
@@ -188,10 +188,10 @@ def tallies(seed: int, first: int, formulas: int, processes: int) -> Iterator[Ta
     begins = range(first, first + formulas, CHUNK)
     sizes = [min(CHUNK, first + formulas - begin) for begin in begins]
     if processes == 1:
-        compile_once()
+        share_compiled()
         yield from map(tally, [seed] * len(begins), begins, sizes)
         return
-    with ProcessPoolExecutor(processes, initializer=compile_once) as pool:
+    with ProcessPoolExecutor(processes, initializer=share_compiled) as pool:
         yield from pool.map(tally, [seed] * len(begins), begins, sizes)
 
 

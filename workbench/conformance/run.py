@@ -164,7 +164,7 @@ def smallest(engine: Engine, result: Result, disputed: list[Result]) -> Divergen
             disputed.append(small)
         if small.outcome == "not_run":
             stopped = small.detail
-        if manner(small) != manner(result):
+        if failure_signature(small) != failure_signature(result):
             return False
         best = small
         return True
@@ -173,7 +173,7 @@ def smallest(engine: Engine, result: Result, disputed: list[Result]) -> Divergen
     return Divergence(case.feature, best, (case.id,), stopped)
 
 
-def manner(result: Result) -> tuple[str, str]:
+def failure_signature(result: Result) -> tuple[str, str]:
     """The way in which a case fails: its outcome, and of an error its code."""
     return result.outcome, result.detail.split(":")[0] if result.outcome == "error" else ""
 

@@ -10,7 +10,13 @@ import pytest
 from cerify.automata.cea.compile import compilable
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, FIGURE_3, PROFILES, Profile, case
-from cerify.equivalence.generate.guided import guided_case, guided_stream, led_stream, tuple_predicates_only, with_copy
+from cerify.equivalence.generate.guided import (
+    guided_case,
+    guided_stream,
+    matching_stream,
+    tuple_predicates_only,
+    with_copy,
+)
 from cerify.equivalence.generate.schemas import random_profile
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.interpreter import Interpreter
@@ -66,14 +72,14 @@ def test_the_same_seed_gives_the_same_case() -> None:
 def test_a_match_that_chance_would_miss_is_found(query: str) -> None:
     phi = parse(query)
     for i in range(30):
-        S = led_stream(Random(i), CORE, 6, phi)
+        S = matching_stream(Random(i), CORE, 6, phi)
         assert S is None or (matches(phi, S) and len(S) == 6)
     assert sum(matches(phi, guided_stream(Random(i), CORE, 6, phi)) for i in range(30)) >= 25
 
 
 def test_a_formula_without_a_match_gets_a_random_stream() -> None:
     phi = parse("A UNLESS A")
-    assert led_stream(Random(0), CORE, 5, phi) is None
+    assert matching_stream(Random(0), CORE, 5, phi) is None
     assert len(guided_stream(Random(0), CORE, 5, phi)) == 5
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from cerify.automata.evaluate.caching import share_compiled
 from cerify.conformance.campaign_plan import Job, Part, asked_of
 from cerify.conformance.campaigns import EngineEvaluator
 from cerify.conformance.harness import Engine
@@ -26,7 +27,6 @@ from cerify.conformance.words import shown
 from cerify.equivalence.differential.campaign import Disagreement
 from cerify.equivalence.differential.causes import cause
 from cerify.equivalence.differential.judge import Answer, GiveUp, Outcome, Output, Query, Verdict, judge
-from cerify.equivalence.differential.remembered import compile_once
 from cerify.languages import language_named
 from cerify.protocol import json_of_match
 from cerify.semantics.errors import BudgetExceeded, CerifyError
@@ -93,7 +93,7 @@ class Work:
 @cache
 def prepared(text: str) -> Job:
     """The job, in a process that is made ready for it."""
-    compile_once()
+    share_compiled()
     job = Job.of_text(text)
     for part in job.parts:  # what is imported and compiled once is not to count against the time of a case
         small = replace(job.plans[part], nodes=2, events=2, together=1)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from cerify.automata.cached_compiler import CachedCompiler
 from cerify.automata.cea.compile import compile_cel
 from cerify.conformance.campaign_plan import MIXES, Job, Part
 from cerify.equivalence.differential.judge import judge
-from cerify.equivalence.differential.remembered import Remembered
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -78,7 +78,9 @@ def test_notes_of_a_range_that_is_done_are_gone(tmp_path: Path) -> None:
 
 
 def test_a_formula_is_compiled_once_for_each_budget() -> None:
-    compiler, phi = Remembered(compile_cel), parse("(A ; B) ALL (B ; A) ALL (A+ ; B)")
+    compiler, phi = CachedCompiler(compile_cel), parse("(A ; B) ALL (B ; A) ALL (A+ ; B)")
+    assert compiler(phi, Budget()) is not compiler(phi, Budget())
+    compiler.retain(80)
     with pytest.raises(BudgetExceeded):
         compiler(phi, Budget(states=3))
     assert compiler(phi, Budget()) is compiler(parse("(A ; B) ALL (B ; A) ALL (A+ ; B)"), Budget())

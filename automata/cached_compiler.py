@@ -1,34 +1,40 @@
-"""A formula that comes with several streams and evaluators is compiled once: in campaigns, most time goes there."""
+"""A compiler with a memory of the last queries, for campaigns, where most of the time would go into compiling again."""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from cerify.automata.cea import culprit
-from cerify.automata.cea.compile import compile_cel
-from cerify.automata.evaluate import core
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
 
 F = TypeVar("F", bound=Hashable)
 Made = TypeVar("Made")
-MOST = 80  # formulas that are kept
 
 
-class Remembered(Generic[F, Made]):
-    """A compiler, with what it has made of the last formulas."""
+class CachedCompiler(Generic[F, Made]):
+    """A compiler that returns what it has compiled before, for the last queries; at first of none.
+
+    Equal queries share what is compiled, an error included, whose span is then that of the first of them.
+    """
 
     def __init__(self, compiler: Callable[[F, Budget], Made]) -> None:
         self._compiler = compiler
-        # by identity, which is what mostly finds it, and by what is the same
+        self._most = 0
+        # two tables: a lookup by identity spares the comparison of trees
         self._same: dict[tuple[int, Budget], tuple[F, Made | CerifyError]] = {}
         self._equal: dict[tuple[F, Budget], Made | CerifyError] = {}
 
+    def retain(self, queries: int) -> None:
+        """Keep what is compiled of up to that many queries, from now on."""
+        self._most = queries
+
     def __call__(self, phi: F, budget: Budget = Budget()) -> Made:
+        """What the compiler makes of a query. Raises what the compiler raises."""
+        if not self._most:
+            return self._compiler(phi, budget)
         if (id(phi), budget) not in self._same:
-            if len(self._same) > MOST:
+            if len(self._same) >= self._most:
                 self._same.clear()
                 self._equal.clear()
             if (phi, budget) not in self._equal:
@@ -44,16 +50,3 @@ class Remembered(Generic[F, Made]):
             return self._compiler(phi, budget)
         except (Unsupported, BudgetExceeded) as error:
             return error
-
-
-def compile_once() -> None:
-    """Let the evaluators of this process share what is compiled, from now on; see Remembered."""
-    gc.set_threshold(100_000)  # there are many small objects, and few cycles
-    # the two places where evaluators compile CEL and core-CEL
-    _replace(culprit, "compile_cel", Remembered(compile_cel))
-    _replace(core, "automaton", Remembered(core.automaton))
-
-
-def _replace(module: Any, name: str, remembered: Remembered[Any, Any]) -> None:
-    if not isinstance(getattr(module, name), Remembered):
-        setattr(module, name, remembered)
