@@ -37,11 +37,11 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
     With a schema the query is checked against it. Raises ParseError, IllFormed.
     """
     with errors_in(query if isinstance(query, str) else ""):
-        its = language_named(language) if isinstance(query, str) else language_of(query)
-        tree = its.parse(query) if isinstance(query, str) else query
+        lang = language_named(language) if isinstance(query, str) else language_of(query)
+        tree = lang.parse(query) if isinstance(query, str) else query
         if schema is not None:
-            its.require_typed(tree, schema)
-        return its, tree
+            lang.require_typed(tree, schema)
+        return lang, tree
 
 
 def parse(text: str, language: str = DEFAULT) -> Any:
@@ -66,9 +66,9 @@ def planned(
     """The plan for a query. Raises ParseError, IllFormed."""
     if options.output not in get_args(Output):
         raise IllFormed(f"there is no output {options.output!r}; use one of {', '.join(get_args(Output))}")
-    its, tree = read_query(query, language, schema)
+    lang, tree = read_query(query, language, schema)
     with errors_in(query if isinstance(query, str) else ""):
-        return plan(its, its.selected(tree, selection), schema, Want(options, evaluator))
+        return plan(lang, lang.selected(tree, selection), schema, Want(options, evaluator))
 
 
 def match(
@@ -104,10 +104,10 @@ def match(
     S = as_stream(events)
     text = query if isinstance(query, str) else None
     options = Options(output, budget, predicates, aggregates, reading)
-    its = planned(query, language, S.schema, options, evaluator, Selection.of(selection))
+    made = planned(query, language, S.schema, options, evaluator, Selection.of(selection))
     with errors_in(text or ""):
-        warn_of_misfits(its.language, its.query, S, text=text, strict=strict, stacklevel=2)
-        return Matches(its.all_matches(S))
+        warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
+        return Matches(made.all_matches(S))
 
 
 def count(
@@ -126,13 +126,13 @@ def count(
     matches have to be built.
     """
     S = as_stream(events)
-    its, tree = read_query(query, language, S.schema)
+    lang, tree = read_query(query, language, S.schema)
     text = query if isinstance(query, str) else None
     with errors_in(text or ""):
-        warn_of_misfits(its, tree, S, text=text, strict=strict, stacklevel=2)
-        found = plan(its, tree, S.schema, Want(Options(output, budget), evaluator, batches=True))
+        warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
+        found = plan(lang, tree, S.schema, Want(Options(output, budget), evaluator, batches=True))
         if found.batches is None:
-            return len(plan(its, tree, S.schema, Want(Options(output, budget), evaluator)).all_matches(S))
+            return len(plan(lang, tree, S.schema, Want(Options(output, budget), evaluator)).all_matches(S))
         return found.batches.count(S) + len(found.batches.finish())
 
 
@@ -150,10 +150,10 @@ def compile(
 
     Raises ParseError, IllFormed, Unsupported where a named evaluator evaluates whole streams only, and BudgetExceeded.
     """
-    its, tree = read_query(query, language, schema)
+    lang, tree = read_query(query, language, schema)
     with errors_in(query if isinstance(query, str) else ""):
         want = Want(Options(output, budget), evaluator, batches=True, consumption=Consumption.of(consumption))
-        made = plan(its, tree, schema, want)
+        made = plan(lang, tree, schema, want)
         if made.batches is None:
             raise list(made.why_not.values())[-1]
         return made.batches
@@ -177,9 +177,9 @@ def explain(
     or NoMatch. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
     S = as_stream(events)
-    its, tree = read_query(query, language, S.schema)
+    lang, tree = read_query(query, language, S.schema)
     with errors_in(query if isinstance(query, str) else ""):
-        explainer = its.explainer(tree, S, its.show(tree))
+        explainer = lang.explainer(tree, S, lang.show(tree))
         mu = None if valuation is None else frozenset((A, p) for A, places in valuation.items() for p in places)
         found = explainer.one(Request(None if match is None else frozenset(match), mu, at, count))
         if found is None:
@@ -192,8 +192,8 @@ def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT) 
 
     Raises ParseError, IllFormed, BudgetExceeded.
     """
-    its, tree = read_query(query, language)
-    return its.check(tree, schema)
+    lang, tree = read_query(query, language)
+    return lang.check(tree, schema)
 
 
 def equivalent(
@@ -244,14 +244,14 @@ def _compared(left: Any, right: Any, languages: tuple[str, str], question: Quest
     )
     if mine == theirs:
         return mine.compare(phi, psi, question)
-    for its in (mine, theirs):
-        if question.level == "valuations" and its.answer:
-            raise IllFormed(f"{its.answer}; compare at the level of events")
+    for lang in (mine, theirs):
+        if question.level == "valuations" and lang.answer:
+            raise IllFormed(f"{lang.answer}; compare at the level of events")
     try:
         in_cel = []
-        for query, its, tree in ((left, mine, phi), (right, theirs, psi)):
+        for query, lang, tree in ((left, mine, phi), (right, theirs, psi)):
             with errors_in(query if isinstance(query, str) else ""):
-                in_cel.append(its.in_cel(tree, question.budget))
+                in_cel.append(lang.in_cel(tree, question.budget))
     except Unsupported as error:
         return Undecided(error.described())
     return LANGUAGES["cel"].compare(in_cel[0], in_cel[1], question)
@@ -273,9 +273,9 @@ def simplify(
     from cerify.equivalence.rewrite.simplify import TRIES
     from cerify.equivalence.rewrite.simplify import simplify as simplified
 
-    its, tree = read_query(query, DEFAULT, schema)
+    lang, tree = read_query(query, DEFAULT, schema)
     with errors_in(query if isinstance(query, str) else ""):
-        return simplified(its.in_cel(tree, budget), level, schema, budget, TRIES if tries is None else tries)
+        return simplified(lang.in_cel(tree, budget), level, schema, budget, TRIES if tries is None else tries)
 
 
 def laws() -> tuple[Law, ...]:

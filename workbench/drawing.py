@@ -31,9 +31,9 @@ def svg_of(query: str, language: str = DEFAULT, schema: Schema | None = None, bu
 
 def diagram_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> Diagram:
     """The automaton of a query as a diagram. Raises what svg_of raises."""
-    its, tree = read_query(query, language, schema)
+    lang, tree = read_query(query, language, schema)
     with errors_in(query):
-        return its.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
+        return lang.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
 
 
 def hoa_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> str:
@@ -41,9 +41,9 @@ def hoa_of(query: str, language: str = DEFAULT, schema: Schema | None = None, bu
 
     Raises ParseError, IllFormed, Unsupported where no automaton without a buffer carries the query, BudgetExceeded.
     """
-    its, tree = read_query(query, language, schema)
+    lang, tree = read_query(query, language, schema)
     with errors_in(query):
-        return hoa_of_automaton(its.automaton(tree, schema, budget), _line(query))
+        return hoa_of_automaton(lang.automaton(tree, schema, budget), _line(query))
 
 
 def record(
@@ -61,12 +61,12 @@ def record(
     run too large to look at. What of the query does not fit the events is a QueryWarning, with strict IllFormed.
     """
     S = as_stream(events)
-    its, tree = read_query(query, language, S.schema)
+    lang, tree = read_query(query, language, S.schema)
     with errors_in(query):
-        if output == "valuations" and its.answer:
-            raise Unsupported(f"{its.answer}; a run cannot keep variables")
-        warn_of_misfits(its, tree, S, text=query, strict=strict, stacklevel=2)
-        return its.record(tree, S, _line(query), Options(output, budget))
+        if output == "valuations" and lang.answer:
+            raise Unsupported(f"{lang.answer}; a run cannot keep variables")
+        warn_of_misfits(lang, tree, S, text=query, strict=strict, stacklevel=2)
+        return lang.record(tree, S, _line(query), Options(output, budget))
 
 
 def _line(query: Any) -> str:

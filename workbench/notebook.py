@@ -78,7 +78,7 @@ def timeline(events: Events | str | Path, matches: Collection[Match] = ()) -> Pi
     S = as_stream(events)
     shown = sorted(matches)[:MOST_ROWS]
     found = f" Matches: {', '.join(map(_at, shown))}." if shown else ""
-    return Picture(document(drawn(S, list(map(match_row, shown)))), _told(S) + found)
+    return Picture(document(drawn(S, list(map(match_row, shown)))), _description(S) + found)
 
 
 def steps(query: str, events: Events | str | Path, language: str = "cel", budget: Budget = Budget()) -> Page:
@@ -136,7 +136,7 @@ def _different(verdict: Different) -> str:
         *(Row("extra", m.events, m.at, f"right alone: {_at(m)}") for m in verdict.right_only[:MOST_ROWS]),
     ]
     said = f"{'a shortest' if verdict.shortest else 'a'} stream on which they differ, at {verdict.at}"
-    words = f"{_told(verdict.stream)} {'. '.join(row.caption for row in rows)}."
+    words = f"{_description(verdict.stream)} {'. '.join(row.caption for row in rows)}."
     picture = Picture(document(drawn(verdict.stream, rows)), words)
     return f"<p><strong>Different</strong>: {said}</p>{picture._repr_html_()}"
 
@@ -208,7 +208,7 @@ def _or_plain(shown: Callable[[Any], str]) -> Callable[[Any], str | None]:
     return html
 
 
-def _told(S: Stream) -> str:
+def _description(S: Stream) -> str:
     """A stream in words: the types of its first events."""
     types = ", ".join(f"{n} {event.type}" for n, event in enumerate(S[:WHOLE]))
     return f"Stream of {_count(len(S), 'event')}: {types}{' and so on' if len(S) > WHOLE else ''}."

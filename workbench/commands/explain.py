@@ -70,11 +70,11 @@ def command(
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    its, tree = read_query(query, language, source.schema)
-    if its.answer and (valuation_text is not None or output != "matches"):
-        raise click.UsageError(f"{its.answer}; it has no valuations")
+    lang, tree = read_query(query, language, source.schema)
+    if lang.answer and (valuation_text is not None or output != "matches"):
+        raise click.UsageError(f"{lang.answer}; it has no valuations")
     with errors_in(query):
-        explainer = its.explainer(tree, source.read_for(query, language, file), query)
+        explainer = lang.explainer(tree, source.read_for(query, language, file), query)
         request = Request(
             None if match_text is None else positions(match_text, explainer),
             None if valuation_text is None else valuation(valuation_text, explainer),

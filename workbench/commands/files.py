@@ -76,8 +76,8 @@ class Source:
 
         With --strict the first of these is an error. Raises InputError, IllFormed.
         """
-        S, its = self.read(file), language_named(language)
-        for warning in require_fit(its, its.parse(query), S, self.strict):
+        S, lang = self.read(file), language_named(language)
+        for warning in require_fit(lang, lang.parse(query), S, self.strict):
             warning.text = query
             click.echo(f"cerify: warning: {warning}", err=True)
         return S

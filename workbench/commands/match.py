@@ -76,12 +76,12 @@ def command(
 
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """
-    its, tree = read_query(query, language, source.schema)
-    if valuations and its.answer and not its.takes_place:
-        raise click.UsageError(f"{its.answer}; its valuations are not listed")
-    if readings and "reading" not in its.settings:
+    lang, tree = read_query(query, language, source.schema)
+    if valuations and lang.answer and not lang.takes_place:
+        raise click.UsageError(f"{lang.answer}; its valuations are not listed")
+    if readings and "reading" not in lang.settings:
         raise click.UsageError("--reading is for SASE+ alone")
-    output: Output = "valuations" if valuations and not its.answer else "matches"
+    output: Output = "valuations" if valuations and not lang.answer else "matches"
     options = Options(output, reading=read_reading(readings))
     with errors_in(query):
         S = source.read_for(query, language, file)
@@ -90,7 +90,7 @@ def command(
             found = iter(plan.with_values(S) if valuations else plan.matches(S))
             if as_json:
                 return _print_json(islice(found, limit))
-            return _print_table(found, S, limit or TABLE_ROWS, valuations or its.results, its.results)
+            return _print_table(found, S, limit or TABLE_ROWS, valuations or lang.results, lang.results)
 
 
 @contextmanager

@@ -28,8 +28,8 @@ def command(query: str, form: str, language: str, nodes: int, as_json: bool) -> 
     All but star are rewritten by rules; star, a formula of CEL*, is decided: where there is none, two streams show it,
     and the exit status is 1; it is 3 if it could not be decided.
     """
-    its, phi = read_query(query, language)
-    forms = its.normal_forms
+    lang, phi = read_query(query, language)
+    forms = lang.normal_forms
     if form not in forms:
         raise click.UsageError(f"--to {form} is not for --language {language}, which has {', '.join(forms) or 'none'}")
     rewrite = forms[form]
@@ -39,7 +39,7 @@ def command(query: str, form: str, language: str, nodes: int, as_json: bool) -> 
         return star(query, as_json)
     with errors_in(query), depth_limited(phi.span):
         psi = rewrite(phi, nodes)
-        result, before, after = its.show(psi), its.size(phi), its.size(psi)
+        result, before, after = lang.show(psi), lang.size(phi), lang.size(psi)
     if as_json:
         size = {"before": before, "after": after}
         answer = {"language": language, "query": query, "to": form, "result": result, "size": size}

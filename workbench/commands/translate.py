@@ -34,11 +34,11 @@ def command(query: str, from_: str, to: str, reading: tuple[str, ...], as_json: 
     """
     if from_ == to:
         raise click.UsageError("--from and --to are the same language")
-    its = LANGUAGES[from_]
-    if to not in its.translations:
+    lang = LANGUAGES[from_]
+    if to not in lang.translations:
         known = ", ".join(f"{name} to {other}" for name, one in LANGUAGES.items() for other in one.translations)
         raise click.UsageError(f"there is no translation from {from_} to {to}; there are {known}")
-    if reading and "reading" not in its.settings:
+    if reading and "reading" not in lang.settings:
         raise click.UsageError("--reading is for queries of SASE+")
     read = read_reading(reading)
     _, phi = read_query(query, from_)
@@ -46,7 +46,7 @@ def command(query: str, from_: str, to: str, reading: tuple[str, ...], as_json: 
     refusal: Unsupported | BudgetExceeded | None = None
     try:
         with errors_in(query):
-            text = _written(its.translations[to](phi, read), LANGUAGES[to])
+            text = _written(lang.translations[to](phi, read), LANGUAGES[to])
     except (Unsupported, BudgetExceeded) as error:
         refusal = error
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cerify.explanations.absence import Absence, absences
 from cerify.explanations.evidence import row, value_text
-from cerify.explanations.explainer import Explainer, Json, Listing, Request
+from cerify.explanations.explainer import Json
 from cerify.explanations.step import Step, json_of_tree, printed_tree, tree_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
@@ -102,56 +102,6 @@ def print_event(found: TakesPlace | DoesNot, E: expr.Expression, S: Stream, cons
                 )
 
 
-class ExpressionExplainer(Explainer[TakesPlace | DoesNot]):
-    """The occurrences of an expression at an event, or why there are none."""
-
-    def __init__(self, E: expr.Expression, S: Stream, query: str) -> None:
-        self.E, self.S, self.query = E, S, query
-
-    def one(self, request: Request) -> TakesPlace | DoesNot | None:
-        at = request.at
-        if request.events is not None:
-            if len(request.events) != 1 or at not in (None, *request.events):
-                raise InputError("an event expression takes place at single events: give --match one position")
-            (at,) = request.events
-        if at is None:
-            return None
-        self.require_on_stream(at, "--at")
-        return explain_event(self.E, self.S, at, request.count)
-
-    def all(self, request: Request) -> Listing[TakesPlace | DoesNot]:
-        listed = list(islice(explain_events(self.E, self.S), request.limit + 1))
-        more = len(listed) > request.limit
-        last = listed[request.limit - 1].at if more else len(self.S) - 1
-        return Listing(listed[: request.limit], more, 0, last)
-
-    def is_match(self, found: TakesPlace | DoesNot) -> bool:
-        return isinstance(found, TakesPlace)
-
-    def json(self, found: TakesPlace | DoesNot) -> Json:
-        return as_json(found, self.E, self.S)
-
-    def page(self, found: Sequence[TakesPlace | DoesNot], listing: Listing[TakesPlace | DoesNot] | None) -> str:
-        from cerify.explanations.event_expressions_html import render
-
-        if listing is None:
-            return render(self.E, self.S, found)
-        return render(self.E, self.S, found, listing.more, listing.last + 1)
-
-    def print(self, found: TakesPlace | DoesNot, console: Console) -> None:
-        print_event(found, self.E, self.S, console)
-
-    def print_listing(self, listing: Listing[TakesPlace | DoesNot], console: Console) -> None:
-        for one in listing.found:
-            self.print(one, console)
-            console.print()
-        if listing.more:
-            known = len(listing.found)
-            console.print(Text(f"There are more than {known}: --limit N explains the first N events.", style="dim"))
-        if not listing.found:
-            console.print(f"takes place at none of the {len(self.S)} events")
-
-
 def citation(E: expr.Expression) -> str:
     """Where the paper defines the operator."""
     return f"vldb92 {CLAUSES[type(E)]}"
@@ -159,15 +109,14 @@ def citation(E: expr.Expression) -> str:
 
 def facts(found: Occurrence, S: Stream) -> list[str]:
     """What an occurrence rests on that is no occurrence of an operand."""
-    match found.expression:
-        case expr.Primitive():
-            return [row(S[found.at])]
-        case expr.Not(F):
-            return [f"{show(F)} does not take place there"]
-        case expr.Prefix(F):
-            return [f"{show(F)} may take place at an event to come"]
-        case _:
-            return []
+    E = found.expression
+    if isinstance(E, expr.Primitive):
+        return [row(S[found.at])]
+    if isinstance(E, expr.Not):
+        return [f"{show(E.operand)} does not take place there"]
+    if isinstance(E, expr.Prefix):
+        return [f"{show(E.operand)} may take place at an event to come"]
+    return []
 
 
 def below(found: Occurrence) -> list[Occurrence]:

@@ -16,8 +16,8 @@ from cerify.semantics.sase.show import show_attribute, show_condition
 NONE_LEFT = "no event is left"
 
 
-class Words:
-    """What is true and false of where the runs over one stream come to."""
+class FormulaEvidence:
+    """What makes the formulas of transitions true or false at a configuration of the runs over one stream."""
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs

@@ -15,7 +15,7 @@ from cerify.automata.nfab.moves import Configuration, Run, Runs
 from cerify.automata.nfab.negation import present, scope_of
 from cerify.automata.nfab.results import matches_of
 from cerify.explanations.evidence import braces, row
-from cerify.explanations.formulas import Words
+from cerify.explanations.formulas import FormulaEvidence
 from cerify.explanations.step import Step
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
@@ -134,8 +134,8 @@ class Explainer:
                 runs = self._runs(part)
                 found = list(islice(runs.of(M), count + 1))
                 if found:
-                    told = tuple(tuple(self._told(part, runs, run)) for run in found[:count])
-                    return Accepted(match, M, told, len(found) > count, tuple(self._absent(part, M, runs)))
+                    moves_made = tuple(tuple(self._moves(part, runs, run)) for run in found[:count])
+                    return Accepted(match, M, moves_made, len(found) > count, tuple(self._absent(part, M, runs)))
         raise AssertionError("a match has a run")
 
     def failure(self, part: sase.Query, M: Bindings) -> Failure | None:
@@ -143,19 +143,19 @@ class Explainer:
         runs = self._runs(part)
         furthest, accepting = self._furthest(runs, M)
         if accepting is None:
-            told = tuple(self._told(part, runs, furthest))
-            return Failure(M, told, *self._stuck(part, runs, furthest.now, M))
-        told = tuple(self._told(part, runs, accepting))
+            moves_made = tuple(self._moves(part, runs, furthest))
+            return Failure(M, moves_made, *self._stuck(part, runs, furthest.now, M))
+        moves_made = tuple(self._moves(part, runs, accepting))
         for k in part.pattern:
             if k.negated and present(part, k, M, runs):
                 scope = scope_of(part, k, M, runs)
                 if scope is None:
-                    return Failure(M, told, f"{show_component(k)}: the stream ends before its scope does")
-                return Failure(M, told, f"{show_component(k)}: something of the kind is among {braces(scope)}")
+                    return Failure(M, moves_made, f"{show_component(k)}: the stream ends before its scope does")
+                return Failure(M, moves_made, f"{show_component(k)}: something of the kind is among {braces(scope)}")
         if part.having is not None and not satisfied(part.having, values_in(M, self.S)):
-            return Failure(M, told, f"HAVING {show_condition(part.having)} does not hold")
+            return Failure(M, moves_made, f"HAVING {show_condition(part.having)} does not hold")
         if part.returned.non_overlap:
-            return Failure(M, told, "NON-OVERLAP: another match that overlaps it is output")
+            return Failure(M, moves_made, "NON-OVERLAP: another match that overlaps it is output")
         return None
 
     def _runs(self, part: sase.Query) -> Runs:
@@ -179,30 +179,33 @@ class Explainer:
 
     def _stuck(self, part: sase.Query, runs: Runs, now: Configuration, M: Bindings) -> tuple[str, tuple[str, ...]]:
         """The step that M needs where a run has come to, and why it cannot be made."""
-        words, q, j = Words(runs), now.state, now.at
+        evidence, q, j = FormulaEvidence(runs), now.state, now.at
         wanted = {p: a for a, at in M for p in at}
         if wanted.get(j) == q.variable:
             move: nfab.Move = "take" if q.kind == "more" else "begin"
             if runs.holds(move, now):
                 return f"event {j} is selected for {q.name}, but what comes after cannot be", ()
-            return f"event {j} cannot be selected for {q.name}", words.why(nfab.Label(q, move), now)
+            return f"event {j} cannot be selected for {q.name}", evidence.why(nfab.Label(q, move), now)
         if q.kind == "more" and (j in wanted or j == len(self.S) or all(p < j for p in wanted)):
-            why = words.why(nfab.Label(q, "proceed"), now)
+            why = evidence.why(nfab.Label(q, "proceed"), now)
             return f"{q.variable}[] cannot be left at {_place(j, self.S)}", why
         if q.kind == "final":
             return f"the run is in F with {braces([p for _, at in now.buffer for p in at])} alone", ()
         if j in wanted:
             return f"event {j} comes too early for {wanted[j]}", ()
         strategy = clauses.strategy_of(part, q.variable)
-        why = words.why(nfab.Label(q, "ignore"), now) if nfab.Label(q, "ignore") in runs.A.theta else ()
+        why = evidence.why(nfab.Label(q, "ignore"), now) if nfab.Label(q, "ignore") in runs.A.theta else ()
         return f"event {j} cannot be skipped while {q.name} is awaited ({strategy})", why
 
-    def _told(self, part: sase.Query, runs: Runs, run: Run) -> Iterator[Move]:
-        words, now = Words(runs), Configuration(runs.A.initial, run.steps[0].at if run.steps else run.now.at)
+    def _moves(self, part: sase.Query, runs: Runs, run: Run) -> Iterator[Move]:
+        evidence, now = (
+            FormulaEvidence(runs),
+            Configuration(runs.A.initial, run.steps[0].at if run.steps else run.now.at),
+        )
         for step in run.steps:
             label = nfab.Label(step.state, step.move)
             text = self._text(part, step)
-            yield Move(step.move, step.state.name, step.at, label.name, text, words.why(label, now))
+            yield Move(step.move, step.state.name, step.at, label.name, text, evidence.why(label, now))
             now = next(after for other, after in runs.moves(now) if other == step)
 
     def _text(self, part: sase.Query, step: moves.Step) -> str:

@@ -49,51 +49,51 @@ Grade: TypeAlias = Right | Wrong
 
 def graded(exercise: Exercise, text: str) -> Grade:
     """What becomes of the text as an answer. Raises ParseError, IllFormed, and Unsupported where nothing can tell."""
-    its, answer = read_query(text, exercise.language, exercise.schema)
+    lang, answer = read_query(text, exercise.language, exercise.schema)
     with errors_in(text):
-        model = its.parse(exercise.answers[0])
-        return Right("decided") if answer == model else _graded(exercise, its, model, answer)
+        model = lang.parse(exercise.answers[0])
+        return Right("decided") if answer == model else _graded(exercise, lang, model, answer)
 
 
-def _graded(exercise: Exercise, its: Language[Any], model: Any, answer: Any) -> Grade:
-    found = its.difference(model, answer, exercise.schema)
+def _graded(exercise: Exercise, lang: Language[Any], model: Any, answer: Any) -> Grade:
+    found = lang.difference(model, answer, exercise.schema)
     match found:
         case None:
             return Right("decided")
         case Bounded(length):
             return Right("bounded", length)
         case Different(S, _, _, _, shortest):
-            return _wrong(its, model, answer, S, shortest, "decided")
+            return _wrong(lang, model, answer, S, shortest, "decided")
         case Undecided(reason) if exercise.values:
-            return _tried(exercise, its, model, answer)
+            return _tried(exercise, lang, model, answer)
         case Undecided(reason):
             raise Unsupported(f"whether this is right cannot be decided: {reason}; write it in another way")
 
 
-def _tried(exercise: Exercise, its: Language[Any], model: Any, answer: Any) -> Grade:
+def _tried(exercise: Exercise, lang: Language[Any], model: Any, answer: Any) -> Grade:
     """The two on all short streams over the values of the exercise, and those next to what the answer adds."""
-    extra = {n + d for n in _integers(its, answer) - _integers(its, model) for d in (-1, 0, 1)}
+    extra = {n + d for n in _integers(lang, answer) - _integers(lang, model) for d in (-1, 0, 1)}
     values = {
         name: sorted({*given, *extra} if all(type(v) is int for v in given) else given)
         for name, given in exercise.values.items()
     }
     length = 0
     for S in short_streams(exercise.schema, values):
-        if _matches(its, model, S) != _matches(its, answer, S):
-            return _wrong(its, model, answer, S, True, "tried")
+        if _matches(lang, model, S) != _matches(lang, answer, S):
+            return _wrong(lang, model, answer, S, True, "tried")
         length = len(S)
     return Right("tried", length)
 
 
-def _integers(its: Language[Any], query: Any) -> set[int]:
+def _integers(lang: Language[Any], query: Any) -> set[int]:
     """The integers that a query mentions."""
-    numbers = (n for n in its.constants(query) if isinstance(n, int | float))
+    numbers = (n for n in lang.constants(query) if isinstance(n, int | float))
     return {int(n) for n in numbers if isinstance(n, int) or n.is_integer()}
 
 
-def _wrong(its: Language[Any], model: Any, answer: Any, S: Stream, shortest: bool, evidence: Evidence) -> Wrong:
+def _wrong(lang: Language[Any], model: Any, answer: Any, S: Stream, shortest: bool, evidence: Evidence) -> Wrong:
     """The stream with what the definitions have on it, at the last position at which they differ."""
-    wanted, yours = _matches(its, model, S), _matches(its, answer, S)
+    wanted, yours = _matches(lang, model, S), _matches(lang, answer, S)
     if wanted == yours:
         raise InternalError(f"the two were found to differ on {list(S)}, and do not")
     at = max(n for n, _ in wanted ^ yours)
@@ -101,6 +101,6 @@ def _wrong(its: Language[Any], model: Any, answer: Any, S: Stream, shortest: boo
     return Wrong(S, at, there[0], there[1], shortest, evidence)
 
 
-def _matches(its: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:
+def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:
     """The matches by the definition: where each is reported, and its positions."""
-    return {(m.at, m.events) for m in its.matches(query, S)}
+    return {(m.at, m.events) for m in lang.matches(query, S)}

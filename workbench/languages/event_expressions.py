@@ -142,7 +142,7 @@ class EventExpressions(Language[Expression]):
         return decide(left, right, question.schema, question.budget)
 
     def explainer(self, query: Expression, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explanations.event_expressions import ExpressionExplainer
+        from cerify.explanations.event_expressions_explainer import ExpressionExplainer
 
         return ExpressionExplainer(query, S, text)
 
