@@ -46,9 +46,10 @@ def matches(tables: list[pa.Table]) -> list[Match]:
 
 
 def answered(query: Query, S: Stream) -> list[Match] | None:
-    """What cerify.match says, None where it refuses."""
+    """The matches by the automaton of the query, None where it raises an error."""
     try:
-        return match(query.parsed, Stream(S, query.schema), language=query.language, output=query.output, budget=BUDGET)
+        S = Stream(S, query.schema)
+        return match(query.parsed, S, output=query.output, budget=BUDGET, evaluator="automaton")
     except CerifyError:
         return None
 
