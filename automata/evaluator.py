@@ -1,8 +1,8 @@
 """The interface of all evaluators that read a stream in batches, whatever the language and whatever they are made of.
 
 An evaluator is made from a query and reads one stream: `push` each batch, then `finish`. All at once, that is
-`evaluate`. Subclasses are called `ReadableEvaluator` and `CompiledEvaluator` in the folder of their language's
-automata; cerify.definition has one that follows the definition.
+`evaluate`. Subclasses are in evaluate/ (CEL and core-CEL), dfa/ and nfab/, readable and compiled; cerify.definition has
+one that follows the definition.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class CompiledEvaluator(CompiledState):
         )
 
     def numbers(self, S: Stream) -> Iterator[tuple[int, int]]:
-        """As count_in; each position with matches, and how many. To be taken to its end."""
+        """Each position with matches, and their number, as `tally`. The iterator must be exhausted."""
         number, at = 0, -1
         for batch in self.event_batches(S):
             for positions, numbers in self.store.numbers(batch, self.transitions):
