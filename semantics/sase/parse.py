@@ -110,17 +110,16 @@ class _Builder(PredicateBuilder):
         pattern: tuple[sase.Component, ...] = ()
         where: list[Any] = []
         for child in children[:-1]:
-            match child:
-                case _Named("from", name):
-                    source = name
-                case [sase.Component(), *_]:
-                    pattern = child
-                case [_, *_]:
-                    where = child
-                case sase.Window():
-                    within = child
-                case condition:
-                    having = condition
+            if isinstance(child, _Named):
+                source = child.name
+            elif isinstance(child, sase.Window):
+                within = child
+            elif not isinstance(child, (list, tuple)):
+                having = child
+            elif isinstance(child[0], sase.Component):
+                pattern = tuple(child)
+            else:
+                where = list(child)
         blocks = tuple(
             _block(strategy, arguments, conjuncts, span, pattern) for strategy, arguments, conjuncts, span in where
         )
