@@ -150,3 +150,12 @@ def test_parentheses_alone_do_not_nest() -> None:
 def test_what_nests_as_deeply_as_allowed_has_a_meaning() -> None:
     assert examples.found("!" * 199 + "a", "a b") == [1]
     assert examples.found("prior(" * 198 + "a" + ", b)" * 198, "b a " + "b " * 200) == [199, 200, 201]
+
+
+def test_every_operand_is_a_subexpression_in_the_order_of_the_text() -> None:
+    """Both readings of variables go through these; an operand that is left out would be left out of both."""
+    E = parse("p := a; q := b or c; firstAfter(d, prior(e, f, g), p or h)")
+    assert [F.type for F in expr.subexpressions(E) if isinstance(F, expr.Primitive)] == list("abcdefgh")
+    assert list(map(show, expr.children(E))) == ["a", "b or c", "firstAfter(d, prior(e, f, g), p or h)"]
+    for F in expr.subexpressions(E):
+        assert expr.rebuilt(F, expr.children(F)) == F
