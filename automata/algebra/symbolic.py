@@ -35,12 +35,11 @@ from cerify.semantics.predicates import (
     Predicate,
     Term,
 )
-from cerify.semantics.values import Value, microseconds, time_at
+from cerify.semantics.values import EXACT, Value, microseconds, time_at
 
 Kind = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
 NUMBERS: frozenset[Kind] = frozenset({"int", "float", "real", "nan"})
 LARGEST_FLOAT = sys.float_info.max
-TRUSTED = 2**53  # integers up to here are floats exactly
 
 
 class TooHard(Exception):
@@ -155,7 +154,7 @@ def _as_float(term: Symbol) -> Symbol:
     """A number as a float, if it is exactly one."""
     if term.kind == "float":
         return term
-    if not z3.is_int_value(term.expression) or abs(term.expression.as_long()) > TRUSTED:
+    if not z3.is_int_value(term.expression) or abs(term.expression.as_long()) > EXACT:
         raise TooHard
     return Symbol("float", z3.FPVal(float(term.expression.as_long()), z3.Float64()), term.defined)
 

@@ -29,7 +29,7 @@ from cerify.semantics.predicates import (
     Predicate,
     satisfied,
 )
-from cerify.semantics.values import Value, ValueType, kind
+from cerify.semantics.values import EXACT, Value, ValueType, kind
 
 Truth: TypeAlias = tuple[bool, ...]
 """Which of the tests pass."""
@@ -113,7 +113,7 @@ def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[
             case "int" if not isinstance(value, int) or abs(value) > LARGEST_INT:
                 continue
             case "float" if value is not None:
-                value = float(value) if abs(value) < 2**53 or isinstance(value, float) else None
+                value = float(value) if abs(value) < EXACT or isinstance(value, float) else None
                 if value is None or not (low < value < high or low == value == high):
                     value = math.nextafter(float(low), math.inf) if low < high else None
         if value is not None and (low < value < high or low == value == high):
