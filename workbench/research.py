@@ -1,0 +1,266 @@
+"""Experiments on queries and evaluators: a generator of cases, measures of a case, and a seed make a table.
+
+The table has a row for each case, and its files say what it was made from: seed, version, commit, machine.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import platform
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import cerify
+from cerify.automata.cea.io_determinize import io_determinize
+from cerify.automata.cea.model import CEA
+from cerify.automata.cea.operations import minimized
+from cerify.equivalence.generate import cel as generate
+from cerify.languages import language_of
+from cerify.languages.language import Options
+from cerify.plan import Want, plan
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.events import Stream
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Cell: TypeAlias = str | int | float | None
+Row: TypeAlias = dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query, the stream that it is evaluated on, and the parameters that the generator made them from."""
+
+    parameters: Mapping[str, Cell]
+    query: Any
+    stream: Stream
+
+
+Generator: TypeAlias = Callable[[Random], Iterable[Case]]
+"""The cases of an experiment; all chance comes from the argument."""
+
+Measure: TypeAlias = Callable[[Case, Budget], Mapping[str, Cell]]
+"""Columns of a case, by name. It may raise Unsupported and BudgetExceeded."""
+
+
+# --- generators -------------------------------------------------------------------------------------------------------
+
+
+def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything", events: int = 0) -> Generator:
+    """Random formulas of CEL: for each size, in nodes, that many, each with a random stream of that many events.
+
+    profile: one of cerify.equivalence.generate.cel.PROFILES. Raises IllFormed for another one.
+    """
+    if profile not in generate.PROFILES:
+        raise IllFormed(f"there is no profile {profile!r}; use one of {', '.join(generate.PROFILES)}")
+    made_of = generate.PROFILES[profile]
+
+    def generator(rng: Random) -> Iterator[Case]:
+        for size in sizes:
+            for _ in range(each):
+                phi = generate.formula(rng, made_of, size)
+                yield Case({"size": size}, phi, generate.stream(rng, made_of, events, phi))
+
+    return generator
+
+
+def given(queries: Mapping[str, Any], stream: Stream, language: str = "cel") -> Generator:
+    """The queries, texts or syntax trees, by name, each on the same stream. Raises ParseError, IllFormed."""
+    trees = {
+        name: cerify.parse(query, language) if isinstance(query, str) else query for name, query in queries.items()
+    }
+    return lambda rng: [Case({"name": name}, tree, stream) for name, tree in trees.items()]
+
+
+# --- measures ---------------------------------------------------------------------------------------------------------
+
+
+def sizes(case: Case, budget: Budget) -> Row:
+    """The number of states of the query's automaton, before and after determinization and minimization.
+
+    states: of the compiled automaton. deterministic: after I/O-determinization (tods21, Proposition 5.5). minimal: of
+    the smallest I/O-deterministic one (cep17, Proposition 1). An event expression has one automaton, the smallest
+    deterministic one.
+    """
+    A = language_of(case.query).automaton(case.query, case.stream.schema, budget)
+    if not isinstance(A, CEA):
+        return {"states": None, "deterministic": None, "minimal": len(A.following)}
+    return {
+        "states": A.states,
+        "deterministic": io_determinize(A, budget).states,
+        "minimal": minimized(A, budget).states,
+    }
+
+
+def evaluation(evaluator: str) -> Measure:
+    """What one evaluator does on the stream, in columns that begin with its name.
+
+    matches; nodes and visited: nodes made and states visited (see Evaluator.counters); update: seconds per event to
+    read the stream and count the matches, which are not built where the evaluator can do without; delay: seconds per
+    match to build them, which is what evaluation takes beyond that.
+    """
+
+    def measure(case: Case, budget: Budget) -> Row:
+        language = language_of(case.query)
+
+        def timed(counting: bool) -> tuple[float, int, Any]:
+            made = plan(
+                language, case.query, case.stream.schema, Want(Options("matches", budget), evaluator, batches=True)
+            )
+            if made.batches is None:
+                raise next(iter(made.why_not.values()))
+            start = time.perf_counter()
+            read = made.batches.count(case.stream) if counting else len(made.batches.push(case.stream))
+            number = read + len(made.batches.finish())
+            return time.perf_counter() - start, number, made.batches.counters
+
+        reading, _, _ = timed(counting=True)
+        whole, matches, counters = timed(counting=False)
+        return {
+            f"{evaluator}.matches": matches,
+            f"{evaluator}.nodes": counters.nodes,
+            f"{evaluator}.visited": counters.states,
+            f"{evaluator}.update": reading / len(case.stream) if len(case.stream) else None,
+            f"{evaluator}.delay": max(0.0, whole - reading) / matches if matches else None,
+        }
+
+    return measure
+
+
+# --- experiments ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The rows of an experiment, and what they were made from.
+
+    A row has the parameters of the case, its query as text, the columns of the measures, and problem: why a measure has
+    no value there, else None.
+    """
+
+    rows: Sequence[Row]
+    provenance: Mapping[str, Cell]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns, in the order in which they come up."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row))
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as a table, whose metadata has the provenance as JSON under the key "cerify"."""
+        import pyarrow as pa
+
+        table = pa.table({name: [row.get(name) for row in self.rows] for name in self.columns})
+        return table.replace_schema_metadata({"cerify": json.dumps(dict(self.provenance))})
+
+    def to_pandas(self) -> Any:
+        """The rows as a data frame; attrs has the provenance."""
+        frame = self.to_arrow().to_pandas()
+        frame.attrs.update(self.provenance)
+        return frame
+
+    def write(self, path: str | Path) -> None:
+        """Write the table to a file, by its ending: .parquet, or .csv, where lines with # have the provenance.
+
+        Raises IllFormed for another ending, and OSError.
+        """
+        path = Path(path)
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            pq.write_table(self.to_arrow(), path)
+        elif path.suffix == ".csv":
+            with path.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(f"# {key}: {value}\n" for key, value in self.provenance.items())
+                writer = csv.DictWriter(file, self.columns)
+                writer.writeheader()
+                writer.writerows(self.rows)
+        else:
+            raise IllFormed(f"{path}: an experiment is written to a file that ends in .csv or .parquet")
+
+    def plot(self, x: str, ys: Sequence[str], path: str | Path, *, log: bool = False) -> None:
+        """Draw columns against another one, to a file that matplotlib knows by its ending (.svg, .pdf, .png).
+
+        Each row is a point; the line goes through the medians. log: a logarithmic vertical axis. Raises IllFormed for a
+        column that there is not, and Unsupported where matplotlib is not installed.
+        """
+        if unknown := {x, *ys} - set(self.columns):
+            raise IllFormed(f"no column {', '.join(sorted(unknown))}; there are {', '.join(self.columns)}")
+        try:
+            import matplotlib
+        except ImportError:
+            raise Unsupported("plots need matplotlib: pip install 'cerify[research]'") from None
+        matplotlib.use("agg")
+        matplotlib.rcParams["svg.hashsalt"] = "cerify"
+        from matplotlib import pyplot
+
+        figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+        for y in ys:
+            points: dict[Any, list[Any]] = defaultdict(list)
+            for row in self.rows:
+                if row.get(x) is not None and row.get(y) is not None:
+                    points[row[x]].append(row[y])
+            at = sorted(points)
+            (line,) = axes.plot(at, [median(points[one]) for one in at], label=y)
+            spread = [one for one in at for _ in points[one]]
+            values = [value for one in at for value in points[one]]
+            axes.scatter(spread, values, s=6, alpha=0.3, color=line.get_color())
+        axes.set_xlabel(x)
+        axes.set_yscale("log" if log else "linear")
+        axes.legend()
+        figure.savefig(path, metadata={"Date": None} if Path(path).suffix == ".svg" else None)
+        pyplot.close(figure)
+
+
+def experiment(
+    generator: Generator, measures: Sequence[Measure], seed: int = 0, *, budget: Budget = Budget()
+) -> Experiment:
+    """The table of the measures of all cases; the same seed makes the same cases.
+
+    Where a measure raises Unsupported or BudgetExceeded its columns are empty, and the row's problem says why.
+    """
+    rows: list[Row] = []
+    for case in generator(Random(seed)):
+        row: Row = {**case.parameters, "query": cerify.show(case.query)}
+        problems = []
+        for measure in measures:
+            try:
+                row |= measure(case, budget)
+            except (Unsupported, BudgetExceeded) as error:
+                problems.append(error.message)
+        rows.append({**row, "problem": "; ".join(problems) or None})
+    return Experiment(rows, _provenance(seed))
+
+
+def _provenance(seed: int) -> dict[str, Cell]:
+    return {
+        "seed": seed,
+        "cerify": cerify.__version__,
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _commit() -> str | None:
+    """The commit of the checkout that cerify is run from; None for an installed package."""
+    folder = Path(__file__).resolve().parent.parent
+    if not (folder / ".git").exists():
+        return None
+    try:
+        ran = subprocess.run(["git", "-C", folder, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return ran.stdout.strip()
