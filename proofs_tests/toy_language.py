@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import get_args
 
+from cerify.equivalence.generate.generator import Generator
+from cerify.equivalence.shrink.operations import QueryOperations
 from cerify.languages.language import BuiltIn, Language, Options
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Match, Schema, Stream
 from proofs_tests.toy import denote, text
+from proofs_tests.toy.campaigns import GENERATOR, OPERATIONS
 from proofs_tests.toy.syntax import Word
 
 
@@ -29,6 +32,12 @@ class Toy(Language[Word]):
     def require_typed(self, query: Word, schema: Schema) -> None:
         if missing := [R for R in text.letters(query) if R not in schema.types]:
             raise IllFormed(f"unknown event type {missing[0]}")
+
+    def generator(self) -> Generator[Word]:
+        return GENERATOR
+
+    def operations(self) -> QueryOperations[Word]:
+        return OPERATIONS
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Word]]:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from cerify import protocol
 from cerify.commands import fuzz_spark
+from cerify.commands.files import language_option
 from cerify.commands.fuzz_shown import print_disagreement
 from cerify.commands.progress import progress_bar
 from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
@@ -28,7 +29,7 @@ from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary
 from cerify.equivalence.differential.causes import by_cause, cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.differential.judge import Answer, Output
-from cerify.languages import DEFAULT, language_named
+from cerify.languages import language_named
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
 from cerify.semantics.errors import InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema
@@ -39,7 +40,6 @@ UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
 RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
 TRIES = 400  # questions to an engine for each disagreement
 
-LANGUAGES_TESTED = [language.name for language in generated_languages()]
 PROFILES = list(dict.fromkeys(name for language in generated_languages() for name in language.generator().profiles))
 
 OUTPUTS: Mapping[str, tuple[Output, ...]] = {
@@ -50,7 +50,7 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 
 
 @click.command("fuzz")
-@click.option("--language", type=click.Choice(LANGUAGES_TESTED), default=DEFAULT, show_default=True)
+@language_option
 @click.option(
     "--evaluator",
     "evaluators",

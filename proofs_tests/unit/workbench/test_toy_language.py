@@ -94,6 +94,8 @@ def test_what_it_does_not_have_is_said(toy: Toy) -> None:
     assert check("A", language="toy").summary == "words"
     with pytest.raises(ParseError):
         check("+", language="toy")
+    with pytest.raises(Unsupported, match="the evaluator automaton of words evaluates whole streams"):
+        cerify.compile("A", language="toy", evaluator="automaton")
     with pytest.raises(Unsupported, match="a query in toy is not evaluated as one of CEL"):
         toy.in_cel(toy.parse("A"), cerify.Budget())
     assert isinstance(toy, Language)
@@ -121,4 +123,15 @@ def test_conform(tmp_path: Path, toy: Toy, run: Run, engine: str, status: int, f
     summary, *cases = map(json.loads, out.splitlines())
     assert sum(case.get("outcome") == "failed" for case in cases) == failed, out
     shrunk = [[event["type"] for event in one["events"]] for one in summary["summary"]["divergences"]]
-    assert shrunk == [["A", "B", "A"]] * failed
+    assert shrunk == [["A", "A", "A"]] * failed
+
+
+def test_fuzz(run: Run) -> None:
+    """The built-in evaluator agrees; a word that the faulty engine drops is shrunk to three letters."""
+    code, out, err = run("fuzz", "--language", "toy", "--evaluator", "automaton", "--cases", "60", "--json")
+    assert (code, json.loads(out)["summary"]["agreed"]) == (0, 60), err
+    command = sys.executable, "-m", "proofs_tests.integration.engines.toy", "short"
+    code, out, err = run("fuzz", "--language", "toy", "--cases", "60", "--stop-after", "2", "--json", "--", *command)
+    assert code == 1, err
+    for found in [json.loads(line) for line in out.splitlines()[1:]]:
+        assert (len(found["query"].split()), len(found["events"])) == (3, 3)
