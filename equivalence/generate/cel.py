@@ -115,7 +115,7 @@ PROFILES = {
 
 
 def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Formula, Stream]:
-    """A formula of at most so many nodes and a stream of at most so many events; larger ones are more frequent."""
+    """A formula of up to `nodes` nodes and a stream of up to `events` events; larger ones are more frequent."""
     phi = formula(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return phi, stream(rng, profile, max(rng.randint(1, events), rng.randint(1, events)), phi)
 
@@ -159,8 +159,7 @@ def _formula(rng: Random, profile: Profile, nodes: int) -> tuple[Formula, Scope]
         case "project":
             kept = tuple(A for A in dict.fromkeys(scope) if rng.random() < 0.6)
             return cel.Project(frozenset(kept), phi), kept
-        case _:
-            return instance(rng, BY_NAME[operator])(phi), scope
+    return instance(rng, BY_NAME[operator])(phi), scope
 
 
 def instance(rng: Random, operator: Operator) -> Callable[..., Any]:
@@ -216,9 +215,8 @@ def _special(rng: Random, profile: Profile, attribute: Attribute, pool: tuple[Va
             numbers = [name for name, other in profile.attributes if value_type_of(other[0]) in ("int", "float")]
             sum_ = Arithmetic(rng.choice(("+", "-", "*", "/")), attribute, Attribute(rng.choice(numbers)))
             return Comparison(rng.choice(COMPARATORS), sum_, Constant(rng.choice(pool)))
-        case _:
-            low, high = sorted(rng.choices(pool, k=2))
-            return InRange(attribute, low, high)
+    low, high = sorted(rng.choices(pool, k=2))
+    return InRange(attribute, low, high)
 
 
 def _comparators(pool: tuple[Value, ...]) -> tuple[Comparator, ...]:

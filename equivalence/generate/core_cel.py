@@ -61,7 +61,7 @@ CORE_CEL_PROFILES = {
 
 
 def case(rng: Random, profile: CoreProfile, nodes: int, events: int) -> tuple[core.Formula, Stream]:
-    """A formula of at most so many nodes and a stream of at most so many events; larger ones are more frequent."""
+    """A formula of up to `nodes` nodes and a stream of up to `events` events; larger ones are more frequent."""
     phi = formula(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return phi, stream(rng, profile, max(rng.randint(1, events), rng.randint(1, events)), phi)
 
@@ -130,8 +130,7 @@ def _filtered(rng: Random, profile: CoreProfile, phi: core.Formula, around: Vari
             return type(phi)(_filtered(rng, profile, left, around), _filtered(rng, profile, right, around))
         case core.Plus(psi):
             return core.Plus(_filtered(rng, profile, psi, around - defined_outside_iteration(psi)))
-        case _:
-            return type(phi)(_filtered(rng, profile, phi.phi, around))
+    return type(phi)(_filtered(rng, profile, phi.phi, around))
 
 
 def _condition(rng: Random, profile: CoreProfile, open_: core.Condition, scope: tuple[str, ...]) -> core.Condition:

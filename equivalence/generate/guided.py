@@ -152,8 +152,7 @@ def tuple_predicates_only(phi: Formula) -> Formula:
             return below[0]
         case cel.Filter(_, condition):
             return phi if _unary(condition) and below[0] == phi.phi else cel.Filter(below[0], _kept(condition))
-        case _:
-            return rebuilt(phi, below) if list(children(phi)) != below else phi
+    return rebuilt(phi, below) if list(children(phi)) != below else phi
 
 
 def _unary(condition: Condition) -> bool:

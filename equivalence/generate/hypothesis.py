@@ -62,7 +62,7 @@ def formulas(profile: Profile = CORE, nodes: int = 12) -> st.SearchStrategy[Form
 
 
 def streams(of: Schema | Formula | Profile, events: int = 10) -> st.SearchStrategy[Stream]:
-    """Streams of at most so many events.
+    """Streams of up to `events` events.
 
     Of a schema: with any values of its types. Of a formula: of the types it names and one more, with the attributes it
     asks for, whose values are often its constants or next to them. Of a profile: with the profile's values.
@@ -73,9 +73,8 @@ def streams(of: Schema | Formula | Profile, events: int = 10) -> st.SearchStrate
         case Profile():
             pools = dict(of.attributes)
             return _streams(of.schema, lambda name: st.sampled_from(pools[name]), events)
-        case _:
-            schema = inferred_schema(of)
-            return _streams(schema, partial(_near, constants(of), schema), events)
+    schema = inferred_schema(of)
+    return _streams(schema, partial(_near, constants(of), schema), events)
 
 
 def cases(profile: Profile = CORE, nodes: int = 12, events: int = 10) -> st.SearchStrategy[tuple[Formula, Stream]]:
@@ -84,7 +83,7 @@ def cases(profile: Profile = CORE, nodes: int = 12, events: int = 10) -> st.Sear
 
 
 def schemas(types: int = 3, attributes: int = 3) -> st.SearchStrategy[Schema]:
-    """Schemas of at most so many event types A, B, … with at most so many attributes a, b, … each."""
+    """Schemas of up to `types` event types A, B, … with up to `attributes` attributes a, b, … each."""
     names = [chr(ord("a") + i) for i in range(attributes)]
     kinds = st.tuples(*(st.sampled_from(list(OF_TYPE)) for _ in names))
     subsets = st.lists(st.sets(st.sampled_from(names)) if names else st.just(set[str]()), min_size=1, max_size=types)
@@ -120,8 +119,6 @@ def _near(known: list[Value], schema: Schema, name: str) -> st.SearchStrategy[Va
                 pool += map(float, near) if kind == "float" else [int(n) for n in near if int(n) in INT64]
             case _ if value_type_of(value) == kind:
                 pool.append(value)
-            case _:
-                pass
     return st.one_of(st.sampled_from(pool), OF_TYPE[kind]) if pool else OF_TYPE[kind]
 
 
@@ -150,8 +147,7 @@ def _scoped(draw: Draw, profile: Profile, nodes: int) -> Scoped:
         case "project":
             kept = tuple(A for A in dict.fromkeys(scope) if draw(st.booleans()))
             return cel.Project(frozenset(kept), phi), kept
-        case _:
-            return draw(st.sampled_from(BY_NAME[operator].instances()))(phi), scope
+    return draw(st.sampled_from(BY_NAME[operator].instances()))(phi), scope
 
 
 @st.composite

@@ -28,7 +28,7 @@ WINDOWS = Scoped(EVERYTHING.operators, correlated=EVERYTHING.correlated)
 
 
 def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Formula, Stream]:
-    """A formula of at most so many nodes, in a window or a partition or both, and a stream of at most so many events.
+    """A formula of up to `nodes` nodes, in a window or a partition or both, and a stream of up to `events` events.
 
     Some formulas have a window of events inside too.
     """

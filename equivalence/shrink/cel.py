@@ -45,8 +45,6 @@ def simpler_operators(phi: Formula) -> Iterator[Formula]:
                 yield from psi.simpler()
             case cel.Within(inner, window):
                 yield from (cel.Within(inner, narrower) for narrower in _narrower(window))
-            case _:
-                return
 
     yield from SHAPE.at_each_node(phi, local)
 
@@ -79,8 +77,6 @@ def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
             yield from (other for Q in parts(P) if (other := across(Q)) is not None)
             for A in sorted({a.variable for a in mentions(P) if a.variable is not None}):
                 yield cel.Every(A, about(P, None))
-        case _:
-            return
 
 
 def across(predicate: Predicate) -> Condition | None:
@@ -90,8 +86,7 @@ def across(predicate: Predicate) -> Condition | None:
             return None
         case [str(A)]:
             return cel.Every(A, about(predicate, None))
-        case _:
-            return cel.Correlated(predicate)
+    return cel.Correlated(predicate)
 
 
 def complexity(phi: Formula) -> int:
@@ -110,8 +105,7 @@ def _complexity(phi: Formula) -> int:
             return rank + value_weight(amount)
         case cel.Derived():
             return rank + phi.load()
-        case _:
-            return rank
+    return rank
 
 
 def types(phi: Formula) -> Iterator[str]:

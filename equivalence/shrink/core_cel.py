@@ -56,8 +56,6 @@ def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
             yield from (across(Q) for Q in parts(P) if mentions(Q))
             for x in sorted({a.variable or "" for a in mentions(P)}):
                 yield core.Unary(x, about(P, None))
-        case _:
-            return
 
 
 def across(predicate: Predicate) -> core.Atom:
@@ -65,8 +63,7 @@ def across(predicate: Predicate) -> core.Atom:
     match sorted({a.variable or "" for a in mentions(predicate)}):
         case [x]:
             return core.Unary(x, about(predicate, None))
-        case _:
-            return core.Correlated(predicate)
+    return core.Correlated(predicate)
 
 
 def mapped(phi: Formula, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> Formula:
@@ -87,8 +84,7 @@ def mapped(phi: Formula, name: Callable[[str], str] = same, value: Callable[[Val
             return core.Event(name(R), name(x))
         case core.Filter(_, c):
             return core.Filter(below[0], condition(c))
-        case _:
-            return rebuilt(phi, below)
+    return rebuilt(phi, below)
 
 
 def predicates(phi: Formula) -> Iterator[Predicate]:

@@ -1,6 +1,6 @@
-"""What a campaign asks: plain data that is sent to workers, and the numbered cases that it stands for.
+"""The plan of a campaign: plain data that is sent to workers, and the numbered cases that it stands for.
 
-Case i of a plan is the same wherever and whenever it is asked. With one part it is case i of the same campaign in one
+Case i of a plan is the same in every process and in every call. With one part it is case i of the same campaign in one
 process (`cerify fuzz` with that seed), where `together` is 1.
 """
 
@@ -26,12 +26,12 @@ TOGETHER = 8  # cases that share their query, where a campaign is to be large
 TRIES = 400  # questions to an evaluator for each disagreement that is shrunk
 
 Asked = Literal["matches", "valuations", "both", "alternate"]
-"""What is asked of a case; alternate: one of the two, in turns."""
+"""The outputs compared on a case; alternate: one of the two, in turns."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A language with one of its profiles, what is asked, and how large a share of the campaign it is, as a weight."""
+    """A language with one of its profiles, the outputs compared, and its share of the campaign, as a weight."""
 
     language: str
     profile: str

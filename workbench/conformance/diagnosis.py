@@ -1,8 +1,8 @@
-"""What an engine has reported over pieces of its stream, held against the known ways to be wrong.
+"""The likely causes of what an engine reported over pieces of its stream: wrong semantics that report the same.
 
-A log says what was reported, and its engine cannot be asked again. So each wrong semantics that the suite is made to
-tell apart is asked instead: one that reports exactly what the log has is a likely cause, and its difference from the
-meaning can be shrunk to the shortest query and stream.
+A log has what was reported, and its engine cannot be run again. The mutants of the suite are run instead: one that
+reports exactly what the log has is a likely cause, and its difference from the meaning can be shrunk to a short query
+and stream.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ Report = frozenset[Place]
 """What is reported over a whole stream."""
 
 Reports = Callable[[str, Stream], Report | None]
-"""What a wrong semantics reports on a query and a stream; None where it does not get that far."""
+"""From a query and a stream to what a wrong semantics reports; None where that takes too long."""
 
 BUDGET = Budget(valuations=200_000, seconds=2.0)
 Progress = Callable[[str, int, int], None]
-"""Told what is done, how much of it, and of how much."""
+"""Called with the name of a step, how much of it is done, and how much there is."""
 
-CANDIDATES = 3000  # smaller cases looked at for each cause
-TOGETHER = 24  # pieces of which all wrong semantics are asked
+CANDIDATES = 3000  # smaller cases tried for each cause
+TOGETHER = 24  # pieces that all wrong semantics are compared with at a time
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive events of a stream, what is to be reported inside them, and what was."""
+    """Consecutive events of a stream, the matches to be reported inside them, and those that were."""
 
     S: Stream
     expected: Report
@@ -49,7 +49,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A piece on which something else was reported than is due, and others of the same stream, right or wrong.
+    """A piece with a wrong report, and other pieces of the same stream, right or wrong.
 
     A semantics that reports nothing at all explains each match that is missing; those beside it tell it apart.
     """
@@ -139,7 +139,7 @@ def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece
 
 
 def meant(query: str, language: str, S: Stream) -> Report:
-    """What the definition reports. Raises CerifyError."""
+    """The positions and events of the matches by the definition. Raises CerifyError."""
     found = match(query, S, language=language, evaluator="denotational", budget=BUDGET)
     return frozenset((m.at, m.events) for m in found)
 

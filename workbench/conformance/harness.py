@@ -1,4 +1,4 @@
-"""An engine under test: asks it case after case, and replaces its process when that dies, hangs or talks nonsense."""
+"""An engine under test: it runs cases, and its process is replaced when it dies, hangs or breaks the protocol."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STOP_SECONDS = 2.0
 
 
 class Engine:
-    """An engine that is asked cases; use it as a context, so that no process is left behind.
+    """The process of an engine, which runs cases; a context manager, so that no process is left behind.
 
     The first start has to succeed (InputError otherwise). Later ones count as restarts, of which limits.restarts are
     allowed, those before this one included; after that a case is not run. twice has what is wrong with each case that
@@ -37,7 +37,7 @@ class Engine:
             raise InputError(f"the engine did not start: {' '.join(argv)}: {error.detail}") from None
 
     def run(self, case: Case) -> Result:
-        """What becomes of a case."""
+        """The result of a case."""
         started = time.perf_counter()
 
         def result(outcome: Outcome, detail: str = "", found: protocol.Matches | None = None) -> Result:
@@ -70,13 +70,13 @@ class Engine:
                 return result("passed" if set(answer.matches) == set(case.matches) else "failed", found=answer)
 
     def close(self) -> None:
-        """End the engine's process, at once."""
+        """Kill the engine's process."""
         if self._process is not None:
             self._process.close()
             self._process = None
 
     def stop(self) -> None:
-        """Ask the engine to stop, and end it if it does not."""
+        """Send the engine a stop message, and kill it if it does not exit."""
         if self._process is not None:
             self._process.tell(protocol.line({"cmd": "stop"}))
             self._process.wait(STOP_SECONDS)
@@ -91,7 +91,7 @@ class Engine:
         self.stop()
 
     def _require_silence(self, seconds: float = 0.0) -> None:
-        """Take note of a second answer, if there is one. Raises EngineFailure for any other line."""
+        """Record a second answer, if there is one. Raises EngineFailure for any other line."""
         if self._process is None or (text := self._process.early(seconds)) is None:
             return
         with contextlib.suppress(InputError):

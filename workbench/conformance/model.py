@@ -1,4 +1,4 @@
-"""The data of a conformance run: cases, what became of each, and the divergences found."""
+"""The data of a conformance run: cases, the result of each, and the divergences found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 Outcome = Literal[
     "passed", "failed", "skipped", "error", "crashed", "timeout", "memory", "protocol", "not_run", "disputed"
 ]
-"""What became of a case.
+"""The outcome of a case.
 
 passed    the engine's matches are the expected ones
 failed    it gave others
@@ -53,7 +53,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one case: the engine's matches where it gave some, and a sentence where it did not.
+    """The result of one case: the engine's matches where it gave some, and a sentence where it did not.
 
     second: of a disputed case, the matches that contradict the expected ones.
     """
@@ -68,7 +68,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Divergence:
-    """A disagreement, shrunk: the smallest query and stream found on which the engine still departs from the meaning.
+    """A disagreement, shrunk: the smallest query and stream found on which the engine's answer is still wrong.
 
     result is what the engine did on the small case; cases are the ids of the suite's cases that it stands for; stopped
     says why the search for a smaller case ended early, if it did.
@@ -82,7 +82,7 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Report:
-    """A conformance run, whole.
+    """The report of a conformance run.
 
     unasked: how many cases there were in languages that the engine does not speak; they have no result. disputed: the
     cases, of the suite and met while shrinking, about which cerify contradicts itself.

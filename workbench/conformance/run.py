@@ -1,4 +1,4 @@
-"""A conformance run: every case asked, the failures grouped by feature, and some of each group shrunk."""
+"""A conformance run: every case is run, the failures are grouped by feature, and some of each group are shrunk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CANDIDATES = 4_000  # queries and streams looked at for each, most of which are 
 SHRINK_BUDGET = Budget(valuations=200_000)
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
+"""Called with the name of a step, how much of it is done, and how much there is."""
 
 
 def conform(
@@ -128,7 +128,7 @@ def shrunk(
 
 
 def representatives(results: Sequence[Result]) -> Iterator[Result]:
-    """The failures to shrink: of each feature the smallest few, each kind of outcome at least once."""
+    """The failures to shrink: of each feature the smallest, and each kind of outcome at least once."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         if result.outcome in FAILURES and result.outcome != "not_run":

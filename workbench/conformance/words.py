@@ -1,4 +1,4 @@
-"""What became of a case, in words, for every form of the report."""
+"""The outcome of a case in words, for every form of the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FUZZED_OUTCOMES: Mapping[judge.Outcome, str] = {
     "disagreed": "disagree",
     "disputed": "cerify contradicts itself",
 }
-"""What became of random cases."""
+"""The outcomes of random cases in words."""
 
 CONTRADICTION = "cerify contradicts itself: a fault of cerify, not of what is tested; please report it"
 
@@ -48,7 +48,7 @@ def unasked_sentence(report: Report) -> str:
 
 
 def difference(expected: set[Match], got: set[Match]) -> str:
-    """What is missing and what is too much, in words."""
+    """The missing matches and those that are not expected, in words."""
     missing, extra = sorted(expected - got), sorted(got - expected)
     places: dict[object, set[int]] = {}
     for m in extra:
@@ -67,7 +67,7 @@ def difference(expected: set[Match], got: set[Match]) -> str:
 
 
 def shown(matches: Collection[Match], most: int = 6) -> str:
-    """Some matches as text: the events of each, the position at which it is reported, what else counts."""
+    """Some matches as text: events, position, bindings and result of each."""
     texts = [shown_match(match) for match in list(matches)[:most]]
     rest = len(matches) - most
     return ", ".join(texts) + (f" and {rest} more" if rest > 0 else "")

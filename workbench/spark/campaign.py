@@ -1,8 +1,8 @@
-"""Differential testing as a Spark job: ranges of cases judged by workers, what came of them kept as Parquet.
+"""Differential testing as a Spark job: workers judge ranges of cases, and write their verdicts as Parquet.
 
-The folder says which ranges are done, so that a campaign that was ended goes on where it was: at most the ranges that
-were under way are done again. A worker that dies ends Spark's job, not the campaign: the ranges that are left are asked
-again, see fuzzing/limits.py.
+The folder lists the ranges that are done, so that an interrupted campaign resumes: only ranges that were being judged
+are judged again. A worker that dies fails Spark's job, not the campaign: the ranges that are left are submitted again,
+see fuzzing/limits.py.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOT_EVEN = "exited unexpectedly"
 
 Range = tuple[int, int]
 Progress = Callable[[int], None]
-"""Told how many cases are done."""
+"""Called with the number of cases that are done."""
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,7 @@ def rewritten(phi: core.Formula, read: Rewriting) -> core.Formula:
             return read(type(phi)(rewritten(left, read), rewritten(right, read)))
         case core.Filter(psi, condition):
             return read(core.Filter(rewritten(psi, read), condition))
-        case _:
-            return read(type(phi)(rewritten(phi.phi, read)))
+    return read(type(phi)(rewritten(phi.phi, read)))
 
 
 # --- formulas read otherwise ------------------------------------------------------------------------------------------
@@ -115,8 +114,7 @@ def _swapped(condition: core.Condition) -> core.Condition:
             return core.Correlated(mapped_predicate(predicate, lambda a: Attribute(a.name, other[a.variable or ""])))
         case core.Conjunction(left, right) | core.Disjunction(left, right):
             return type(condition)(_swapped(left), _swapped(right))
-        case _:
-            return condition
+    return condition
 
 
 # --- other clauses ----------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Limits on one case in a worker: its seconds and memory, and what is left of a worker that dies all the same.
+"""The limits of one case in a worker: seconds and memory, and a record of workers that died in spite of them.
 
-Before an evaluator is asked, its name and the number of the case are noted in a file. A worker that finds the note of
-one that died in this range knows where that was; an evaluator in which a worker has died twice is not asked again.
+Before an evaluator is called, its name and the number of the case are written to a file. A worker that finds the file
+of one that died in this range knows the place; an evaluator that killed a worker twice is not called on that case
+again.
 """
 
 from __future__ import annotations

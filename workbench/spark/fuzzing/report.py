@@ -1,4 +1,4 @@
-"""What a campaign found, from its Parquet files alone: as data, as JSON, and as a page for people."""
+"""The report of a campaign from its Parquet files: as data, as JSON, and as an HTML page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BAR: dict[Outcome, str] = {
 
 @dataclass(frozen=True)
 class Found:
-    """What a folder says of its campaign.
+    """The verdicts of a campaign, read from its folder.
 
     totals: how the cases ended as a whole, the worst that became of them. by_language: the same for each language and
     profile. by_evaluator: of each evaluator how what it was asked ended. reasons: why an evaluator does not carry a

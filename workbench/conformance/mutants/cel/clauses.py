@@ -116,8 +116,7 @@ def filtering(name: str, every: Callable[[list[bool]], bool]) -> CelMutant:
                 return accepted(mu, left, S) and accepted(mu, right, S)
             case cel.Disjunction(left, right):
                 return accepted(mu, left, S) or accepted(mu, right, S)
-            case _:
-                return satisfies(mu, c, S)
+        return satisfies(mu, c, S)
 
     def wrong(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
         if not isinstance(phi, cel.Filter):
@@ -163,8 +162,7 @@ def windowing(name: str, fits: Callable[[float, float], bool]) -> CelMutant:
                 return (mu for mu in meaning(psi, i, j) if fits(_span("time", mu, S), amount * SECONDS[unit]))
             case cel.Within(psi, cel.AttributeWindow(width, a)):
                 return (mu for mu in meaning(psi, i, j) if fits(_span(a, mu, S), width))
-            case _:
-                return None
+        return None
 
     return CelMutant(name, kind=cel.Within, clause=wrong)
 

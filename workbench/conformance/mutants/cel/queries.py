@@ -66,8 +66,6 @@ def comparing(name: str, local: Callable[[Predicate], Predicate | None]) -> CelM
                 P = type(P)(predicate(left), predicate(right))
             case Not(inner):
                 P = Not(predicate(inner))
-            case _:
-                pass
         return local(P) or P
 
     def condition(c: Condition) -> Condition | None:
@@ -76,8 +74,7 @@ def comparing(name: str, local: Callable[[Predicate], Predicate | None]) -> CelM
                 return cel.Every(A, predicate(P))
             case cel.Correlated(P):
                 return cel.Correlated(predicate(P))
-            case _:
-                return None
+        return None
 
     return conditions(name, condition)
 

@@ -65,8 +65,7 @@ def _part(pick: int) -> Answers:
                 return parts[pick]
             case sase.Program(queries):
                 return sase.Program(tuple(map(part, queries)))
-            case _:
-                return q
+        return q
 
     return asked(part)
 

@@ -84,8 +84,7 @@ def read(other: Callable[[sase.Query], sase.Query], operations: Operations = NO_
                 return sase.Union(tuple(map(other, parts)))
             case sase.Program(queries):
                 return sase.Program(tuple(map(blocks, queries)))
-            case _:
-                return other(q)
+        return other(q)
 
     return asked(blocks, operations)
 
