@@ -23,9 +23,9 @@ from cerify.automata.cea.quotient import quotient
 from cerify.automata.cea.strategies import Verdict, after_last, after_max, after_next
 from cerify.automata.cea.tracks import chosen, interval, iterated, merged, placed, sequence, takes
 from cerify.automata.cea.trim import trim
+from cerify.automata.cea.variables import Variables, bound, defined_outside_iteration, free, mentioned
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.variables import Variables, bound, defined_outside_iteration, free, mentioned
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.predicates import Anything, OfType, Predicate
 from cerify.semantics.trees import children
