@@ -5,6 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from grimp import ImportGraph
+
+from proofs_tests.contracts import AllowListContract
 
 ROOT = Path(__file__).parent.parent
 THEORY = ("semantics", "automata", "equivalence")
@@ -98,3 +101,23 @@ def test_nothing_is_unpickled_or_executed() -> None:
                 assert word not in text.replace("_eval(", "").replace("def eval(", ""), (
                     f"{word} in {path.relative_to(ROOT)}"
                 )
+
+
+def test_an_import_that_is_not_on_the_allow_list_breaks_it() -> None:
+    """The contract finds a planted import of the definition, and an entry of the list that nothing imports."""
+    graph = ImportGraph()
+    for module in (
+        "cerify",
+        "cerify.semantics",
+        "cerify.semantics.syntax",
+        "cerify.semantics.denote",
+        "cerify.automata",
+    ):
+        graph.add_module(module)
+    options = {"importers": ["cerify.automata"], "package": "cerify.semantics", "allowed": ["syntax"]}
+    contract = AllowListContract(name="", session_options={}, contract_options=options)
+    assert contract.check(graph, verbose=False).metadata == {"links": [], "unused": ["cerify.semantics.syntax"]}
+    graph.add_import(importer="cerify.automata", imported="cerify.semantics.syntax")
+    assert contract.check(graph, verbose=False).kept
+    graph.add_import(importer="cerify.automata", imported="cerify.semantics.denote")
+    assert contract.check(graph, verbose=False).metadata["links"] == [("cerify.automata", "cerify.semantics.denote")]
