@@ -168,17 +168,20 @@ def explain(
     valuation: Mapping[str, Iterable[int]] | None = None,
     language: str = DEFAULT,
     count: int = 1,
+    strict: bool = False,
 ) -> Any:
     """Why positions are a match of a query reported at a position (None: the last of them), or why they are not.
 
     With a valuation, from variables to positions, why its variables bind these. count is the most derivations. Of an
     event expression `at` alone names the event that is explained. The explanation is one of the language, of
     cerify.explanations: explanation.Derived or Rejected for CEL, event_expressions.TakesPlace or DoesNot, sase.Accepted
-    or NoMatch. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+    or NoMatch. Warns as match does. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
     S = as_stream(events)
     lang, tree = read_query(query, language, S.schema)
-    with errors_in(query if isinstance(query, str) else ""):
+    text = query if isinstance(query, str) else None
+    with errors_in(text or ""):
+        warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
         explainer = lang.explainer(tree, S, lang.show(tree))
         mu = None if valuation is None else frozenset((A, p) for A, places in valuation.items() for p in places)
         found = explainer.one(Request(None if match is None else frozenset(match), mu, at, count))

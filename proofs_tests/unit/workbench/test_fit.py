@@ -7,7 +7,7 @@ import warnings
 import pyarrow as pa
 import pytest
 
-from cerify import Event, Stream, count, match
+from cerify import Event, Stream, count, explain, match
 from cerify.drawing import record
 from cerify.semantics.errors import IllFormed, QueryWarning
 from cerify.semantics.events import Schema
@@ -137,6 +137,13 @@ def test_a_count_warns_as_its_matches() -> None:
         assert count("T FILTER T.temp > 3", S) == 0
     with pytest.raises(IllFormed, match="did you mean tmp"):
         count("T FILTER T.temp > 3", S, strict=True)
+
+
+def test_an_explanation_warns_as_the_matches() -> None:
+    with pytest.warns(QueryWarning, match="did you mean tmp"):
+        explain("T FILTER T.temp > 3", S, [0])
+    with pytest.raises(IllFormed, match="did you mean tmp"):
+        explain("T FILTER T.temp > 3", S, [0], strict=True)
 
 
 def test_the_steps_of_a_run_warn_as_its_matches() -> None:
