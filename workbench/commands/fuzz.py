@@ -20,7 +20,15 @@ from cerify.commands.files import language_option
 from cerify.commands.fuzz_shown import print_disagreement
 from cerify.commands.progress import progress_bar
 from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
-from cerify.conformance.campaigns import EngineEvaluator, Streams, built_in, definition, generated_languages, plan_of
+from cerify.conformance.campaigns import (
+    EngineEvaluator,
+    SelectedMaker,
+    Streams,
+    built_in,
+    definition,
+    generated_languages,
+    plan_of,
+)
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
@@ -33,6 +41,7 @@ from cerify.languages import language_named
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
 from cerify.semantics.errors import InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.semantics.selection import Selection
 
 Progress = Callable[[Summary], None]
 UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
@@ -76,6 +85,13 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
     "--streams",
     type=click.Choice(["guided", "random"]),
     help="Streams led to a match, three in four, or as chance has them.  [default: guided, for CEL]",
+)
+@click.option(
+    "--selection",
+    type=click.Choice([one.value for one in Selection]),
+    default=Selection.ALL.value,
+    show_default=True,
+    help="The strategy around each query.",
 )
 @click.option(
     "--output", type=click.Choice(list(OUTPUTS)), default="matches", show_default=True, help="What has to agree."
@@ -145,6 +161,7 @@ class Asked:
     events: int
     profile: str | None
     streams: Streams | None
+    selection: str
     output: Literal["matches", "valuations", "both"]
     stop_after: int
     processes: int | None
@@ -183,6 +200,8 @@ class Asked:
             raise click.UsageError("--spark needs --out DIR, and goes on from it: leave out --processes and --resume")
         if self.processes is not None and not self.evaluators:
             raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
+        if self.spark is not None and self.selection != Selection.ALL.value:
+            raise click.UsageError("--selection is not for --spark: the profiles of its campaigns have the strategies")
         generator = self.known.generator()
         if self.profile_name not in generator.profiles:
             raise click.UsageError(f"{self.language} has the profiles {', '.join(generator.profiles)}")
@@ -211,8 +230,8 @@ class Asked:
         )
 
     def plan(self) -> Plan:
-        """The campaign in this process."""
-        return plan_of(
+        """The campaign in this process. Raises Unsupported for a selection that the language does not have."""
+        plan = plan_of(
             self.known,
             self.profile_name,
             self.streams,
@@ -223,6 +242,10 @@ class Asked:
             events=self.events,
             outputs=OUTPUTS[self.output],
         )
+        selection = Selection.of(self.selection)
+        if selection is Selection.ALL:
+            return plan
+        return replace(plan, maker=SelectedMaker(self.known, plan.maker, selection))
 
     def checkpoint(self, plan: Plan, name: str) -> Checkpoint | nullcontext[None]:
         """The file to resume from, if there is one."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
+from random import Random
 from typing import Any, Literal, assert_never
 
 from cerify.conformance.harness import Engine
@@ -13,6 +14,7 @@ from cerify.conformance.model import Case
 from cerify.conformance.second_opinion import SecondOpinionIn
 from cerify.equivalence.differential.campaign import Plan
 from cerify.equivalence.differential.judge import Evaluator, GiveUp, NoAnswer, Output
+from cerify.equivalence.generate.generator import CaseMaker
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
@@ -20,6 +22,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.semantics.selection import Selection
 
 DEFINITION_BUDGET = Budget(valuations=1_000_000)
 
@@ -86,6 +89,19 @@ class EngineEvaluator:
                 raise NoAnswer(f"{result.outcome}: {result.detail}")
             case _:
                 assert_never(result.outcome)
+
+
+@dataclass(frozen=True)
+class SelectedMaker:
+    """Makes the cases of another maker with a selection strategy around each query."""
+
+    language: Language[Any]
+    maker: CaseMaker[Any]
+    selection: Selection
+
+    def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
+        query, S = self.maker(rng, profile, nodes, events)
+        return self.language.selected(query, self.selection), S
 
 
 def generated_languages() -> Iterator[Language[Any]]:
