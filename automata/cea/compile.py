@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import assert_never
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.exploded import exploded
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
 from cerify.automata.cea.operations import union
 from cerify.automata.cea.product import conjunction, interleaving, intersection, separate_start, unless
 from cerify.automata.cea.quotient import quotient
+from cerify.automata.cea.state_explosion_error import state_explosion_error
 from cerify.automata.cea.strategies import last, max_, next_, strict
 from cerify.automata.cea.trim import trim
 from cerify.automata.cea.windows import within_events
@@ -83,7 +83,7 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
         if len(A.transitions) > algebra.budget.states:
             raise BudgetExceeded(f"the automaton has more than {algebra.budget.states} transitions")
     except BudgetExceeded as error:
-        raise exploded(phi, operands, error) from None
+        raise state_explosion_error(phi, operands, error) from None
     return A
 
 

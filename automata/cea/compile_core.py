@@ -14,12 +14,12 @@ from dataclasses import replace
 from typing import assert_never
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.exploded import exploded
 from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
 from cerify.automata.cea.operations import union
 from cerify.automata.cea.product import intersection
 from cerify.automata.cea.quotient import quotient
+from cerify.automata.cea.state_explosion_error import state_explosion_error
 from cerify.automata.cea.strategies import Verdict, after_last, after_max, after_next
 from cerify.automata.cea.tracks import chosen, interval, iterated, merged, placed, sequence, takes
 from cerify.automata.cea.trim import trim
@@ -103,7 +103,7 @@ def _compiled(phi: core.Formula, algebra: Algebra) -> CEA:
         if len(A.transitions) > algebra.budget.states:
             raise BudgetExceeded(f"the automaton has more than {algebra.budget.states} transitions")
     except BudgetExceeded as error:
-        raise exploded(phi, operands, error) from None
+        raise state_explosion_error(phi, operands, error) from None
     A = quotient(trim(A))
     return merged(A, algebra) if isinstance(phi, LOOKING) else A
 

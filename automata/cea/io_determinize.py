@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.explored import explored
 from cerify.automata.cea.model import CEA, UNMARKED, Marks
+from cerify.automata.cea.reachable_cea import reachable_cea
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import Predicate
@@ -45,7 +45,9 @@ def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = 
             for marks, target in _step(A, subset, sum(1 << i for i in chosen)):
                 yield (P, marks), target
 
-    return explored([A.initial], successors, lambda R: bool(R & A.final), budget, "the I/O-deterministic automaton")
+    return reachable_cea(
+        [A.initial], successors, lambda R: bool(R & A.final), budget, "the I/O-deterministic automaton"
+    )
 
 
 def _step(A: CEA, subset: Subset, type_: int) -> Iterable[tuple[Marks, Subset]]:

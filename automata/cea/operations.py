@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.explored import Label, explored
 from cerify.automata.cea.io_determinize import io_determinize
 from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
 from cerify.automata.cea.product import conjunction
+from cerify.automata.cea.reachable_cea import Label, reachable_cea
 from cerify.automata.cea.trim import trim
 from cerify.automata.minimize import classes
 from cerify.automata.subsets import Subset, members, subset
@@ -48,7 +48,7 @@ def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -
                         targets[t.marks] |= 1 << t.target
             yield from (((P, L), reached) for L, reached in targets.items())
 
-    return explored([subset(A.initial)], successors, lambda states: not states & final, budget, "the complement")
+    return reachable_cea([subset(A.initial)], successors, lambda states: not states & final, budget, "the complement")
 
 
 def minimized(A: CEA, budget: Budget = Budget()) -> CEA:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.explored import explored
 from cerify.automata.cea.io_determinize import io_determinize
 from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
+from cerify.automata.cea.reachable_cea import reachable_cea
 from cerify.semantics.budget import Budget
 from cerify.semantics.predicates import Anything, Both, Predicate
 
@@ -34,7 +34,7 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
                     yield (intersection(t.predicate, u.predicate), t.marks), (t.target, u.target)
 
     starts = [(p, q) for p in A.initial for q in B.initial]
-    return explored(starts, successors, lambda pair: pair[0] in A.final and pair[1] in B.final, budget, PRODUCT)
+    return reachable_cea(starts, successors, lambda pair: pair[0] in A.final and pair[1] in B.final, budget, PRODUCT)
 
 
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
@@ -58,7 +58,7 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
         ends_a, ends_b = p in A.final, q in B.final
         return (ends_a and (ends_b or q == B.states - 1)) or (ends_b and p == A.states - 1)
 
-    return explored(starts, successors, accepts, budget, PRODUCT)
+    return reachable_cea(starts, successors, accepts, budget, PRODUCT)
 
 
 def _skips_first(A: CEA) -> bool:
@@ -78,7 +78,9 @@ def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
 
     # The determinized guard has a transition for every event: its first state loops, and so does every subset with it.
     starts = [(p, q) for p in A.initial for q in guard.initial]
-    return explored(starts, successors, lambda pair: pair[0] in A.final and pair[1] not in guard.final, budget, PRODUCT)
+    return reachable_cea(
+        starts, successors, lambda pair: pair[0] in A.final and pair[1] not in guard.final, budget, PRODUCT
+    )
 
 
 def intersection(P: Predicate, Q: Predicate) -> Predicate:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.explored import explored
 from cerify.automata.cea.model import CEA, Marks
+from cerify.automata.cea.reachable_cea import reachable_cea
 from cerify.automata.subsets import Subset, members, subset
 from cerify.semantics.predicates import Predicate
 
@@ -99,7 +99,7 @@ def _judged(A: CEA, step: Verdict, algebra: Algebra) -> CEA:
         return q in A.final and not winners & final
 
     starts = [(q, (subset(A.initial), NO_STATES, NO_STATES)) for q in sorted(A.initial)]
-    return explored(starts, successors, accepts, algebra.budget, "the automaton of the selection strategy")
+    return reachable_cea(starts, successors, accepts, algebra.budget, "the automaton of the selection strategy")
 
 
 class _Steps:

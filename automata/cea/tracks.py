@@ -15,10 +15,10 @@ from operator import or_
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.explored import Label, explored
 from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
 from cerify.automata.cea.product import intersection
+from cerify.automata.cea.reachable_cea import Label, reachable_cea
 from cerify.automata.cea.strategies import NO_STATES, Judge, Verdict
 from cerify.automata.subsets import Subset, members, subset
 from cerify.semantics.budget import Budget
@@ -47,7 +47,9 @@ def placed(A: CEA, x: str, budget: Budget) -> CEA:
                 yield (t.predicate, t.marks | {x}), (t.target, True)
 
     starts = [(q, False) for q in sorted(A.initial)]
-    return explored(starts, successors, lambda state: state[0] in A.final and state[1], budget, f"{x} at any event")
+    return reachable_cea(
+        starts, successors, lambda state: state[0] in A.final and state[1], budget, f"{x} at any event"
+    )
 
 
 def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
@@ -67,7 +69,7 @@ def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
                 yield (predicate, marks), (t.target, u.target, begun_, seen | marks & shared)
 
     starts: list[State] = [(p, q, False, frozenset()) for p in sorted(A.initial) for q in sorted(B.initial)]
-    return explored(starts, successors, lambda s: s[0] in A.final and s[1] in B.final, budget, "the sequence")
+    return reachable_cea(starts, successors, lambda s: s[0] in A.final and s[1] in B.final, budget, "the sequence")
 
 
 def interval(A: CEA) -> CEA:
@@ -118,7 +120,7 @@ def chosen(A: CEA, W: Variables, step: Verdict, algebra: Algebra) -> CEA:
         return ended and q in A.final and not winners & final
 
     starts: list[State] = [(q, (subset(A.initial), NO_STATES, NO_STATES), False) for q in sorted(A.initial)]
-    return explored(starts, successors, accepts, algebra.budget, "the automaton of the strategy")
+    return reachable_cea(starts, successors, accepts, algebra.budget, "the automaton of the strategy")
 
 
 def iterated(A: CEA, W: Variables, algebra: Algebra) -> CEA:
@@ -184,7 +186,7 @@ def iterated(A: CEA, W: Variables, algebra: Algebra) -> CEA:
         return begun and q is None and not owed & ~final
 
     starts: list[State] = [(subset(A.initial), None, NO_STATES, False)]
-    return explored(starts, successors, accepts, algebra.budget, "the iteration")
+    return reachable_cea(starts, successors, accepts, algebra.budget, "the iteration")
 
 
 def merged(A: CEA, algebra: Algebra) -> CEA:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cerify.automata.cea.explored import Label, explored
 from cerify.automata.cea.model import CEA
+from cerify.automata.cea.reachable_cea import Label, reachable_cea
 from cerify.semantics.budget import Budget
 
 
@@ -27,4 +27,4 @@ def within_events(A: CEA, count: int, budget: Budget) -> CEA:
 
     starts = [(q, 0) for q in sorted(A.initial)]
     what = f"the automaton of a window of {count} events"
-    return explored(starts, successors, lambda state: state[0] in A.final and state[1] > 0, budget, what)
+    return reachable_cea(starts, successors, lambda state: state[0] in A.final and state[1] > 0, budget, what)

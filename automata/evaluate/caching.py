@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from cerify.automata.cea.culprit import COMPILED_CEL
+from cerify.automata.cea.blowup_diagnosis import COMPILED_CEL
 from cerify.automata.evaluate.core import COMPILED_CORE_CEL
 
 QUERIES = 80  # of which what is compiled is kept

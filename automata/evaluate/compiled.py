@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import answers, streaming
 from cerify.automata.evaluate.batches import EventBatch

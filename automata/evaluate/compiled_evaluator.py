@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.evaluate.batches import EventBatch, MatchBatch, total
 from cerify.automata.evaluate.classify import classified

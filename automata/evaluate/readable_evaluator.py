@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate import ces_window as ces
 from cerify.automata.evaluate.ces_window import BOTTOM, Node, complex_event, enumerate_, number, valuation

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate.ces_window import (
     BOTTOM,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers, scoped

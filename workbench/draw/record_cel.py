@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from cerify.automata.cea.culprit import lazily
+from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate import answers
 from cerify.automata.evaluate.classify import classify

@@ -14,7 +14,7 @@ State = TypeVar("State", bound=Hashable)
 Label = tuple[Predicate, Marks]
 
 
-def explored(
+def reachable_cea(
     initial: Iterable[State],
     successors: Callable[[State], Iterable[tuple[Label, State]]],
     accepts: Callable[[State], bool],

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from cerify.automata.cached_compiler import CachedCompiler
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.exploded import symbol
 from cerify.automata.cea.io_determinize import Determinized, io_determinize
 from cerify.automata.cea.model import CEA
+from cerify.automata.cea.state_explosion_error import symbol
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded

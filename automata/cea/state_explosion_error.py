@@ -31,7 +31,9 @@ OTHERWISE = "write it with fewer alternatives"
 ALLOW = "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
 
 
-def exploded(phi: cel.Formula | core.Formula, operands: Sequence[CEA], error: BudgetExceeded) -> BudgetExceeded:
+def state_explosion_error(
+    phi: cel.Formula | core.Formula, operands: Sequence[CEA], error: BudgetExceeded
+) -> BudgetExceeded:
     """The error of phi's construction, with its place, the sizes of the operands' automata, and what to try."""
     sizes = " and ".join(f"{A.states} states and {len(A.transitions)} transitions" for A in operands)
     return BudgetExceeded(
