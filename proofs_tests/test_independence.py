@@ -28,6 +28,10 @@ DEFINITION_AND_JUDGED = {
             "cerify.equivalence.rewrite.expressions",
         ),
     ),
+    "CEL and core-CEL": (
+        ("cerify.semantics.cel.interpreter", "cerify.semantics.core_cel.interpreter"),
+        ("cerify.automata.cea", "cerify.automata.evaluate"),
+    ),
     "SASE+": (
         ("cerify.semantics.sase.denote", "cerify.semantics.sase.program"),
         (
