@@ -29,6 +29,7 @@ from cerify.explanations.explanation import Derived, Rejected, steps_of
 from cerify.explanations.explanation import summary as explained
 from cerify.explanations.step import Step
 from cerify.explanations.text import rejection_lines
+from cerify.languages import DEFAULT
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Events, Match, Schema, Stream
@@ -68,7 +69,7 @@ class Page:
         )
 
 
-def automaton(query: str, language: str = "cel", schema: Schema | None = None, budget: Budget = Budget()) -> Picture:
+def automaton(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> Picture:
     """The automaton of a query. Raises what cerify.draw.automaton.diagram_of raises."""
     return _of_diagram(diagram_of(query, language, schema, budget))
 
@@ -81,7 +82,7 @@ def timeline(events: Events | str | Path, matches: Collection[Match] = ()) -> Pi
     return Picture(document(drawn(S, list(map(match_row, shown)))), _description(S) + found)
 
 
-def steps(query: str, events: Events | str | Path, language: str = "cel", budget: Budget = Budget()) -> Page:
+def steps(query: str, events: Events | str | Path, language: str = DEFAULT, budget: Budget = Budget()) -> Page:
     """The run of a query over a stream, step by step. Raises what cerify.draw.record.record raises."""
     return _of_recording(record(query, events, language, budget=budget))
 

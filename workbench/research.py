@@ -24,7 +24,7 @@ from cerify.automata.cea.io_determinize import io_determinize
 from cerify.automata.cea.model import CEA
 from cerify.automata.cea.operations import minimized
 from cerify.equivalence.generate import cel as generate
-from cerify.languages import language_of
+from cerify.languages import DEFAULT, language_of
 from cerify.languages.language import Options
 from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
@@ -75,7 +75,7 @@ def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything"
     return generator
 
 
-def given(queries: Mapping[str, Any], stream: Stream, language: str = "cel") -> Generator:
+def given(queries: Mapping[str, Any], stream: Stream, language: str = DEFAULT) -> Generator:
     """The queries, texts or syntax trees, by name, each on the same stream. Raises ParseError, IllFormed."""
     trees = {
         name: cerify.parse(query, language) if isinstance(query, str) else query for name, query in queries.items()
