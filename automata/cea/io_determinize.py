@@ -84,7 +84,7 @@ class Determinized:
         self._spent = 0.0  # seconds on steps that no event had asked for before
 
     def anew(self) -> Determinized:
-        """The same, of which no stream has asked for anything."""
+        """A fresh determinization of the same automaton, with no states built yet."""
         return Determinized(self.A, self._budget, self.named)
 
     def step(self, state: int, type_: int) -> Steps:

@@ -49,8 +49,13 @@ def unused(phi: cel.Formula) -> Iterator[Problem]:
                 pending += [(right, _Asked()), (left, _Asked())]
             case cel.Derived():
                 pending.append((psi.expansion, asked))
-            case _:
+            case (
+                cel.Event() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Plus() | cel.ContiguousPlus()
+                | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+            ):  # fmt: skip
                 pending += [(child, asked) for child in reversed(children(psi))]
+            case _:
+                assert_never(psi)
 
 
 def _variables(atom: cel.Atom) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from cerify.equivalence.rewrite.trees import variables_of
 from cerify.semantics.cel import syntax as cel
@@ -27,8 +27,13 @@ def bindable(phi: cel.Formula) -> Variables:
             return bindable(left)
         case cel.Derived():
             return bindable(phi.expansion)
-        case _:
+        case (
+            cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Plus() | cel.ContiguousPlus() | cel.Filter()
+            | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+        ):  # fmt: skip
             return frozenset[str]().union(*map(bindable, children(phi)))
+        case _:
+            assert_never(phi)
 
 
 def spoken_of(condition: cel.Condition) -> Variables:
