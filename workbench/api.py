@@ -212,7 +212,7 @@ def equivalent(
     """Whether two queries have the same complex events, or valuations, at every position of every stream.
 
     languages are those of the left and the right, where they are texts. Queries of two languages are compared by their
-    formulas of CEL. For unary queries, with windows of so many events, the answer is Equivalent, with a certificate, or
+    formulas of CEL. For unary queries, whose windows count events, the answer is Equivalent, with a certificate, or
     Different, with a shortest stream. Queries that compare events with each
     other are compared on all streams of up to bound events: Bounded says that these do not differ. Undecided says why
     there is no answer. Raises ParseError, IllFormed.

@@ -76,7 +76,7 @@ def loaded(bar: Progress) -> Any:
 
 
 def second_engine(stack: ExitStack, bar: Progress) -> tuple[Engine | None, str]:
-    """The engine asked besides, or none and a line that says why."""
+    """The other engine under test, or None with the reason."""
     if (missing := missing_for(ENGINE)) is not None:
         return None, f"Esper was not asked: {missing}."
     task = bar.add_task("building and starting Esper", total=1)

@@ -32,7 +32,7 @@ CLAUSES: Mapping[type, str] = {
 
 @dataclass(frozen=True)
 class TakesPlace:
-    """The expression takes place at the event: occurrences, as many as asked for; more tells if there are others."""
+    """The expression takes place at the event: the requested number of occurrences; more: whether there are others."""
 
     at: int
     occurrences: tuple[Occurrence, ...]

@@ -28,7 +28,7 @@ def render(
     more: bool = False,
     walked: int = 0,
 ) -> str:
-    """The page of what some events are to E; more says that it takes place at others too.
+    """The page that explains some events of E; more: whether it takes place at others too.
 
     If events have been walked, the page begins with so many of the history, one by one.
     """

@@ -25,7 +25,7 @@ Output = Literal["matches", "valuations"]
 
 @dataclass(frozen=True)
 class Derived:
-    """The set is a match at position at: its derivations, as many as were asked for; more tells if there are others.
+    """The set is a match at position at: its derivations, at most as many as requested; more: whether there are others.
 
     With a valuation they are the derivations of that one alone.
     """

@@ -54,7 +54,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The events are a match with the bindings: runs, as many as asked for; absent says what negation found nowhere."""
+    """The events are a match with the bindings: the requested number of runs; absent: what negation found nowhere."""
 
     match: Match
     bindings: Bindings

@@ -1,4 +1,4 @@
-"""Whether a formula says what the sentence of an exercise says: right, or wrong on a shortest stream.
+"""Grades of answers to exercises: right, or wrong with a shortest stream that shows it.
 
 The formula is compared with the model answer: by the exact deciders where there are any. Where these are undecided and
 the exercise lists values of attributes, both are tried on all short streams over these.
