@@ -21,12 +21,12 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TextIO
 
 import pytest
 
 from proofs_tests.mutation.mutants import Mutant, control, mutated
-from proofs_tests.mutation.targets import ROOT, checks_of, source
+from proofs_tests.mutation.targets import ROOT, checks_of, own_checks, source
 
 LIBRARIES = ("numpy", "pyarrow", "pyarrow.compute", "lark", "z3", "numba", "greenery", "jsonschema", "rich", "click",
              "hypothesis", "jinja2")  # fmt: skip
@@ -35,9 +35,6 @@ PATIENCE, LEAST = 4.0, 10.0
 seconds more."""
 
 MEMORY = 8 << 30
-Usual: TypeAlias = dict[tuple[str, ...], tuple[float, ...]]
-"""The processor time of the import and of each test, by the list of tests, without a mutant."""
-
 OPTIONS = ("-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not thorough",
            "-o", "addopts=--strict-markers")  # fmt: skip
 
@@ -123,56 +120,82 @@ def outcomes(mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
     assert "cerify" not in sys.modules, "mutants are made of what is not imported yet"
     gc.freeze()
     queue = _Queue(deque(mutants))
-    running: dict[int, Mutant] = {}
+    running: dict[int, _Task] = {}
     with TemporaryDirectory() as folder:
         while True:
-            while len(running) < jobs and (mutant := queue.next()) is not None:
-                running[_started(mutant, queue.usual, Path(folder))] = mutant
+            while len(running) < jobs and (task := queue.next()) is not None:
+                running[_started(task, Path(folder))] = task
             if not running:
                 return
             pid, _ = os.wait()
             with suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)  # what it started and did not end
-            one = _outcome(running.pop(pid), (Path(folder) / str(pid)).read_text().splitlines())
-            if one.mutant.kind != "control":
+            task, lines = running.pop(pid), (Path(folder) / str(pid)).read_text().splitlines()
+            one = _outcome(task, lines)
+            if task.mutant.kind != "control":
                 yield one
             elif one.by is not None:
-                raise RuntimeError(f"without a mutant the tests of {one.mutant.module} fail: {one.by}")
+                raise RuntimeError(f"without a mutant the tests of {task.mutant.module} fail: {one.by}")
             else:
-                queue.usual[checks_of(one.mutant.module)] = one.seconds
+                queue.add(task, one.seconds[1:])
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A mutant, what is run against it, and the most seconds of processor time for each."""
+
+    mutant: Mutant
+    checks: tuple[str, ...]
+    most: tuple[float, ...]
 
 
 class _Queue:
-    """Mutants in their order, each after the module itself, unchanged, has passed the same tests."""
+    """Mutants in their order, each when the module itself, unchanged, has passed the same tests.
+
+    The tests that are named after a module come first, then those that take least.
+    """
 
     def __init__(self, waiting: deque[Mutant]) -> None:
         self.waiting = waiting
-        self.usual: Usual = {}
-        self._begun: set[tuple[str, ...]] = set()
+        self._usual: dict[tuple[bool, str], float] = {}  # by whether loops are compiled, as that changes the time
+        self._begun: set[tuple[bool, str]] = set()
 
-    def next(self) -> Mutant | None:
+    def next(self) -> _Task | None:
         """What can be started now; None if there is nothing, or nothing yet."""
         for mutant in self.waiting:
-            checks = checks_of(mutant.module)
-            if checks in self.usual:
+            own, checks, slow = own_checks(mutant.module), checks_of(mutant.module), _is_compiled(mutant.module)
+            if all((slow, check) in self._usual for check in checks):
                 self.waiting.remove(mutant)
-                return mutant
-            if checks not in self._begun:
-                self._begun.add(checks)
-                return control(mutant.module)
+                order = sorted(checks, key=lambda check: (check not in own, self._usual[slow, check]))
+                most = tuple(LEAST + PATIENCE * self._usual[slow, check] for check in order)
+                return _Task(mutant, tuple(order), most)
+            if new := tuple(check for check in checks if (slow, check) not in self._begun):
+                self._begun.update((slow, check) for check in new)
+                return _Task(control(mutant.module), new, (600.0,) * len(new))
         return None
 
+    def add(self, task: _Task, seconds: Sequence[float]) -> None:
+        """Adds how long tests take without a mutant."""
+        slow = _is_compiled(task.mutant.module)
+        self._usual.update(((slow, check), second) for check, second in zip(task.checks, seconds, strict=True))
 
-def _outcome(mutant: Mutant, lines: list[str]) -> Outcome:
+
+def _is_compiled(path: str) -> bool:
+    """Whether there may be machine code of the module in a cache, so that it has to be run as Python."""
+    text = source(path)
+    return "numba" in text or ".jit import" in text
+
+
+def _outcome(task: _Task, lines: list[str]) -> Outcome:
     """From what a process wrote, line by line: a test when it begins, then what failed in it, or null, and its time."""
     tests, ends = lines[::2], [json.loads(line) for line in lines[1::2]]
     seconds = tuple(round(end["seconds"], 1) for end in ends)
     if len(tests) > len(ends):
-        return Outcome(mutant, f"{tests[-1]} (time)", seconds)
-    return Outcome(mutant, ends[-1]["by"], seconds)
+        return Outcome(task.mutant, f"{tests[-1]} (time)", seconds)
+    return Outcome(task.mutant, ends[-1]["by"], seconds)
 
 
-def _started(mutant: Mutant, usual: Usual, folder: Path) -> int:
+def _started(task: _Task, folder: Path) -> int:
     """The process that runs the tests of the mutant, and writes what they do to a file of its number."""
     if pid := os.fork():
         with suppress(OSError):
@@ -186,23 +209,21 @@ def _started(mutant: Mutant, usual: Usual, folder: Path) -> int:
             os.dup2(nothing, stream)
         os.chdir(ROOT)
         with (folder / str(os.getpid())).open("w", buffering=1) as out:
-            _tested(mutant, usual.get(checks_of(mutant.module)), out)
+            _tested(task, out)
     finally:
         os._exit(0)
 
 
-def _tested(mutant: Mutant, usual: tuple[float, ...] | None, out: TextIO) -> None:
-    text = source(mutant.module)
-    if "numba" in text or ".jit import" in text:  # machine code of the module may be cached
+def _tested(task: _Task, out: TextIO) -> None:
+    mutant = task.mutant
+    if _is_compiled(mutant.module):
         importlib.import_module("numba").config.DISABLE_JIT = True
-    sys.meta_path.insert(0, _Finder(name_of(mutant.module), mutated(mutant, text)))
-    tests = checks_of(mutant.module)
-    for n, test in enumerate(("import", *tests)):
-        most = LEAST + PATIENCE * usual[n] if usual else 600.0
+    sys.meta_path.insert(0, _Finder(name_of(mutant.module), mutated(mutant, source(mutant.module))))
+    for check, most in zip(("import", *task.checks), (LEAST, *task.most), strict=True):
         signal.setitimer(signal.ITIMER_PROF, most)  # ends the process: nothing handles its signal
-        out.write(f"{test}\n")
+        out.write(f"{check}\n")
         begun = time.process_time()
-        by = first_failure(test) if n else _import_failure(mutant)
+        by = _import_failure(mutant) if check == "import" else first_failure(check)
         out.write(json.dumps({"by": by, "seconds": time.process_time() - begun}) + "\n")
         if by is not None:
             return

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 from proofs_tests.mutation.mutants import Mutant, mutants
 
 ROOT = Path(__file__).parent.parent.parent
+TESTS = ROOT / "proofs_tests"
 Group: TypeAlias = Literal["definition", "shared", "other"]
 
 NUMBERS: dict[Group, int] = {"definition": 20, "shared": 8, "other": 3}
@@ -314,8 +315,23 @@ def area_of(path: str) -> Area:
 
 
 def checks_of(path: str) -> tuple[str, ...]:
-    """What is run against a mutant of the module, in order."""
-    return LITERAL if group_of(path) == "shared" else area_of(path).tests
+    """What is run against a mutant of the module, file by file."""
+    listed = LITERAL if group_of(path) == "shared" else (*own_checks(path), *area_of(path).tests)
+    return tuple(dict.fromkeys(file for test in listed for file in _files(test)))
+
+
+def own_checks(path: str) -> tuple[str, ...]:
+    """The files of tests that are named after the module, in the folder that mirrors its folder or in one above it."""
+    *folders, file = Path(path).parts
+    places = (Path("unit", *folders[:n], f"test_{file}") for n in range(len(folders), 0, -1))
+    return tuple(place.as_posix() for place in places if (TESTS / place).is_file())
+
+
+def _files(test: str) -> list[str]:
+    """A folder of tests as its files; a file as it is."""
+    if not (TESTS / test).is_dir():
+        return [test]
+    return sorted(path.relative_to(TESTS).as_posix() for path in (TESTS / test).rglob("test_*.py"))
 
 
 def modules() -> list[str]:
