@@ -12,12 +12,14 @@ import shlex
 import signal
 import sys
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
@@ -112,7 +114,7 @@ def name_of(path: str) -> str:
 def outcomes(mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
     """What each mutant did, in the order in which they are done, by so many processes at a time.
 
-    The tests are run without a mutant first. Raises RuntimeError if one fails.
+    The tests are run without a mutant first; one that fails then is left out, with a warning.
     """
     for library in LIBRARIES:
         with suppress(ImportError):
@@ -134,10 +136,8 @@ def outcomes(mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
             one = _outcome(task, lines)
             if task.mutant.kind != "control":
                 yield one
-            elif one.by is not None:
-                raise RuntimeError(f"without a mutant the tests of {task.mutant.module} fail: {one.by}")
             else:
-                queue.add(task, one.seconds[1:])
+                queue.add(task, one)
 
 
 @dataclass(frozen=True)
@@ -166,18 +166,22 @@ class _Queue:
             own, checks, slow = own_checks(mutant.module), checks_of(mutant.module), _is_compiled(mutant.module)
             if all((slow, check) in self._usual for check in checks):
                 self.waiting.remove(mutant)
-                order = sorted(checks, key=lambda check: (check not in own, self._usual[slow, check]))
+                passing = (check for check in checks if self._usual[slow, check] < inf)
+                order = sorted(passing, key=lambda check: (check not in own, self._usual[slow, check]))
                 most = tuple(LEAST + PATIENCE * self._usual[slow, check] for check in order)
                 return _Task(mutant, tuple(order), most)
-            if new := tuple(check for check in checks if (slow, check) not in self._begun):
-                self._begun.update((slow, check) for check in new)
-                return _Task(control(mutant.module), new, (600.0,) * len(new))
+            for check in checks:
+                if (slow, check) not in self._begun:
+                    self._begun.add((slow, check))
+                    return _Task(control(mutant.module), (check,), (600.0,))
         return None
 
-    def add(self, task: _Task, seconds: Sequence[float]) -> None:
-        """Adds how long tests take without a mutant."""
-        slow = _is_compiled(task.mutant.module)
-        self._usual.update(((slow, check), second) for check, second in zip(task.checks, seconds, strict=True))
+    def add(self, task: _Task, one: Outcome) -> None:
+        """Adds how long a test takes without a mutant; one that fails is left out, with a warning."""
+        if one.by is not None:
+            warnings.warn(f"left out, as it fails without a mutant: {one.by}", stacklevel=2)
+        seconds = one.seconds[-1] if one.by is None else inf
+        self._usual[_is_compiled(task.mutant.module), *task.checks] = seconds
 
 
 def _is_compiled(path: str) -> bool:
