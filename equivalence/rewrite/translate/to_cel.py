@@ -4,9 +4,10 @@ R AS x becomes R IN x, and a filter on x one on the set x: that is right where x
 valuation. To make it so the formula is seen as a set of alternatives, the ways through its ORs, as in the proofs that a
 formula can be made safe and brought into LP-normal form (cep17, section 5, Theorems 1 and 2):
 - an alternative that defines a variable on both sides of a sequence has no complex event, and is dropped;
-- a filter is put around the smallest part of the alternative that holds its variables; until then it is owed;
-- a filter inside an iteration that speaks of one variable of the rounds is owed as one about all rounds: that is what
-  CEL's filter on a set says. A filter inside that speaks only of variables around it is one on the whole iteration,
+- a filter is put around the smallest part of the alternative that holds its variables; until then it is pending;
+- a filter inside an iteration that speaks of one variable of the rounds is pending as one about all rounds: that is
+  what CEL's filter on a set says. A filter inside that speaks only of variables around it is one on the whole
+  iteration,
   which is split by the filters that its rounds use.
 Alternatives are kept apart only where a filter, or a sequence that defines the same variable, can tell them apart.
 What is refused, and on which streams the languages differ there: docs/guide/translations.md.
@@ -51,8 +52,8 @@ def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
     except RecursionError:
         raise BudgetExceeded("the formula is nested too deeply", phi.span) from None
     for one in found:
-        for debt in _ordered(one.owed):
-            raise translation.looks_ahead(debt, debt.single - one.held)
+        for constraint in _ordered(one.pending):
+            raise translation.looks_ahead(constraint, constraint.single - one.held)
     if not found:  # no alternative has a complex event
         R = next(cel.Event(psi.type) for psi in core.subformulas(phi) if isinstance(psi, core.Event))
         return cel.Unless(R, R)
@@ -60,7 +61,7 @@ def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
 
 
 @dataclass(frozen=True)
-class _Debt:
+class PendingConstraint:
     """An atom that has to hold, put nowhere yet; many are those of its variables that each round binds anew."""
 
     atom: core.Condition
@@ -72,7 +73,7 @@ class _Debt:
         return mentioned(self.atom) - self.many
 
 
-Debts: TypeAlias = frozenset[_Debt]
+PendingConstraints: TypeAlias = frozenset[PendingConstraint]
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,13 @@ class _Alternative:
     """A way through a formula. held are the variables that hold one event of it, of those that were asked for."""
 
     held: Variables
-    owed: Debts
+    pending: PendingConstraints
     phi: cel.Formula
     nodes: int
 
     def around(self, operator: Callable[[cel.Formula], cel.Formula]) -> _Alternative:
         """The alternative under an operator."""
-        return _Alternative(self.held, self.owed, operator(self.phi), self.nodes + 1)
+        return _Alternative(self.held, self.pending, operator(self.phi), self.nodes + 1)
 
 
 class _Translation:
@@ -102,11 +103,11 @@ class _Translation:
 
         anchored: phi begins where the stream does, so that the rivals of a strategy are the same in both languages.
         """
-        merged: dict[tuple[Variables, Debts], _Alternative] = {}
+        merged: dict[tuple[Variables, PendingConstraints], _Alternative] = {}
         for one in self.clause(phi, asked, anchored):
             self.made += 1
-            held = one.held & asked.union(*(mentioned(debt.atom) for debt in one.owed))
-            key = held, one.owed
+            held = one.held & asked.union(*(mentioned(constraint.atom) for constraint in one.pending))
+            key = held, one.pending
             merged[key] = _either(merged[key], one) if key in merged else replace(one, held=held)
             if max(self.made, merged[key].nodes) > self.most:
                 raise BudgetExceeded(f"the CEL formula would have more than {self.most} nodes", phi.span)
@@ -137,51 +138,51 @@ class _Translation:
                 assert_never(phi)
 
     def iterated(self, rounds: Sequence[_Alternative]) -> Iterator[_Alternative]:
-        """The alternatives of an iteration, one for each set of debts about the variables around it only."""
+        """The alternatives of an iteration, one for each set of constraints about the variables around it only."""
         rounds = [self.apart(one, rounds) for one in rounds]
         for guards in self.unions({_guards(one) for one in rounds}):
             usable = [one for one in rounds if _guards(one) <= guards]
             yield reduce(_either, usable).around(cel.Plus)
 
     def round(self, one: _Alternative, U: Variables) -> _Alternative:
-        """The alternative as that of a round, which chooses the variables U anew: its debts now speak of all rounds."""
-        owed = set()
-        for debt in _ordered(one.owed):
-            local = debt.single & U
+        """The alternative as that of a round, which chooses the variables U anew: its constraints are on all rounds."""
+        pending = set()
+        for constraint in _ordered(one.pending):
+            local = constraint.single & U
             if not local <= one.held:
-                raise self.looks_ahead(debt, local - one.held)
-            many = debt.many | local
-            about = [a.variable for a in _mentions(debt.atom) if a.variable in many]
+                raise self.looks_ahead(constraint, local - one.held)
+            many = constraint.many | local
+            about = [a.variable for a in _mentions(constraint.atom) if a.variable in many]
             if len(about) > 1:
                 raise Unsupported(
-                    f"the filter compares {self.listed(debt.single - local)} with "
+                    f"the filter compares {self.listed(constraint.single - local)} with "
                     f"{', '.join(map(self.names.written, about))} of one round; a filter of CEL would compare "
                     "the events of different rounds too",
-                    debt.atom.span,
+                    constraint.atom.span,
                 )
-            owed.add(_Debt(debt.atom, many))
-        return _Alternative(NOTHING, frozenset(owed), one.phi, one.nodes)
+            pending.add(PendingConstraint(constraint.atom, many))
+        return _Alternative(NOTHING, frozenset(pending), one.phi, one.nodes)
 
     def apart(self, one: _Alternative, rounds: Sequence[_Alternative]) -> _Alternative:
-        """The round, in which a variable that a debt is about is called as in no other round."""
+        """The round, in which a variable that a constraint is about is called as in no other round."""
         elsewhere = {psi.variable for other in rounds if other is not one for psi in _bindings(other.phi)}
-        about = frozenset[str]().union(*(debt.many for debt in one.owed)) & elsewhere
+        about = frozenset[str]().union(*(constraint.many for constraint in one.pending)) & elsewhere
         if not about:
             return one
         name = {y: self.names.fresh(y) for y in sorted(about)}
-        owed = (
-            _Debt(
-                renamed_condition(debt.atom, {x: name.get(x, x) for x in mentioned(debt.atom)}),
-                frozenset(name.get(y, y) for y in debt.many),
+        pending = (
+            PendingConstraint(
+                renamed_condition(constraint.atom, {x: name.get(x, x) for x in mentioned(constraint.atom)}),
+                frozenset(name.get(y, y) for y in constraint.many),
             )
-            for debt in one.owed
+            for constraint in one.pending
         )
-        return replace(one, owed=frozenset(owed), phi=mapped(one.phi, lambda A: name.get(A, A)))
+        return replace(one, pending=frozenset(pending), phi=mapped(one.phi, lambda A: name.get(A, A)))
 
-    def unions(self, sets: Iterable[Debts]) -> list[Debts]:
+    def unions(self, sets: Iterable[PendingConstraints]) -> list[PendingConstraints]:
         """All unions of one or more of the sets."""
-        found: dict[Debts, None] = {}
-        for one in sorted(sets, key=lambda debts: list(map(repr, _ordered(debts)))):
+        found: dict[PendingConstraints, None] = {}
+        for one in sorted(sets, key=lambda constraints: list(map(repr, _ordered(constraints)))):
             for union in [one, *(one | other for other in found)]:
                 found.setdefault(union)
                 if len(found) > self.most:
@@ -197,11 +198,11 @@ class _Translation:
             raise not_first(phi, phi.span)
         name = NAMES[type(phi)]
         for one in found:
-            for debt in _ordered(one.owed):
+            for constraint in _ordered(one.pending):
                 raise Unsupported(
-                    f"{name} compares here only what passes a filter on {self.listed(debt.single - one.held)}, which "
-                    "is defined outside it; in CEL a filter speaks of what it stands around",
-                    debt.atom.span,
+                    f"{name} compares here only what passes a filter on {self.listed(constraint.single - one.held)}, "
+                    "which is defined outside it; in CEL a filter speaks of what it stands around",
+                    constraint.atom.span,
                 )
         if len(found) > 1:
             raise Unsupported(
@@ -211,12 +212,12 @@ class _Translation:
             )
         return (one.around(CHOICES[type(phi)]) for one in found)
 
-    def looks_ahead(self, debt: _Debt, unbound: Variables) -> Unsupported:
+    def looks_ahead(self, constraint: PendingConstraint, unbound: Variables) -> Unsupported:
         """The refusal of a filter on variables that need not hold an event."""
         return Unsupported(
             f"{self.listed(unbound)} need not hold an event of the match here, so that any event, even a later one, "
             "may pass the filter, and CEL does not look ahead: define it on every way through the filtered formula",
-            debt.atom.span,
+            constraint.atom.span,
         )
 
     def listed(self, variables: Variables) -> str:
@@ -225,8 +226,8 @@ class _Translation:
 
 
 def _either(one: _Alternative, two: _Alternative) -> _Alternative:
-    """One or the other, with the debts of both."""
-    return _Alternative(one.held, one.owed | two.owed, cel.Or(one.phi, two.phi), one.nodes + two.nodes + 1)
+    """One or the other, with the constraints of both."""
+    return _Alternative(one.held, one.pending | two.pending, cel.Or(one.phi, two.phi), one.nodes + two.nodes + 1)
 
 
 def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alternative]:
@@ -241,24 +242,24 @@ def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alterna
             yield from _filtered(one, left)
             yield from _filtered(one, right)
         case core.Unary() | core.Correlated():
-            yield replace(one, owed=one.owed | {_Debt(condition)})
+            yield replace(one, pending=one.pending | {PendingConstraint(condition)})
         case _:
             assert_never(condition)
 
 
 def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
     """One after the other, with the filters on it that can now be put."""
-    held, owed = one.held | two.held, one.owed | two.owed
-    paid = frozenset(debt for debt in owed if debt.single <= held)
-    both = _Alternative(held, owed - paid, cel.Seq(one.phi, two.phi), one.nodes + two.nodes + 1)
-    for debt in _ordered(paid):
-        both = both.around(partial(cel.Filter, condition=as_cel_condition(debt.atom)))
+    held, pending = one.held | two.held, one.pending | two.pending
+    settled = frozenset(constraint for constraint in pending if constraint.single <= held)
+    both = _Alternative(held, pending - settled, cel.Seq(one.phi, two.phi), one.nodes + two.nodes + 1)
+    for constraint in _ordered(settled):
+        both = both.around(partial(cel.Filter, condition=as_cel_condition(constraint.atom)))
     return both
 
 
-def _guards(one: _Alternative) -> Debts:
-    """The debts of a round that are about nothing in it."""
-    return frozenset(debt for debt in one.owed if not debt.many)
+def _guards(one: _Alternative) -> PendingConstraints:
+    """The constraints of a round that are about nothing in it."""
+    return frozenset(constraint for constraint in one.pending if not constraint.many)
 
 
 def _mentions(condition: core.Condition) -> Iterator[Attribute]:
@@ -270,6 +271,6 @@ def _bindings(phi: cel.Formula) -> Iterator[cel.In]:
     return (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.In))
 
 
-def _ordered(debts: Debts) -> list[_Debt]:
+def _ordered(constraints: PendingConstraints) -> list[PendingConstraint]:
     """In an order that is the same in every run of the program."""
-    return sorted(debts, key=repr)
+    return sorted(constraints, key=repr)
