@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
 from cerify.semantics.operators import Operator, table
 from cerify.semantics.predicates import Attribute, Comparison, Constant
 
@@ -89,12 +90,12 @@ OPERATORS = table(
         ),
     ),
     Operator(
-        cel.Repeat, "repeat", "{n,m}", "bounded iteration", "tods21 Figure 3, sequencing and disjunction",
-        "{phi}{{{bounds}}}", "postfix", POSTFIX, samples=tuple(partial(cel.Repeat, least=n, most=m) for n, m in BOUNDS),
+        Repeat, "repeat", "{n,m}", "bounded iteration", "tods21 Figure 3, sequencing and disjunction",
+        "{phi}{{{bounds}}}", "postfix", POSTFIX, samples=tuple(partial(Repeat, least=n, most=m) for n, m in BOUNDS),
     ),
     Operator(
-        cel.ContiguousRepeat, "crepeat", ":{n,m}", "contiguous bounded iteration",
+        ContiguousRepeat, "crepeat", ":{n,m}", "contiguous bounded iteration",
         "tods21 Figure 3, contiguous sequencing and disjunction", "{phi}:{{{bounds}}}", "postfix", POSTFIX,
-        samples=tuple(partial(cel.ContiguousRepeat, least=n, most=m) for n, m in BOUNDS),
+        samples=tuple(partial(ContiguousRepeat, least=n, most=m) for n, m in BOUNDS),
     ),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.errors import ParseError, Span
 from cerify.semantics.operators import spelt
@@ -77,11 +78,11 @@ class _Builder(PredicateBuilder):
 
     def repeat(self, meta: Meta, children: list[Any]) -> cel.Formula:
         phi, (least, most) = children
-        return cel.Repeat(phi, least, most, span=span_of(meta))
+        return Repeat(phi, least, most, span=span_of(meta))
 
     def contiguous_repeat(self, meta: Meta, children: list[Any]) -> cel.Formula:
         phi, (least, most) = children
-        return cel.ContiguousRepeat(phi, least, most, span=span_of(meta))
+        return ContiguousRepeat(phi, least, most, span=span_of(meta))
 
     def exactly(self, meta: Meta, children: list[Any]) -> Bounds:
         return _rounds(children[0]), _rounds(children[0])

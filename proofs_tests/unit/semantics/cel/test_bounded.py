@@ -3,6 +3,7 @@
 import pytest
 
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
 from cerify.semantics.cel.denote import meaning
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import expanded, size, subformulas
@@ -13,18 +14,18 @@ from cerify.semantics.trees import children
 A = cel.Event("A")
 
 
-def rounds(kind: type[cel.Repeat], n: int) -> cel.Formula:
+def rounds(kind: type[Repeat], n: int) -> cel.Formula:
     """n rounds of A, written out."""
     phi: cel.Formula = A
     for _ in range(n - 1):
-        phi = cel.Seq(phi, A) if kind is cel.Repeat else cel.ContiguousSeq(phi, A)
+        phi = cel.Seq(phi, A) if kind is Repeat else cel.ContiguousSeq(phi, A)
     return phi
 
 
-@pytest.mark.parametrize("kind", [cel.Repeat, cel.ContiguousRepeat])
+@pytest.mark.parametrize("kind", [Repeat, ContiguousRepeat])
 @pytest.mark.parametrize("least", range(1, 6))
 @pytest.mark.parametrize("more", [0, 1, 2, 3, 5, None])
-def test_a_number_of_rounds_is_that_many_rounds(kind: type[cel.Repeat], least: int, more: int | None) -> None:
+def test_a_number_of_rounds_is_that_many_rounds(kind: type[Repeat], least: int, more: int | None) -> None:
     """Off by one in the halves would show for some numbers only."""
     S = Stream(map(Event, "AABAAAA"))
     most = None if more is None else least + more
@@ -41,7 +42,7 @@ def test_what_is_refused(text: str) -> None:
 @pytest.mark.parametrize(("least", "most"), [(0, 1), (2, 1), (-1, None)])
 def test_a_tree_that_is_no_formula(least: int, most: int | None) -> None:
     with pytest.raises(IllFormed):
-        cel.Repeat(A, least, most)
+        Repeat(A, least, most)
 
 
 @pytest.mark.parametrize("text", ["A{1,1000000}", "A{100000000}", "A:{1000000,}", "((A{100}){100}){9}"])
@@ -52,7 +53,7 @@ def test_too_many_rounds_are_an_error(text: str) -> None:
 
 def test_an_expansion_is_one_object_and_not_deep() -> None:
     """Interpreters remember formulas by identity; recursion goes as deep as the formula."""
-    phi = cel.Repeat(A, 1, 100)
+    phi = Repeat(A, 1, 100)
     assert phi.expansion is phi.expansion
     assert size(phi.expansion) < 1000
     depth, level = 0, [phi.expansion]

@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterator
 from cerify.conformance.mutants.cel.model import CelMutant
 from cerify.conformance.mutants.cel.queries import instead
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
 from cerify.semantics.cel.syntax import Formula
 
 
 def _rounds(
-    feature: str, kind: type[cel.Repeat], other: type[cel.Repeat], plus: Callable[[Formula], Formula]
+    feature: str, kind: type[Repeat], other: type[Repeat], plus: Callable[[Formula], Formula]
 ) -> Iterator[CelMutant]:
-    def mutant(mistake: str, local: Callable[[cel.Repeat], Formula]) -> CelMutant:
+    def mutant(mistake: str, local: Callable[[Repeat], Formula]) -> CelMutant:
         name = f"{feature}: {mistake}"
         return CelMutant(name, instead(lambda phi: local(phi) if type(phi) is kind and isinstance(phi, kind) else None))
 
-    def bounded(phi: cel.Repeat, least: int, most: int | None) -> Formula:
+    def bounded(phi: Repeat, least: int, most: int | None) -> Formula:
         return kind(phi.phi, least, None if most is None else max(least, most))
 
     yield mutant("one round fewer is enough", lambda phi: bounded(phi, max(1, phi.least - 1), phi.most))
@@ -33,6 +34,6 @@ def _rounds(
 
 
 ROUNDS: tuple[CelMutant, ...] = (
-    *_rounds("repeat", cel.Repeat, cel.ContiguousRepeat, cel.Plus),
-    *_rounds("crepeat", cel.ContiguousRepeat, cel.Repeat, cel.ContiguousPlus),
+    *_rounds("repeat", Repeat, ContiguousRepeat, cel.Plus),
+    *_rounds("crepeat", ContiguousRepeat, Repeat, cel.ContiguousPlus),
 )
