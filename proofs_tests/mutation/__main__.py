@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from proofs_tests.mutation.mutants import Mutant
 from proofs_tests.mutation.run import outcomes
-from proofs_tests.mutation.table import as_object, equivalents, page
+from proofs_tests.mutation.table import Row, as_object, equivalents, page
 from proofs_tests.mutation.targets import group_of, modules, sample
 
 
@@ -21,7 +20,9 @@ from proofs_tests.mutation.targets import group_of, modules, sample
 @click.argument("prefixes", nargs=-1, metavar="[PREFIX]...")
 @click.option("--shared", is_flag=True, help="Only modules that a definition shares with what is judged by it.")
 @click.option("--definitions", is_flag=True, help="Only modules of the definitions.")
-@click.option("--again", type=click.Path(exists=True, path_type=Path), help="Only what survived in this JSON file.")
+@click.option(
+    "--again", type=click.Path(exists=True, path_type=Path), help="Only what this JSON file does not have as killed."
+)
 @click.option("--json", "to_json", type=click.Path(path_type=Path), help="Write one object per mutant to this file.")
 @click.option("--page", "to_page", type=click.Path(path_type=Path), help="Write the page of the table to this file.")
 @click.option("--of", type=click.Path(exists=True, path_type=Path), help="Take the table from this JSON file.")
@@ -45,10 +46,10 @@ def main(
             wanted = ["shared"] * shared + ["definition"] * definitions
             paths = [path for path in paths if group_of(path) in wanted]
         chosen = sample(paths)
-        if again is not None:
-            left = {_key(row) for row in _rows(again) if row["status"] != "killed"}
-            chosen = [mutant for mutant in chosen if mutant.key in left]
-        rows = _made(chosen, jobs, to_json)
+        keys = {mutant.key for mutant in chosen}
+        old = [row for row in (_rows(again) if again else ()) if row["status"] == "killed" and _key(row) in keys]
+        killed = {_key(row) for row in old}
+        rows = _made([mutant for mutant in chosen if mutant.key not in killed], jobs, to_json, old)
     if to_page is not None:
         to_page.write_text(page(rows), encoding="utf-8")
     counts = Counter(row["status"] for row in rows)
@@ -59,30 +60,35 @@ def main(
     sys.exit(counts["survived"] > 0)
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _rows(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def _key(row: dict[str, Any]) -> tuple[str, str, str, int]:
+def _key(row: Row) -> tuple[str, str, str, int]:
     return row["module"], row["function"], row["change"], row["number"]
 
 
-def _made(chosen: Sequence[Mutant], jobs: int, to_json: Path | None) -> list[dict[str, Any]]:
-    """The table of the mutants; the file has each row as soon as it is there, and all of them in order at the end."""
+def _made(chosen: Sequence[Mutant], jobs: int, to_json: Path | None, old: list[Row]) -> list[Row]:
+    """The table of the mutants, after old rows; the file has each row as soon as it is there, in order at the end."""
     reasons = equivalents()
-    rows: list[dict[str, Any]] = []
-    for one in outcomes(chosen, jobs):
+    rows = list(old)
+    _write(rows, to_json)
+    for n, one in enumerate(outcomes(chosen, jobs), 1):
         rows.append(as_object(one, reasons))
         if to_json is not None:
-            with to_json.open("w" if len(rows) == 1 else "a", encoding="utf-8") as file:
+            with to_json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
-        if one.by is None or len(rows) % 100 == 0:
+        if one.by is None or n % 100 == 0:
             shown = f"{one.mutant.module}:{one.mutant.line} {one.mutant.change}"
-            click.echo(f"{len(rows)}/{len(chosen)} {rows[-1]['status']}: {shown}", err=True)
+            click.echo(f"{n}/{len(chosen)} {rows[-1]['status']}: {shown}", err=True)
     rows.sort(key=lambda row: (row["module"], row["line"], row["change"], row["number"]))
+    _write(rows, to_json)
+    return rows
+
+
+def _write(rows: Iterable[Row], to_json: Path | None) -> None:
     if to_json is not None:
         to_json.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return rows
 
 
 if __name__ == "__main__":

@@ -52,7 +52,18 @@ def test_the_tables_are_right_and_no_entry_is_needed(operator: type, monkeypatch
     assert not departs(operator)
 
 
-@pytest.mark.parametrize("operator", [cel.Start, cel.Project, cel.Unless, cel.Next, cel.Last, cel.Max])
+LOOKS_FURTHER = (cel.Start, cel.Project, cel.Unless, cel.Next, cel.Last, cel.Max)
+"""Operators whose clause depends on more than the valuations of the operands and the events in them."""
+
+
+def test_no_entry_is_missing() -> None:
+    """A missing entry changes no answer, but every formula with the operator would be followed over all intervals."""
+    nodes = {operator.node for operator in OPERATORS.values() if not issubclass(operator.node, cel.Derived)}
+    assert set(extent.LAST) == nodes - {cel.Event}
+    assert nodes - set(LOOKS_FURTHER) == extent.INHERITING
+
+
+@pytest.mark.parametrize("operator", LOOKS_FURTHER)
 def test_an_operator_that_does_not_inherit_is_found(operator: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extent, "INHERITING", extent.INHERITING | {operator})
     assert departs(operator)
