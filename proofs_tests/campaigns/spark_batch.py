@@ -85,12 +85,14 @@ def expected(table: pa.Table, query: Query, key: str = KEY, order: str = ORDER) 
 def answered(df: DataFrame, query: Query, key: str = KEY, order: str = ORDER, id_col: str | None = None) -> Answer:
     """The same by Spark."""
     from cerify.spark.batch import match
+    from cerify.spark.errors import worker_errors
 
     try:
-        rows = match(
-            df, query.text, order_by=order, partition_by=key, id_col=id_col, schema=query.schema,
-            language=query.language, output=query.output, budget=BUDGET,
-        ).collect()  # fmt: skip
+        with worker_errors():
+            rows = match(
+                df, query.text, order_by=order, partition_by=key, id_col=id_col, schema=query.schema,
+                language=query.language, output=query.output, budget=BUDGET,
+            ).collect()  # fmt: skip
     except CerifyError as error:
         return error.code
     found: dict[str, list[Match]] = {}

@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cerify.spark.auditing.audit import audit as audit
     from cerify.spark.batch import match as match
+    from cerify.spark.errors import worker_errors as worker_errors
     from cerify.spark.sql import register as register
     from cerify.spark.streaming import match_stream as match_stream
 
-_HOME = {"audit": "auditing.audit", "match": "batch", "match_stream": "streaming", "register": "sql"}
+_HOME = {
+    "audit": "auditing.audit",
+    "match": "batch",
+    "match_stream": "streaming",
+    "register": "sql",
+    "worker_errors": "errors",
+}
 
-__all__ = ["audit", "match", "match_stream", "register"]
+__all__ = ["audit", "match", "match_stream", "register", "worker_errors"]
 
 
 def __getattr__(name: str) -> Any:

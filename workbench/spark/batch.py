@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Unpack, get_args
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -15,8 +14,8 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Schema
 from cerify.spark.chunking.chunks import unpartitioned
-from cerify.spark.columns import column, columns_of, keyless, selected
-from cerify.spark.errors import listen
+from cerify.spark.columns import ColumnNames, column, columns_of, keyless, selected
+from cerify.spark.errors import worker_errors
 from cerify.spark.runs.answers import DIGITS, Output, answers
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
@@ -31,32 +30,32 @@ def match(
     df: DataFrame,
     query: str,
     *,
-    order_by: str | Sequence[str],
-    type_col: str | None = None,
-    partition_by: str | Sequence[str] | None = None,
-    id_col: str | None = None,
     schema: Schema | None = None,
     language: str = DEFAULT,
     output: Output = "matches",
     budget: Budget = Budget(),
     observation: Observation | None = None,
+    **names: Unpack[ColumnNames],
 ) -> DataFrame:
-    """The matches of a query over the rows of a data frame, in the order of the columns order_by.
+    """The matches of a query over the rows of a data frame, as a data frame.
 
-    With partition_by each key is a stream of its own, in which positions and windows count; rows without a key are in
-    none, and observation, if there is one, counts them. type_col, "type" by default, has the type of an event. Events
-    are told by the column id_col, or else by their positions in the stream.
+    The columns are named by order_by (required), partition_by, type_col and id_col. The rows are read in the order of
+    order_by. With partition_by each key is a stream of its own, in which positions and windows count; rows without a
+    key are in no stream, and observation, if given, counts them. type_col, "type" by default, is the type of an event.
+    Events are identified by the column id_col, or else by their positions in their stream.
 
-    output says what a row of the answer is: a match ("matches"), also by what its variables hold ("valuations"), an
-    event of a match ("events"), or how many matches a stream has ("count"). Raises ParseError, IllFormed, Unsupported
-    and InputError; what is wrong with the rows is raised when they are read.
+    output is the kind of row in the answer: one for each match ("matches"), one for each match and assignment of its
+    variables ("valuations"), one for each event of a match ("events"), or one for each stream with its number of
+    matches ("count").
+
+    Raises ParseError, IllFormed, Unsupported and InputError. Errors in the rows are raised by the action that reads
+    them; put the action into `worker_errors()` to have them as errors of cerify.
     """
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
     asked = Query(query, language, "valuations" if output == "valuations" else "matches", schema)
     _ = asked.parsed
-    listen()
-    columns = columns_of(df, asked, order_by=order_by, type_col=type_col, partition_by=partition_by, id_col=id_col)
+    columns = columns_of(df, asked, **names)
     answer = answer_schema(df, asked, columns, output)
     if observation is not None:
         nothing = F.lit(False)
@@ -65,7 +64,8 @@ def match(
         df = df.observe(observation, F.count("*").alias("rows"), F.count_if(nothing).alias("without_key"))
     some = selected(df, columns)
     if not columns.keys:
-        return unpartitioned(some, asked, columns, output, budget, answer)
+        with worker_errors():
+            return unpartitioned(some, asked, columns, output, budget, answer)
     task = partial(answers, query=asked.to_json(), columns=columns, output=output, budget=budget)
     return by_key(some, columns).mapInArrow(task, answer)
 
@@ -100,11 +100,15 @@ def by_key(df: DataFrame, columns: Columns) -> DataFrame:
 
 
 def _stays(numbered: DataFrame) -> bool:
-    """Whether Spark, to number the rows of each key, moves none: the plan below the numbering has no shuffle for it."""
-    if (inner := getattr(numbered, "_jdf", None)) is None:  # Spark Connect does not tell its plans
+    """Whether Spark numbers the rows of each key without a shuffle that it adds for this purpose.
+
+    False where the plan does not show it: on Spark Connect, and for data that Spark knows to be empty, of which it
+    makes a plan without a numbering. The answer is right either way; only the cost differs.
+    """
+    if (inner := getattr(numbered, "_jdf", None)) is None:
         return False
     lines = inner.queryExecution().executedPlan().toString().splitlines()
     below = [line.lstrip(" :+-*()0123456789") for line in lines]
-    first = next(i for i, line in enumerate(below) if line.startswith("Window"))
-    source = next(line for line in below[first + 1 :] if not line.startswith(("Sort", "Project", "Filter")))
-    return not (source.startswith("Exchange") and "ENSURE_REQUIREMENTS" in source)
+    first = next((i for i, line in enumerate(below) if line.startswith("Window")), len(below))
+    source = next((line for line in below[first + 1 :] if not line.startswith(("Sort", "Project", "Filter"))), None)
+    return source is not None and not (source.startswith("Exchange") and "ENSURE_REQUIREMENTS" in source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -32,6 +32,24 @@ FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
     "timestamp": (*TIMES, T.NullType),
 }
 TIMED = cel.TimeWindow | sase.Window | sase.Program
+
+
+class EventColumns(TypedDict, total=False):
+    """Keyword arguments that name the columns of a data frame.
+
+    order_by: the columns that order the events, the first one first. partition_by: those of the key; each key is a
+    stream of its own. type_col: the type of an event, "type" by default.
+    """
+
+    order_by: Required[str | Sequence[str]]
+    partition_by: str | Sequence[str] | None
+    type_col: str | None
+
+
+class ColumnNames(EventColumns, total=False):
+    """Those of EventColumns, and id_col: the column by which answers identify events, else by their positions."""
+
+    id_col: str | None
 
 
 def columns_of(

@@ -1,16 +1,14 @@
-"""Errors of workers, told to the caller as what they are.
+"""Errors of workers on the driver: serialized into the exception that a worker raises, and read from Spark's error.
 
-A worker writes the error as JSON into the message of what it raises. PySpark hands every error of the JVM that it is
-about to raise to `recover_python_exception`, which here looks for that JSON first.
+A data frame is evaluated by an action of the caller, so an error in its rows is raised by PySpark, as an exception of
+its own whose message contains that of the worker. `worker_errors` around the action raises cerify's error in its place.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-
-from pyspark.errors.exceptions import captured
 
 from cerify.semantics.errors import (
     BudgetExceeded,
@@ -23,45 +21,47 @@ from cerify.semantics.errors import (
     Unsupported,
 )
 
-SEAM = "recover_python_exception"  # what PySpark hands each error to
 BEGIN, END = "<cerify>", "</cerify>"
-KINDS = {kind.code: kind for kind in (ParseError, IllFormed, Unsupported, BudgetExceeded, InputError, InternalError)}
+CLASSES = {cls.code: cls for cls in (ParseError, IllFormed, Unsupported, BudgetExceeded, InputError, InternalError)}
 
 
 class WorkerError(Exception):
-    """An error of ours, written down."""
+    """Raised on a worker in place of a CerifyError; the message contains the error as JSON, between BEGIN and END."""
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """On a worker: errors raised inside can be read by the caller."""
+def serialize_error() -> Iterator[None]:
+    """On a worker: raise a WorkerError in place of a CerifyError, which `deserialize_error` reads on the driver."""
     try:
         yield
     except CerifyError as error:
         span = None if error.span is None else [error.span.start, error.span.end]
-        said = json.dumps({"code": error.code, "message": error.message, "span": span, "text": error.text})
-        raise WorkerError(f"{error.message}\n{BEGIN}{said}{END}") from None
+        fields = json.dumps({"code": error.code, "message": error.message, "span": span, "text": error.text})
+        raise WorkerError(f"{error.message}\n{BEGIN}{fields}{END}") from None
 
 
-def heard(error: Exception) -> Exception:
-    """The error that a worker has written into another; the other itself if there is none."""
+def deserialize_error(error: Exception) -> Exception:
+    """The CerifyError of the worker whose failure the error reports; the error itself if there is none."""
     _, begin, rest = str(error).partition(BEGIN)
     if not begin:
         return error
-    said = json.loads(rest.partition(END)[0])
-    found = KINDS[said["code"]](said["message"], None if said["span"] is None else Span(*said["span"]))
-    found.text = said["text"]
+    fields = json.loads(rest.partition(END)[0])
+    span = None if fields["span"] is None else Span(*fields["span"])
+    found = CLASSES[fields["code"]](fields["message"], span)
+    found.text = fields["text"]
     return found
 
 
-def listen() -> None:
-    """From now on what PySpark raises is one of our errors where a worker has told of one."""
-    plain: Callable[[Exception], Exception] = getattr(captured, SEAM)
-    if not getattr(plain, "listens", False):
+@contextmanager
+def worker_errors() -> Iterator[None]:
+    """On the driver, around actions: raise the CerifyError of a worker in place of the exception that PySpark raises.
 
-        def recovered(error: Exception) -> Exception:
-            found = heard(error)
-            return found if isinstance(found, CerifyError) else plain(error)
-
-        recovered.listens = True  # type: ignore[attr-defined]
-        setattr(captured, SEAM, recovered)
+    Also a decorator. Other exceptions pass through unchanged.
+    """
+    try:
+        yield
+    except Exception as error:
+        found = deserialize_error(error)
+        if found is error:
+            raise
+        raise found from None

@@ -23,7 +23,7 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.matches import RESULT
 from cerify.spark.columns import mentioned
-from cerify.spark.errors import listen, told
+from cerify.spark.errors import serialize_error
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, Rows, rows_of
 from cerify.spark.runs.run import Run
@@ -59,7 +59,7 @@ class CelMatch:
         time: pa.Array | None = None,
     ) -> Iterator[pa.Table]:
         """The matches known by some rows of the partition."""
-        with told():
+        with serialize_error():
             shown: Output = "valuations" if _text(output) == "valuations" else "matches"
             asked = Query(_text(query) or "", _text(language) or DEFAULT, shown)
             columns = _columns(rows, asked, _names(key), _text(id), _text(type) or TYPE, _text(time))
@@ -74,7 +74,7 @@ class CelMatch:
 
     def terminate(self) -> Iterator[pa.Table]:
         """The matches known at the end of the partition."""
-        with told():
+        with serialize_error():
             if self._run is not None and not self._skipped:
                 yield self._written(self._run.finish())
 
@@ -98,7 +98,6 @@ def register(session: SparkSession, name: str = "cel_match") -> None:
     Its arguments are the table, the query, and by name: language, output ("matches" or "valuations"), key, the columns
     that the table is partitioned by, for the answer; id, type and time, the columns with an event's id, type and time.
     """
-    listen()
     session.udtf.register(name, cast("UserDefinedTableFunction", arrow_udtf(CelMatch, returnType=ANSWER)))
 
 

@@ -1,10 +1,11 @@
-"""The matches of a query over a stream of rows that goes on, by Spark's Structured Streaming and its state store."""
+"""The matches of a query over an unbounded stream of rows, by Spark's Structured Streaming and its state store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Required, TypedDict, Unpack
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -18,13 +19,13 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema
 from cerify.spark.columns import columns_of
-from cerify.spark.errors import listen
-from cerify.spark.runs.places import told_by
+from cerify.spark.runs.positions import match_schema
 from cerify.spark.runs.query import Query
-from cerify.spark.streams.aside import LATE, REASONS
-from cerify.spark.streams.packs import ROWS, key_name, packing, unpacked
+from cerify.spark.streams.invalid_rows import LATE, REASONS
+from cerify.spark.streams.ipc_blobs import ROWS, key_name, packing, unpacked
 from cerify.spark.streams.plan import Plan
-from cerify.spark.streams.processor import KIND, MATCH, Processor
+from cerify.spark.streams.processor import Processor
+from cerify.spark.streams.state_schema import KIND, MATCH
 
 ROW = "row"
 DELAY = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
@@ -32,48 +33,60 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
+class KeyColumns(TypedDict, total=False):
+    """Keyword arguments of match_stream that name the columns of the key, of the type of an event, and of its id."""
+
+    partition_by: Required[str | Sequence[str]]
+    type_col: str | None
+    id_col: str | None
+
+
+class StreamOptions(KeyColumns, total=False):
+    """Keyword arguments that match_stream and rest share; match_stream documents them."""
+
+    event_time: Required[str]
+    order_by: str | Sequence[str]
+    schema: Schema | None
+    language: str
+    output: Output
+
+
 def match_stream(
     df: DataFrame,
     query: str,
     *,
-    event_time: str,
-    partition_by: str | Sequence[str],
     watermark: str | None = "10 minutes",
-    order_by: str | Sequence[str] = (),
-    type_col: str | None = None,
-    id_col: str | None = None,
-    schema: Schema | None = None,
-    language: str = DEFAULT,
-    output: Output = "matches",
     observe: str = "cerify",
+    **options: Unpack[StreamOptions],
 ) -> DataFrame:
     """The matches of a query over a streaming data frame; each key of partition_by is a stream of its own.
 
-    The events of a key are read in the order of event_time, a timestamp, as soon as no event that comes can be before
-    them: the watermark is the latest event_time of all rows so far less that much. Events of the same time are in the
-    order of the columns order_by, then id_col, then of what else the query asks for. With watermark None that of the
-    data frame is meant, which has one then.
+    event_time and partition_by are required; order_by, type_col, id_col, schema, language and output are as in
+    cerify.spark.match, output is "matches" or "valuations".
 
-    Rows that cannot be part of a stream, and those that come after the watermark has passed them, are in the answer
-    too: `matches`, `late` and `malformed` tell them apart. How many there are is observed under the name `observe`.
+    The events of a key are read in the order of event_time, a timestamp, once the watermark has passed them: the
+    greatest event_time of all rows so far minus the interval `watermark`. Events of equal time are ordered by the
+    columns order_by, then id_col, then the other columns that the query needs. With watermark=None the data frame has
+    to have a watermark of its own.
+
+    The answer also contains the rows that can be part of no stream, and those that came after the watermark had passed
+    them: `matches`, `late` and `malformed` select from it. Their numbers are observed under the name `observe`.
 
     Raises ParseError, IllFormed, InputError, and Unsupported for a query that no evaluator of batches carries.
     """
-    said = asked(
-        df, query, event_time=event_time, partition_by=partition_by, order_by=order_by, type_col=type_col,
-        id_col=id_col, schema=schema, language=language, output=output,
-    )  # fmt: skip
+    prepared = prepare(df, query, **options)
+    event_time = options["event_time"]
     if watermark is not None:
         df = df.withWatermark(event_time, watermark)
     elif DELAY not in df.schema[event_time].metadata:
         raise InputError(f"column {event_time!r} has no watermark; give one, such as watermark='10 minutes'")
-    plan, moved = said.plan.to_json(), T.StructType([*said.keys, T.StructField(ROWS, T.BinaryType())])
-    # the packs have no column of times, so that Spark, which would drop late rows, leaves that to us
+    plan, blobs = prepared.plan.to_json(), T.StructType([*prepared.keys, T.StructField(ROWS, T.BinaryType())])
+    # the blobs have no column of times, so that Spark does not drop late rows, which belong into the answer
     return (
-        df.mapInArrow(partial(_packed, plan=plan), moved)
-        .groupBy(*(field.name for field in said.keys))
-        .transformWithState(Processor(plan), said.handed, "append", "EventTime")
-        .mapInArrow(partial(unpacked_rows, plan=plan), said.answer)
+        df.mapInArrow(partial(_packed, plan=plan), blobs)
+        .groupBy(*(field.name for field in prepared.keys))
+        .transformWithState(Processor(plan), prepared.yielded, "append", "EventTime")
+        .mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
         .observe(observe, *(F.count_if(F.col(KIND) == kind).alias(kind) for kind in (MATCH, *REASONS)))
     )
 
@@ -84,45 +97,46 @@ def matches(answer: DataFrame) -> DataFrame:
 
 
 def late(answer: DataFrame) -> DataFrame:
-    """Of the answer of match_stream the rows that came too late, as they were."""
+    """Of the answer of match_stream the rows that came after the watermark had passed them, unchanged."""
     return answer.where(F.col(KIND) == LATE).select(f"{ROW}.*")
 
 
 def malformed(answer: DataFrame) -> DataFrame:
-    """Of the answer of match_stream the rows that can be part of no stream, and why."""
+    """Of the answer of match_stream the rows that can be part of no stream, with the reason."""
     return answer.where(~F.col(KIND).isin(MATCH, LATE)).select(F.col(KIND).alias("reason"), ROW)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked: the plan, the columns of the key on the way, those that the processor hands on, the answer's."""
+class PreparedStream:
+    """The checked arguments of match_stream.
+
+    keys: the columns of the key between Spark's operators; yielded: the columns that the stateful operator yields;
+    answer: the columns of the answer.
+    """
 
     plan: Plan
     keys: list[T.StructField]
-    handed: T.StructType
+    yielded: T.StructType
     answer: T.StructType
 
 
-def asked(
+def prepare(
     df: DataFrame,
     query: str,
     *,
     event_time: str,
-    partition_by: str | Sequence[str],
     order_by: str | Sequence[str] = (),
-    type_col: str | None = None,
-    id_col: str | None = None,
     schema: Schema | None = None,
     language: str = DEFAULT,
     output: Output = "matches",
-) -> Asked:
-    """The arguments of match_stream, checked; the errors are said there."""
+    **names: Unpack[KeyColumns],
+) -> PreparedStream:
+    """The arguments of match_stream, checked. Raises what match_stream raises."""
     if not df.isStreaming:
         raise InputError("match_stream reads a streaming data frame; for data at rest use cerify.spark.match")
-    listen()
-    its = Query(query, language, output, schema)
+    asked = Query(query, language, output, schema)
     order = (event_time, *([order_by] if isinstance(order_by, str) else order_by))
-    columns = columns_of(df, its, order_by=order, type_col=type_col, partition_by=partition_by, id_col=id_col)
+    columns = columns_of(df, asked, order_by=order, **names)
     if not columns.keys:
         raise InputError("partition_by names the columns of the key; each key is a stream of its own")
     kind = df.schema[event_time].dataType
@@ -130,18 +144,18 @@ def asked(
         raise InputError(f"column {event_time!r} is {kind.simpleString()}; a watermark is on timestamps, so convert it")
     if columns.time not in (None, event_time):
         raise InputError(
-            f"the query asks for the time of events, which is the column {columns.time!r}, but they are read in the "
+            f"the query uses the time of events, which is the column {columns.time!r}, but they are read in the "
             f"order of {event_time!r}; rename {columns.time!r}, or make it the event_time"
         )
-    plan = Plan(its, columns, to_arrow_schema(df.schema, timezone="UTC"))
+    plan = Plan(asked, columns, to_arrow_schema(df.schema, timezone="UTC"))
     _ = plan.compiled
-    answer = answer_schema(df, its, columns, output)
+    answer = answer_schema(df, asked, columns, output)
     if doubled := [name for name in (KIND, ROW) if name in answer.names]:
         raise InputError(f"the answer has a column {doubled[0]!r} of its own; rename that of the key")
     more = T.StructField(KIND, T.StringType()), T.StructField(ROW, df.schema)
     keys = [T.StructField(key_name(i), df.schema[name].dataType) for i, name in enumerate(columns.keys)]
-    df.sparkSession.conf.set(PROVIDER, ROCKSDB)  # the only one in which an operator keeps several states
-    return Asked(
+    df.sparkSession.conf.set(PROVIDER, ROCKSDB)  # the only store with several states for one operator
+    return PreparedStream(
         plan,
         keys,
         T.StructType([*keys, T.StructField(KIND, T.StringType()), T.StructField(ROWS, T.BinaryType())]),
@@ -150,27 +164,27 @@ def asked(
 
 
 def _packed(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
-    said = Plan.from_json(plan)
-    return packing(said.columns.keys, said.schema)(batches)
+    parsed = Plan.from_json(plan)
+    return packing(parsed.columns.keys, parsed.schema)(batches)
 
 
 def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
-    """On a worker: the rows of the answer, from packs of matches and of rows that were put aside."""
-    said = Plan.from_json(plan)
-    id_col = said.columns.id
-    found = told_by(pa.int64() if id_col is None else said.schema.field(id_col).type)
-    row = pa.struct(list(said.schema))
-    told = found.names if said.query.plugin.results else found.names[:-1]  # only these have results
+    """On a worker: the rows of the answer, from the blobs of matches and of invalid rows."""
+    parsed = Plan.from_json(plan)
+    id_col = parsed.columns.id
+    found = match_schema(pa.int64() if id_col is None else parsed.schema.field(id_col).type)
+    row = pa.struct(list(parsed.schema))
+    names = found.names if parsed.query.plugin.results else found.names[:-1]
+    header = [*parsed.columns.keys, *names, KIND, ROW]
     for batch in batches:
         for i in range(batch.num_rows):
-            kind, pack = batch.column(KIND)[i].as_py(), batch.column(ROWS)[i].as_py()
-            table = unpacked([pack], found if kind == MATCH else said.schema)
+            kind, blob = batch.column(KIND)[i].as_py(), batch.column(ROWS)[i].as_py()
+            table = unpacked([blob], found if kind == MATCH else parsed.schema)
             n = table.num_rows
             if kind == MATCH:
-                columns = [table[name] for name in told] + [pa.repeat(kind, n), pa.nulls(n, row)]
+                columns = [table[name] for name in names] + [pa.repeat(kind, n), pa.nulls(n, row)]
             else:
-                nothing = [pa.nulls(n, found.field(name).type) for name in told]
+                nothing = [pa.nulls(n, found.field(name).type) for name in names]
                 columns = [*nothing, pa.repeat(kind, n), table.to_struct_array()]
-            keys = [batch.column(key_name(k)).take(pa.repeat(i, n)) for k in range(len(said.columns.keys))]
-            names = [*said.columns.keys, *told, KIND, ROW]
-            yield from pa.table([*keys, *columns], names=names).combine_chunks().to_batches()
+            keys = [batch.column(key_name(k)).take(pa.repeat(i, n)) for k in range(len(parsed.columns.keys))]
+            yield from pa.table([*keys, *columns], names=header).combine_chunks().to_batches()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,12 @@ def match(df: DataFrame, query: str, **given: Any) -> DataFrame:
     from cerify.spark.batch import match as matches
 
     return matches(df, query, **{"order_by": "ts", "partition_by": "k", **given})
+
+
+def worker_errors() -> AbstractContextManager[None]:
+    from cerify.spark import worker_errors as errors
+
+    return errors()
 
 
 def seen(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
@@ -132,7 +139,7 @@ SCHEMA = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
 def test_a_malformed_row_is_told_with_its_place(
     spark: SparkSession, row: tuple[Any, ...], given: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises((InputError, BudgetExceeded)) as raised:
+    with pytest.raises((InputError, BudgetExceeded)) as raised, worker_errors():
         match(seen(spark, *GOOD, row, ("a", 9, "B", 1, "n9"), *letters("b", "AB")), "A ; B", **given).collect()
     assert message in raised.value.message
 
@@ -142,7 +149,10 @@ def test_a_line_that_does_not_fit_is_told_if_it_has_no_place(spark: SparkSession
     file = tmp_path / "events.csv"
     file.write_text("k,ts,type,x\na,1,A,1\na,2,B,much\na,soon,A,1\n")
     df = spark.read.csv(str(file), header=True, schema="k string, ts long, type string, x long")
-    with pytest.raises(InputError, match="the column 'ts' is empty; every event has a place in the order"):
+    with (
+        pytest.raises(InputError, match="the column 'ts' is empty; every event has a place in the order"),
+        worker_errors(),
+    ):
         match(df, "A ; B").collect()
     fitting = df.where("ts IS NOT NULL")
     assert match(fitting, "A ; B").count() == 1
@@ -150,7 +160,7 @@ def test_a_line_that_does_not_fit_is_told_if_it_has_no_place(spark: SparkSession
 
 
 def test_the_same_event_twice_is_a_tie_and_the_same_id_elsewhere_is_another_event(spark: SparkSession) -> None:
-    with pytest.raises(InputError, match="if it is one event twice, drop one by dropDuplicates"):
+    with pytest.raises(InputError, match="if it is one event twice, drop one by dropDuplicates"), worker_errors():
         match(seen(spark, *GOOD, GOOD[0]), "A ; B", id_col="n").collect()
     deduplicated = seen(spark, *GOOD, GOOD[0]).dropDuplicates(["n"])
     assert match(deduplicated, "A ; B", id_col="n").count() == 1
@@ -160,7 +170,7 @@ def test_the_same_event_twice_is_a_tie_and_the_same_id_elsewhere_is_another_even
 
 def test_a_window_s_attribute_that_goes_back_in_the_order_is_told(spark: SparkSession) -> None:
     rows = [("a", 1, "A", 5, "n1"), ("a", 2, "B", 4, "n2")]
-    with pytest.raises(InputError, match="k='a': position 1: 'x' is less than before"):
+    with pytest.raises(InputError, match="k='a': position 1: 'x' is less than before"), worker_errors():
         match(seen(spark, *rows), "A ; B WITHIN 3 [x]").collect()
 
 

@@ -22,11 +22,11 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.values import Value
 from cerify.spark.batch import answer_schema
+from cerify.spark.chunking.chunk_run import ChunkRun
 from cerify.spark.chunking.chunks import by_reach, unpartitioned
 from cerify.spark.chunking.cuts import counted, lows_of, place_of, starts_of
-from cerify.spark.chunking.owned import Owned
 from cerify.spark.columns import columns_of, selected
-from cerify.spark.errors import listen
+from cerify.spark.errors import worker_errors
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import Reach, reach_of
 from cerify.spark.runs.start import start
@@ -66,7 +66,7 @@ def in_chunks(query: Query, S: Stream, reach: Reach, starts: list[int], less: in
         for _, width in reach.widths if begin < len(times) else ():
             low = min([low, *(p for p in range(begin) if times[p] >= times[begin] - width)])
         low = min(begin, low + less)
-        run = Owned(start(query), begin - low, end - begin, low)
+        run = ChunkRun(start(query), begin - low, end - begin, low)
         tables = [run.push(S.table.slice(at, min(3, end - at))) for at in range(low, end, 3)]
         for row in pa.concat_tables([*tables, run.finish()]).to_pylist():
             bound = row["bindings"]
@@ -153,7 +153,6 @@ def S(rows: list[tuple[Value, ...]]) -> Stream:
 
 def asked(df: DataFrame, text: str, output: Any = "matches", cuts: Any = None, **how: Any) -> Any:
     """The answer, and what was warned of; with cuts those, else as it comes."""
-    listen()
     language = how.pop("language", "cel")
     query = Query(text, language, "valuations" if output == "valuations" else "matches", how.pop("schema", None))
     columns = columns_of(df, query, **{"order_by": "time", **how})
@@ -165,7 +164,9 @@ def asked(df: DataFrame, text: str, output: Any = "matches", cuts: Any = None, *
         else:
             places = counted(some, place_of(some, columns), *cuts)
             found = by_reach(some, query, columns, output, Budget(), answer, places)
-    return found.collect(), [str(w.message) for w in caught if "rows go through one task" in str(w.message)]
+    with worker_errors():
+        rows = found.collect()
+    return rows, [str(w.message) for w in caught if "rows go through one task" in str(w.message)]
 
 
 def as_matches(found: list[Any]) -> list[Match]:
@@ -257,7 +258,7 @@ def test_data_that_changes_after_it_was_counted_is_an_error(df: DataFrame) -> No
     some = selected(df, columns)
     places = counted(some, place_of(some, columns), [100], [90])
     fewer = some.where("n < 120 or n > 125")
-    with pytest.raises(InputError, match="other rows than when they were counted"):
+    with pytest.raises(InputError, match="other rows than when they were counted"), worker_errors():
         by_reach(
             fewer, query, columns, "matches", Budget(), answer_schema(df, query, columns, "matches"), places
         ).collect()

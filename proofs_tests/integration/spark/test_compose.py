@@ -22,9 +22,9 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.spark.chunking.chunk_run import ChunkRun
 from cerify.spark.chunking.compose import Continued, composition
 from cerify.spark.chunking.cuts import Cuts
-from cerify.spark.chunking.owned import Owned
 from cerify.spark.chunking.transfer import Effect, automaton_of, transfer_of
 from cerify.spark.runs.query import Query
 from proofs_tests.integration.spark.test_chunks import as_matches, asked
@@ -79,7 +79,7 @@ def test_chunks_of_an_event_expression_begin_where_those_before_them_end() -> No
         found: list[int] = []
         for q, (begin, end) in zip(states, parts, strict=True):
             if begin < end:
-                run = Owned(Continued(A, q), 0, end - begin, begin)
+                run = ChunkRun(Continued(A, q), 0, end - begin, begin)
                 found += run.push(S.table.slice(begin, end - begin))["at"].to_pylist()
         assert found == expected
         assert number == len(expected)

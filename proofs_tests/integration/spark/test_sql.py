@@ -69,5 +69,7 @@ def test_other_languages_and_times(sql: SparkSession) -> None:
     ],
 )
 def test_errors_reach_the_caller(sql: SparkSession, arguments: str, kind: type[CerifyError], message: str) -> None:
-    with pytest.raises(kind, match=message):
+    from cerify.spark import worker_errors
+
+    with pytest.raises(kind, match=message), worker_errors():
         sql.sql(ASKED.format(arguments)).collect()

@@ -16,12 +16,12 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValu
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Schema
 from cerify.spark.errors import WorkerError
-from cerify.spark.runs.places import told_by
+from cerify.spark.runs.positions import match_schema
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
-from cerify.spark.streams.aside import REASONS
-from cerify.spark.streams.keyed import Kept
-from cerify.spark.streams.packs import ROWS, packing, unpacked
+from cerify.spark.streams.invalid_rows import REASONS
+from cerify.spark.streams.ipc_blobs import ROWS, packing, unpacked
+from cerify.spark.streams.keyed import KeyState
 from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.processor import MATCH, Processor
 from cerify.spark.streams.states import compiled
@@ -120,7 +120,7 @@ class Operator:
     def rows(self, kind: str) -> Iterator[tuple[Any, Row]]:
         """What was said of this kind, with the key."""
         id_col = self.plan.columns.id
-        found = told_by(pa.int64() if id_col is None else self.plan.schema.field(id_col).type)
+        found = match_schema(pa.int64() if id_col is None else self.plan.schema.field(id_col).type)
         for said in self.said:
             if said["kind"] == kind:
                 for row in unpacked([said[ROWS]], found if kind == MATCH else self.plan.schema).to_pylist():
@@ -242,7 +242,7 @@ def test_a_key_silent_for_longer_than_the_window_costs_nothing() -> None:
 def test_without_ids_a_silent_key_costs_the_number_of_its_events() -> None:
     query = "(A ; B) WITHIN 5 seconds"
     operator = after(query, (events(("A", 1, "a"), ("C", 2, "c")), None), ([], 3), ([], 30), id_col=None)
-    kept = Kept(*operator.stores["p"].kept.get())
+    kept = KeyState(*operator.stores["p"].kept.get())
     assert (kept.position, kept.run, operator.stores["p"].timers) == (2, None, set())
     operator.batch(events(("A", 40, "d"), ("B", 41, "e")), at(30))
     operator.batch([], at(50))
@@ -265,7 +265,7 @@ def test_without_ids_a_silent_key_costs_the_number_of_its_events() -> None:
     ],
 )
 def test_what_may_be_forgotten_after_a_silence(query: str, expected: bool) -> None:
-    assert (plan_of(Query(query)).silence is not None) == expected
+    assert (plan_of(Query(query)).idle_timeout is not None) == expected
 
 
 def test_a_query_that_may_not_be_forgotten_is_not() -> None:
@@ -279,7 +279,7 @@ def test_ids_that_no_match_can_have_any_more_are_forgotten() -> None:
     query = "(A ; B) WITHIN 3 EVENTS"
     rows = events(*(("A", i, f"a{i}") for i in range(1, 2000)))
     operator = after(query, (rows, None), ([], 3000))
-    kept = Kept(*operator.stores["p"].kept.get())
+    kept = KeyState(*operator.stores["p"].kept.get())
     assert kept.position == 1999
     assert len(kept.ids or b"") < 1000
     assert len(kept.run or b"") < 8000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from pyspark.sql import DataFrame
 
@@ -15,7 +15,8 @@ from cerify.semantics.events import Schema
 from cerify.spark.auditing.pieces import BESIDE, Divergence, beside, divergences, sampled, struct_of
 from cerify.spark.auditing.verdicts import reports, verdicts
 from cerify.spark.batch import match
-from cerify.spark.columns import column, columns_of
+from cerify.spark.columns import EventColumns, column, columns_of
+from cerify.spark.errors import worker_errors
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 
@@ -77,6 +78,7 @@ class Audit:
     _reported: DataFrame
     _columns: Columns
 
+    @worker_errors()
     def findings(self, samples: int = SAMPLES, progress: Progress = lambda what, done, total: None) -> Findings:
         """What is behind the verdicts: a sample of each kind is looked at on the driver, down to the smallest cases."""
         stored = self.verdicts.persist()
@@ -122,13 +124,11 @@ def audit(
     reported: DataFrame,
     query: str,
     *,
-    order_by: str | Sequence[str],
     id_col: str,
-    type_col: str | None = None,
-    partition_by: str | Sequence[str] | None = None,
     schema: Schema | None = None,
     language: str = DEFAULT,
     budget: Budget = Budget(),
+    **names: Unpack[EventColumns],
 ) -> Audit:
     """The audit of what an engine has reported about a log of events, the columns of which are named as for `match`.
 
@@ -136,20 +136,10 @@ def audit(
     of its events in any order. Raises ParseError, IllFormed, Unsupported and InputError.
     """
     asked = Query(query, language, "matches", schema)
-    columns = columns_of(events, asked, order_by=order_by, type_col=type_col, partition_by=partition_by, id_col=id_col)
+    columns = columns_of(events, asked, id_col=id_col, **names)
     id_ = events.schema[id_col].dataType
     said = reports(reported, columns.keys, id_)
-    due = match(
-        events,
-        query,
-        order_by=order_by,
-        type_col=type_col,
-        partition_by=partition_by,
-        id_col=id_col,
-        schema=schema,
-        language=language,
-        budget=budget,
-    )
+    due = match(events, query, id_col=id_col, schema=schema, language=language, budget=budget, **names)
     keys = list(columns.keys)
     places = events.select(*map(column, keys), column(id_col).alias("id"), struct_of(columns).alias("place"))
     return Audit(

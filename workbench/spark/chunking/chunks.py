@@ -15,12 +15,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from cerify.semantics.budget import Budget
+from cerify.spark.chunking.chunk_run import ChunkRun, answers_of_run, chunk_of
 from cerify.spark.chunking.compose import composed
 from cerify.spark.chunking.cuts import Cuts, cuts_of, in_chunks
-from cerify.spark.chunking.owned import Owned, answers_of_run, chunk_of
 from cerify.spark.columns import column
-from cerify.spark.errors import told
-from cerify.spark.runs.answers import DIGITS, Output, answers, told_number
+from cerify.spark.errors import serialize_error
+from cerify.spark.runs.answers import DIGITS, Output, answers, number_columns
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import reach_of_query
 from cerify.spark.runs.rows import Columns
@@ -72,7 +72,7 @@ def by_reach(
 def _sum(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     numbers = [int(digits) for batch in batches for digits in batch.column("digits").to_pylist()]
     if numbers:
-        number, digits = told_number(sum(numbers))
+        number, digits = number_columns(sum(numbers))
         yield pa.record_batch({"count": pa.array([number], pa.decimal128(DIGITS, 0)), "digits": pa.array([digits])})
 
 
@@ -80,11 +80,11 @@ def _chunk_answered(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, cuts: Cuts
 ) -> Iterator[pa.RecordBatch]:
     """What a worker hands back for a chunk, which is a partition of its own."""
-    with told():
+    with serialize_error():
         asked = Query.from_json(query)
         c, rows = chunk_of(batches)
         if c >= 0:
             # an id is looked up by the position in the chunk
             by = cuts.first[c] - cuts.before[c] if columns.id is None else 0
-            run = Owned(start(asked, budget), cuts.before[c], cuts.owned[c], by)
+            run = ChunkRun(start(asked, budget), cuts.before[c], cuts.owned[c], by)
             yield from answers_of_run(rows, run, asked, columns, output, c)

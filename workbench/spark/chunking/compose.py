@@ -18,11 +18,11 @@ from pyspark.sql import types as T
 from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.semantics.budget import Budget
+from cerify.spark.chunking.chunk_run import ChunkRun, answers_of_run, chunk_of
 from cerify.spark.chunking.cuts import Cuts, even_cuts, in_chunks
-from cerify.spark.chunking.owned import Owned, answers_of_run, chunk_of
 from cerify.spark.chunking.transfer import NOTHING_READ, Effect, transfer_of
-from cerify.spark.errors import told
-from cerify.spark.runs.answers import Output, told_number
+from cerify.spark.errors import serialize_error
+from cerify.spark.runs.answers import Output, number_columns
 from cerify.spark.runs.expression import ExpressionRun, automaton_of
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, rows_of
@@ -69,7 +69,7 @@ def composed(
     effects = {c: Effect.from_json(effect) for c, effect in read}
     states, number = composition(effects, cuts)
     if output == "count":
-        return df.sparkSession.createDataFrame([told_number(number)] if effects else [], answer)
+        return df.sparkSession.createDataFrame([number_columns(number)] if effects else [], answer)
     owned = tuple(effects[c].rows if c in effects else 0 for c in range(cuts.chunks))
     begins = Begins(states, tuple(accumulate(owned[:-1], initial=0)), owned)
     task = partial(_answered, query=said, columns=columns, output=output, budget=budget, begins=begins)
@@ -91,7 +91,7 @@ def _effects(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, budget: Budget
 ) -> Iterator[pa.RecordBatch]:
     """What a worker hands back for a chunk that it reads for the first time; nothing known if it is too much."""
-    with told():
+    with serialize_error():
         c, rows = chunk_of(batches)
         if c < 0:
             return
@@ -106,12 +106,12 @@ def _answered(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, begins: Begins
 ) -> Iterator[pa.RecordBatch]:
     """What a worker hands back for a chunk of which it knows in which state it begins."""
-    with told():
+    with serialize_error():
         c, rows = chunk_of(batches)
         if c >= 0:
             asked = Query.from_json(query)
             A = automaton_of(asked, budget)
             assert A is not None
             by = begins.first[c] if columns.id is None else 0
-            run = Owned(Continued(A, begins.states[c]), 0, begins.owned[c], by)
+            run = ChunkRun(Continued(A, begins.states[c]), 0, begins.owned[c], by)
             yield from answers_of_run(rows, run, asked, columns, output, c)

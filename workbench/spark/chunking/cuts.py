@@ -146,7 +146,7 @@ def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[Place], flo
     share = SAMPLE * parts / max(rows, 1)
     some = places.where(known) if share >= 1 else places.where(known).sample(share, 0)
     found = sorted(row[0] for row in some.collect())
-    return found, rows / max(1, len(found))
+    return found, max(1, rows) / max(1, len(found))
 
 
 def starts_of(sample: list[Place], parts: int) -> list[Place]:

@@ -80,7 +80,7 @@ class Transfer(ABC):
         """What the events so far do."""
 
 
-class Moved(Transfer):
+class ExpressionTransfer(Transfer):
     """Of an event expression: where each state has moved to. States that have come to the same one go on as one."""
 
     def __init__(self, A: DFA, begins: bool) -> None:
@@ -112,7 +112,7 @@ class Moved(Transfer):
         return Effect(self._rows, tuple({q: 1} for q in self._at), tuple(self._reports))
 
 
-class Counted(Transfer):
+class CountTransfer(Transfer):
     """Of a formula without windows: how many partial matches come of one in each state.
 
     Numbers are the machine's words as long as these hold them, and Python's after that.
@@ -196,6 +196,6 @@ def transfer_of(query: str, budget: Budget, begins: bool) -> Transfer | None:
         case None:
             return None
         case CompiledCelEvaluator() as evaluator:
-            return Counted(evaluator)
+            return CountTransfer(evaluator)
         case A:
-            return Moved(A, begins)
+            return ExpressionTransfer(A, begins)

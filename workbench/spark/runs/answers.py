@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
-from cerify.spark.errors import told
-from cerify.spark.runs.places import told_as
+from cerify.spark.errors import serialize_error
+from cerify.spark.runs.positions import map_positions
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, Rows, rows_of, shown
 from cerify.spark.runs.run import Run
@@ -27,7 +27,7 @@ def answers(
     batches: Iterable[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget
 ) -> Iterator[pa.RecordBatch]:
     """What to hand back for some rows, those of a key one after the other in their order; query is its JSON."""
-    with told():
+    with serialize_error():
         asked = Query.from_json(query)
         stream: Answering | None = None
         begin = starting(asked, budget)
@@ -49,7 +49,7 @@ def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
         yield from pa.concat_tables(some).combine_chunks().to_batches(ROWS)
 
 
-def told_number(number: int) -> tuple[Decimal | None, str]:
+def number_columns(number: int) -> tuple[Decimal | None, str]:
     """A number of matches as an answer has it."""
     digits = str(Decimal(number))  # str of an integer stops at some thousand digits
     return Decimal(number) if len(digits) <= DIGITS else None, digits
@@ -88,7 +88,7 @@ class Answering:
             self._number += self.run.finish_count()
         except CerifyError as error:
             raise self._placed(error) from None
-        number, digits = told_number(self._number)
+        number, digits = number_columns(self._number)
         return self._keyed({"count": pa.array([number], pa.decimal128(DIGITS, 0)), "digits": pa.array([digits])})
 
     def _placed(self, error: CerifyError) -> CerifyError:
@@ -100,7 +100,7 @@ class Answering:
         """The matches with the key, and with ids for positions."""
         if not found.num_rows:
             return pa.table({})
-        named = found if self._ids is None else told_as(found, self._ids.kind, self._ids.of)
+        named = found if self._ids is None else map_positions(found, self._ids.kind, self._ids.of)
         at, events, bindings, result = (named.column(i).combine_chunks() for i in range(4))
         if self.output == "events":
             parents = pc.list_parent_indices(events)

@@ -60,12 +60,12 @@ class CompiledCel(Compiled):
         return dict(self._evaluator.scope.widths)
 
     @property
-    def forgets(self) -> bool:
+    def is_memoryless(self) -> bool:
         """As the automaton says."""
-        return forgets(self._evaluator.automaton.A)
+        return is_memoryless(self._evaluator.automaton.A)
 
 
-def forgets(A: CEA) -> bool:
+def is_memoryless(A: CEA) -> bool:
     """Whether a match that begins after some events needs none of them, and ends in the event it is reported at.
 
     It needs none if a run that has marked nothing stays where it may begin, whatever it reads. Then, after a silence

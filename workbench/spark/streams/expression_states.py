@@ -70,6 +70,6 @@ class CompiledExpression(Compiled):
         return {}
 
     @property
-    def forgets(self) -> bool:
+    def is_memoryless(self) -> bool:
         """An expression speaks of all of its history."""
         return False

@@ -13,18 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.spark.runs.places import moved
+from cerify.spark.runs.positions import moved
 from cerify.spark.runs.rows import events_of
-from cerify.spark.streams.aside import micros, sorted_out
+from cerify.spark.streams.event_ids import Ids
+from cerify.spark.streams.invalid_rows import micros, split_invalid_rows
 from cerify.spark.streams.plan import Plan
-from cerify.spark.streams.told_ids import Ids
 
 MILLISECOND = 1000
 PIECE = 65_536  # events that are evaluated at a time
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeyState:
     """What is kept of a key besides the rows that are held.
 
     plan: the fingerprint of the query and its columns. first: the time of the earliest row held, last: that of the
@@ -43,24 +43,26 @@ class Kept:
     timer: int | None = None
 
 
-def received(plan: Plan, kept: Kept, came: pa.Table, watermark: int) -> tuple[Kept, pa.Table, Mapping[str, pa.Table]]:
+def received(
+    plan: Plan, kept: KeyState, came: pa.Table, watermark: int
+) -> tuple[KeyState, pa.Table, Mapping[str, pa.Table]]:
     """For rows that came: what is kept then, the rows to be held, and those that are put aside, by the reason.
 
     Here and below the watermark is in microseconds; none has been seen as long as it is 0.
     """
-    good, aside = sorted_out(plan, came, watermark)
+    good, aside = split_invalid_rows(plan, came, watermark)
     if good.num_rows:
         first = pc.min(micros(good[plan.event_time])).as_py()
         kept = replace(kept, first=first if kept.first is None else min(first, kept.first))
     return kept, good.select(plan.held.names), aside
 
 
-def is_due(kept: Kept, watermark: int) -> bool:
+def is_due(kept: KeyState, watermark: int) -> bool:
     """Whether the watermark has passed a row that is held."""
     return kept.first is not None and watermark > 0 and kept.first < watermark
 
 
-def evaluated(plan: Plan, kept: Kept, held: pa.Table, watermark: int) -> tuple[Kept, pa.Table, list[pa.Table]]:
+def evaluated(plan: Plan, kept: KeyState, held: pa.Table, watermark: int) -> tuple[KeyState, pa.Table, list[pa.Table]]:
     """Hand the rows before the watermark to the evaluator: what is kept then, the rows still held, the matches."""
     passed = pc.less(micros(held[plan.event_time]), watermark)
     ready, rest = held.filter(passed).sort_by(plan.order), held.filter(pc.invert(passed))
@@ -88,28 +90,28 @@ def evaluated(plan: Plan, kept: Kept, held: pa.Table, watermark: int) -> tuple[K
     return kept if ids is None else replace(kept, ids=ids.save(run.reachable())), rest, found
 
 
-def remembered(plan: Plan, kept: Kept, watermark: int) -> Kept | None:
+def remembered(plan: Plan, kept: KeyState, watermark: int) -> KeyState | None:
     """What is kept when the watermark is there; None if that is nothing."""
     wake = wakes(plan, kept)
     if kept.first is not None or kept.run is None or wake is None or watermark < wake * MILLISECOND:
         return kept
     if plan.columns.id is not None:
         return None
-    return Kept(kept.plan, began=kept.position, position=kept.position, timer=kept.timer)
+    return KeyState(kept.plan, began=kept.position, position=kept.position, timer=kept.timer)
 
 
-def wakes(plan: Plan, kept: Kept) -> int | None:
+def wakes(plan: Plan, kept: KeyState) -> int | None:
     """From which watermark on, in milliseconds, there is something to do even if no event comes."""
     if kept.first is not None:
         time = kept.first
-    elif kept.run is not None and kept.last is not None and plan.silence is not None:
-        time = kept.last + plan.silence
+    elif kept.run is not None and kept.last is not None and plan.idle_timeout is not None:
+        time = kept.last + plan.idle_timeout
     else:
         return None
     return max(0, time // MILLISECOND) + 1  # after 0, which says that there is no watermark
 
 
-def require_same(plan: Plan, kept: Kept) -> None:
+def require_same(plan: Plan, kept: KeyState) -> None:
     """Raises InputError if what is kept is of another query."""
     if kept.plan != plan.fingerprint:
         raise InputError(

@@ -53,10 +53,10 @@ class Plan:
         return [(name, "ascending") for name in dict.fromkeys((*self.columns.order, *ids, *self.columns.needed))]
 
     @cached_property
-    def silence(self) -> int | None:
+    def idle_timeout(self) -> int | None:
         """After so many microseconds without an event nothing need be known of a key; None if something must."""
         widths = self.compiled.widths
-        if self.clock not in widths or not self.compiled.forgets:
+        if self.clock not in widths or not self.compiled.is_memoryless:
             return None
         return int(widths[self.clock] * MICROSECONDS) + 1
 

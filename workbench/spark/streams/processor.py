@@ -16,23 +16,18 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-if TYPE_CHECKING:
-    from cerify.spark.streams.key_states import KeyStates
+from cerify.spark.streams.state_schema import HELD, HELD_SCHEMA, KEPT, KEPT_SCHEMA
 
-HELD, KEPT = "held", "kept"
-HELD_SCHEMA = "rows binary"
-KEPT_SCHEMA = (
-    "plan binary, first bigint, last bigint, began bigint, position bigint, run binary, ids binary, timer bigint"
-)
-KIND, MATCH = "kind", "match"
+if TYPE_CHECKING:
+    from cerify.spark.streams.key_operator import KeyOperator
 
 
 class Processor(StatefulProcessor):
-    """The streams of all keys; see key_states.py."""
+    """The streams of all keys; see key_operator.py."""
 
     def __init__(self, plan: str) -> None:
         self._plan = plan
-        self._states: KeyStates | None = None
+        self._states: KeyOperator | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called before anything else."""
@@ -51,9 +46,9 @@ class Processor(StatefulProcessor):
         """Called for a key when the watermark has passed its timer, after the rows of the batch."""
         return self._its().wake(key, expiredTimerInfo.getExpiryTimeInMs(), timerValues.getCurrentWatermarkInMs())
 
-    def _its(self) -> KeyStates:
+    def _its(self) -> KeyOperator:
         if self._states is None:
-            from cerify.spark.streams.key_states import KeyStates
+            from cerify.spark.streams.key_operator import KeyOperator
 
-            self._states = KeyStates(self._plan, self._handle, self._held, self._kept)
+            self._states = KeyOperator(self._plan, self._handle, self._held, self._kept)
         return self._states

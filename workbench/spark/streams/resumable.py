@@ -47,5 +47,5 @@ class Compiled(ABC):
 
     @property
     @abstractmethod
-    def forgets(self) -> bool:
+    def is_memoryless(self) -> bool:
         """Whether a run of which such a window has passed finds what a new one finds."""

@@ -19,7 +19,7 @@ from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.values import ARROW
-from cerify.spark.runs.places import moved
+from cerify.spark.runs.positions import moved
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import Reach
 from cerify.spark.runs.run import Classes
@@ -95,7 +95,7 @@ class CompiledWindow(Compiled):
         return dict(self._reach.widths)
 
     @property
-    def forgets(self) -> bool:
+    def is_memoryless(self) -> bool:
         """Unless it looks back over a number of events too."""
         return self._reach.events == 1
 

@@ -9,21 +9,21 @@ import pyarrow.compute as pc
 
 from cerify.semantics.matches import RESULT
 
-Tell = Callable[[pa.Array], pa.Array]
+PositionMap = Callable[[pa.Array], pa.Array]
 """What tells events, given their positions."""
 
 
-def told_by(place: pa.DataType) -> pa.Schema:
+def match_schema(place: pa.DataType) -> pa.Schema:
     """The columns of matches whose events are told by values of this type."""
     places = pa.list_(place)
     bindings = pa.map_(pa.string(), places)
     return pa.schema([("at", place), ("events", places), ("bindings", bindings), ("result", pa.string())])
 
 
-def told_as(matches: pa.Table, place: pa.DataType, tell: Tell) -> pa.Table:
+def map_positions(matches: pa.Table, place: pa.DataType, tell: PositionMap) -> pa.Table:
     """The matches with what tell makes of positions."""
     at, events, bindings, result = (matches[name].combine_chunks() for name in RESULT.names)
-    said = told_by(place)
+    said = match_schema(place)
     if bindings.null_count:  # of a query that tells none, all are null
         bound = pa.nulls(len(bindings), said.field("bindings").type)
     else:
@@ -36,4 +36,4 @@ def told_as(matches: pa.Table, place: pa.DataType, tell: Tell) -> pa.Table:
 
 def moved(matches: pa.Table, by: int) -> pa.Table:
     """Matches of a run whose first event has that position."""
-    return told_as(matches, pa.int64(), lambda positions: pc.add(positions, by)) if by else matches
+    return map_positions(matches, pa.int64(), lambda positions: pc.add(positions, by)) if by else matches

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cerify.spark.runs.places import told_as
-from cerify.spark.streams.packs import packed, unpacked
+from cerify.spark.runs.positions import map_positions
+from cerify.spark.streams.ipc_blobs import packed, unpacked
 
 POSITION, ID = "position", "id"
 
@@ -28,7 +28,7 @@ class Ids:
         """Matches with ids for positions."""
         known = self._known[POSITION].to_numpy()
         ids = self._known[ID].combine_chunks()
-        return told_as(matches, ids.type, lambda positions: ids.take(pa.array(np.searchsorted(known, positions))))
+        return map_positions(matches, ids.type, lambda positions: ids.take(pa.array(np.searchsorted(known, positions))))
 
     def save(self, reachable: NDArray[np.int64]) -> bytes:
         """The ids of these positions; the others are forgotten."""

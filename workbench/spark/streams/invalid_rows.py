@@ -16,7 +16,7 @@ REASONS = NO_KEY, NO_TIME, NO_TYPE, NOT_IN_SCHEMA, LATE
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def sorted_out(plan: Plan, came: pa.Table, watermark: int) -> tuple[pa.Table, Mapping[str, pa.Table]]:
+def split_invalid_rows(plan: Plan, came: pa.Table, watermark: int) -> tuple[pa.Table, Mapping[str, pa.Table]]:
     """The rows of a stream, and the others by the first reason there is. The watermark is in microseconds."""
     left = np.ones(came.num_rows, np.bool_)
     aside: dict[str, list[pa.Table]] = {}

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from cerify.semantics.errors import InputError
 from cerify.spark.chunking.cuts import CHUNK
 from cerify.spark.runs.answers import Answering, Output, batches_of
-from cerify.spark.runs.places import moved
+from cerify.spark.runs.positions import moved
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, rows_of
 from cerify.spark.runs.run import NOTHING, Classes, Run
@@ -19,7 +19,7 @@ from cerify.spark.runs.run import NOTHING, Classes, Run
 MATCHES = 1 << 40  # of a chunk, at most, whose matches are numbered one by one
 
 
-class Owned(Run):
+class ChunkRun(Run):
     """A run over a chunk, which reports what happens at events of its own.
 
     before: how many events come that are not its own; owned: how many that are. by: added to each position.

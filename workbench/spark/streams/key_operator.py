@@ -13,16 +13,25 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcessorHandle, ValueState
 
-from cerify.spark.errors import told
-from cerify.spark.streams.keyed import MILLISECOND, Kept, evaluated, is_due, received, remembered, require_same, wakes
-from cerify.spark.streams.packs import ROWS, key_name, packed, unpacked
+from cerify.spark.errors import serialize_error
+from cerify.spark.streams.ipc_blobs import ROWS, key_name, packed, unpacked
+from cerify.spark.streams.keyed import (
+    MILLISECOND,
+    KeyState,
+    evaluated,
+    is_due,
+    received,
+    remembered,
+    require_same,
+    wakes,
+)
 from cerify.spark.streams.plan import Plan
-from cerify.spark.streams.processor import KIND, MATCH
+from cerify.spark.streams.state_schema import KIND, MATCH
 
 PIECE = 8_192  # rows of a pack that is kept, or handed on
 
 
-class KeyStates:
+class KeyOperator:
     """For the key at hand a list of packs of rows that are held, and what else is kept of it."""
 
     def __init__(self, plan: str, handle: StatefulProcessorHandle, held: ListState, kept: ValueState) -> None:
@@ -32,7 +41,7 @@ class KeyStates:
     def read(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:
         """What is to be said about packs of rows of the key. The watermark is in milliseconds."""
         plan, passed = self._plan, watermark * MILLISECOND
-        with told():
+        with serialize_error():
             before = self._known()
             came = unpacked((row[ROWS] for row in rows), plan.schema)
             kept, more, aside = received(plan, before, came, passed)
@@ -49,7 +58,7 @@ class KeyStates:
     def wake(self, key: Any, timer: int, watermark: int) -> Iterator[Row]:
         """What is to be said when the watermark has passed a timer of the key."""
         passed = watermark * MILLISECOND
-        with told():
+        with serialize_error():
             kept = self._known()
             if kept.timer != timer:
                 return
@@ -59,7 +68,9 @@ class KeyStates:
             else:
                 self._keep(before, remembered(self._plan, before, passed))
 
-    def _evaluate(self, key: Any, before: Kept, kept: Kept, more: pa.Table | None, watermark: int) -> Iterator[Row]:
+    def _evaluate(
+        self, key: Any, before: KeyState, kept: KeyState, more: pa.Table | None, watermark: int
+    ) -> Iterator[Row]:
         plan = self._plan
         held = unpacked((pack for (pack,) in self._held.get()), plan.held)
         held = held if more is None else pa.concat_tables([held, more])
@@ -72,15 +83,15 @@ class KeyStates:
             self._held.clear()
         self._keep(before, remembered(plan, kept, watermark))
 
-    def _known(self) -> Kept:
+    def _known(self) -> KeyState:
         known: Any = self._kept.get()
         if known is None:
-            return Kept(self._plan.fingerprint)
-        kept = Kept(*known)
+            return KeyState(self._plan.fingerprint)
+        kept = KeyState(*known)
         require_same(self._plan, kept)
         return kept
 
-    def _keep(self, before: Kept, kept: Kept | None) -> None:
+    def _keep(self, before: KeyState, kept: KeyState | None) -> None:
         timer = None if kept is None else wakes(self._plan, kept)
         if timer != before.timer:
             if before.timer is not None:

@@ -1,0 +1,43 @@
+"""Data without rows: a day on which nothing happened, `limit(0)`, a filter that nothing passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COLUMNS = "k string, ts long, type string"
+
+
+def of_no_rows(spark: SparkSession, made: str) -> DataFrame:
+    some = spark.createDataFrame([("a", 1, "A"), ("a", 2, "B")], COLUMNS)
+    match made:
+        case "no data":
+            return spark.createDataFrame([], COLUMNS)
+        case "limit":
+            return some.limit(0)
+        case "filter":
+            return some.where("ts > 2").repartition(2)
+    raise AssertionError(made)
+
+
+@pytest.mark.parametrize("made", ["no data", "limit", "filter"])
+@pytest.mark.parametrize(
+    ("query", "given"),
+    [
+        ("A ; B", {"partition_by": "k"}),
+        ("A ; B", {"partition_by": "k", "output": "count"}),
+        ("A ; B WITHIN 2 EVENTS", {}),
+        ("A ; B WITHIN 2 EVENTS", {"output": "count"}),
+        ("A ; B WITHIN 2 [ts]", {}),
+        ("A ; B", {"output": "count"}),
+        ("relative(A, B)", {"language": "event-expression"}),
+    ],
+)
+def test_the_answer_of_no_rows_has_none(spark: SparkSession, made: str, query: str, given: dict[str, Any]) -> None:
+    from cerify.spark import match
+
+    assert match(of_no_rows(spark, made), query, order_by="ts", **given).collect() == []
