@@ -261,7 +261,8 @@ def _accepted(text: str, position: int, parser: Lark) -> set[str]:
 
 def _expected(terminals: Iterable[str], parser: Lark) -> str:
     terminal_names = {t.name: t.pattern.value for t in parser.terminals if t.pattern.type == "str"}
-    words = sorted({READABLE.get(t) or terminal_names.get(t) or t for t in terminals})
+    accepted = {READABLE.get(t) or terminal_names.get(t) or t for t in terminals}
+    words = sorted(accepted, key=lambda word: (word == READABLE["$END"], word))
     if not words:
         return ""
     return "; expected " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])

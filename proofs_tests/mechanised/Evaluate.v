@@ -208,8 +208,8 @@ Qed.
 (* --- without repetitions ------------------------------------------------------------------------------------------ *)
 
 (** One initial state, and on an event one step at most for given marks. *)
-Hypothesis one_start : exists q, initial A = [q].
-Hypothesis one_step : forall q e, NoDup (map fst (step A q e)).
+Variable one_start : exists q, initial A = [q].
+Variable one_step : forall q e, NoDup (map fst (step A q e)).
 
 Definition recent (p : nat) (t : trace) : Prop := match t with [] => True | (q, _) :: _ => q < p end.
 

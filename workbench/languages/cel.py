@@ -11,7 +11,7 @@ from cerify.languages.language import BuiltIn, Checked, Language, Options, Quest
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strategy, Strict
+from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strategy, Strict, size
 from cerify.semantics.cel.wellformed import problems, require_typed
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -52,6 +52,9 @@ class Cel(Language[Formula]):
 
     def show(self, query: Formula) -> str:
         return show(query)
+
+    def size(self, query: Formula) -> int:
+        return size(query)
 
     def problems(self, query: Formula, schema: Schema | None) -> list[Problem]:
         return problems(query, schema)

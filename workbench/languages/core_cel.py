@@ -12,7 +12,7 @@ from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Language, 
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strategy, Strict
+from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strategy, Strict, size
 from cerify.semantics.core_cel.wellformed import is_unary, problems, require_typed
 from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -54,6 +54,9 @@ class CoreCel(Language[Formula]):
 
     def show(self, query: Formula) -> str:
         return show(query)
+
+    def size(self, query: Formula) -> int:
+        return size(query)
 
     def problems(self, query: Formula, schema: Schema | None) -> list[Problem]:
         return problems(query, schema)

@@ -60,6 +60,9 @@ class EventExpressions(Language[Expression]):
     def show(self, query: Expression) -> str:
         return show(query)
 
+    def size(self, query: Expression) -> int:
+        return expr.size(query)
+
     def problems(self, query: Expression, schema: Schema | None) -> list[Problem]:
         return problems(query, schema)
 

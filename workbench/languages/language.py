@@ -221,7 +221,7 @@ class Language(ABC, Generic[F]):
             pending.extend(reversed(self.children(term)))
 
     def size(self, query: F) -> int:
-        """The number of operators and leaves."""
+        """The number of operators and leaves, and of what else counts in the language (atoms of filters)."""
         return sum(1 for _ in self.subterms(query))
 
     def constants(self, query: F) -> list[Value]:

@@ -13,7 +13,7 @@ from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import PLAIN, Profile
 from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
 from cerify.equivalence.rewrite.translate.sase_to_expression import sase_to_expression
-from cerify.semantics.cel import denote as cel_denote
+from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.show import show
@@ -38,7 +38,7 @@ def matches_in_cel(phi: cel.Formula, q: sase.Query, S: Stream) -> set[Bindings]:
     return {
         tuple((k.variable, tuple(sorted(p for A, p in mu if k.variable == A))) for k in q.pattern)
         for n in range(len(S))
-        for mu in cel_denote.valuations(phi, S, n)
+        for mu in interpreter.valuations(phi, S, n)
     }
 
 

@@ -95,16 +95,16 @@ def test_errors_point_at_the_place(text: str, underlined: str, says: str) -> Non
     assert says in caught.value.message
 
 
-AFTER_A = "+, :, :+, ;, ALL, AND, AS, FILTER, IN, OR, PARTITION, UNLESS"
+AFTER_A = "+, :, :+, :{, ;, ALL, AND, AS, FILTER, IN, OR, PARTITION, UNLESS"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("A, B", f"{AFTER_A}, WITHIN or the end"),
-        ("A | B", f"{AFTER_A}, WITHIN or the end"),
-        ("(A | B)", f"), {AFTER_A} or WITHIN"),
-        ("(A", f"), {AFTER_A} or WITHIN"),
+        ("A, B", f"{AFTER_A}, WITHIN, {{ or the end"),
+        ("A | B", f"{AFTER_A}, WITHIN, {{ or the end"),
+        ("(A | B)", f"), {AFTER_A}, WITHIN or {{"),
+        ("(A", f"), {AFTER_A}, WITHIN or {{"),
         ("; A", "(, PROJECT, START, a name, a strategy or π"),
         ("!A", "(, PROJECT, START, a name, a strategy or π"),
     ],
