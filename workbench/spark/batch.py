@@ -1,4 +1,4 @@
-"""The matches of a query over a data frame, key by key, with as many tasks as the data has partitions."""
+"""The matches of a query over a data frame, a stream for each key, a task for each partition of the data."""
 
 from __future__ import annotations
 
@@ -71,27 +71,27 @@ def match(
 
 
 def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output) -> T.StructType:
-    """The columns of an answer. Raises InputError where a key has the name of another of them."""
+    """The schema of an answer. Raises InputError if a column of the key has the name of another column."""
     place = T.LongType() if columns.id is None else df.schema[columns.id].dataType
     places = T.ArrayType(place)
-    said: dict[str, T.DataType]
+    fields: dict[str, T.DataType]
     match output:
         case "count":
-            said = {"count": T.DecimalType(DIGITS, 0), "digits": T.StringType()}
+            fields = {"count": T.DecimalType(DIGITS, 0), "digits": T.StringType()}
         case "events":
-            said = {"match": T.LongType(), "at": place, "event": place}
+            fields = {"match": T.LongType(), "at": place, "event": place}
         case _:
-            said = {"at": place, "events": places, "bindings": T.MapType(T.StringType(), places)}
+            fields = {"at": place, "events": places, "bindings": T.MapType(T.StringType(), places)}
             if query.plugin.results:
-                said["result"] = T.StringType()
-    if doubled := [name for name in columns.keys if name in said]:
-        raise InputError(f"the answer has a column {doubled[0]!r} of its own; rename that of the key")
+                fields["result"] = T.StringType()
+    if doubled := [name for name in columns.keys if name in fields]:
+        raise InputError(f"the answer has a column {doubled[0]!r}; rename the column of the key")
     keys = [df.schema[name] for name in columns.keys]
-    return T.StructType([*keys, *(T.StructField(name, kind) for name, kind in said.items())])
+    return T.StructType([*keys, *(T.StructField(name, kind) for name, kind in fields.items())])
 
 
 def by_key(df: DataFrame, columns: Columns) -> DataFrame:
-    """The rows with those of a key one after the other, in their order; moved only if they have to be."""
+    """The rows grouped by key and sorted; shuffled only if they are not clustered by the key."""
     keys, order = [*map(column, columns.keys)], [*map(column, columns.order)]
     numbered = df.withColumn(ROW, F.row_number().over(Window.partitionBy(*keys).orderBy(*order)))
     if _stays(numbered):

@@ -1,8 +1,8 @@
 """Differential testing as a Spark job: workers judge ranges of cases, and write their verdicts as Parquet.
 
-The folder lists the ranges that are done, so that an interrupted campaign resumes: only ranges that were being judged
-are judged again. A worker that dies fails Spark's job, not the campaign: the ranges that are left are submitted again,
-see fuzzing/limits.py.
+The folder lists the ranges that are done, so that an interrupted campaign resumes: only unfinished ranges are judged
+again. A worker that dies fails Spark's job, not the campaign: the remaining ranges are submitted again; see
+fuzzing/limits.py.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from cerify.spark.fuzzing.shrink import shrink_sample
 
 RANGE = 1000  # cases that a task is given
 DEATHS = 50  # of workers, in one call
-POLL = 0.5  # seconds between two looks at what is done
-DONE_SQL = "begin long, end long, ended string"  # the rows that Work gives
+POLL = 0.5  # seconds between two calls of progress
+DONE_SQL = "begin long, end long, ended string"  # the rows that Work yields
 NOT_EVEN = "exited unexpectedly"
 
 Range = tuple[int, int]
 Progress = Callable[[int], None]
-"""Called with the number of cases that are done."""
+"""A function that is called with the number of cases done."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A call of the campaign: how many cases were done before, by it, its seconds, workers that died, why it ended."""
+    """A call of campaign: the cases done before and by it, its seconds, dead workers, and why it stopped early."""
 
     before: int
     cases: int
@@ -56,9 +56,9 @@ def campaign(
     size: int = RANGE,
     progress: Progress = lambda done: None,
 ) -> Ran:
-    """Do all cases from first on that the folder does not have, and shrink a sample of what disagrees.
+    """Judge the `cases` cases from `first` on that the folder does not have, and shrink a sample of the disagreements.
 
-    The session is asked for if there is anything to do. size: that of a range, if the folder is new. Raises InputError.
+    session is called only if a case is left. size: the cases of a range, if the folder is new. Raises InputError.
     """
     begun, folder = time.monotonic(), Folder(path)
     size = folder.open(job, size)
@@ -67,13 +67,15 @@ def campaign(
     while ended is None and (left := missing(folder.done(), first, first + cases, size)):
         try:
             work = Work(job.text(), str(path.absolute()), run, tuple(left))
-            ended = _asked(session(), work, lambda: progress(_cases(folder)))
+            ended = _run_ranges(session(), work, lambda: progress(_cases(folder)))
         except (PySparkException, Py4JError) as error:
             deaths += 1
             if isinstance(error, PythonException) and NOT_EVEN not in str(error):
                 raise
             if deaths > DEATHS:
-                raise InputError(f"{deaths} workers have died, which is too many; {folder.begun} says where") from error
+                raise InputError(
+                    f"{deaths} workers have died, which is too many; {folder.begun} has their last cases"
+                ) from error
     progress(_cases(folder))
     done = _cases(folder)
     if done > before or not (path / "shrunk.parquet").exists():
@@ -82,7 +84,7 @@ def campaign(
 
 
 def missing(done: set[Range], begin: int, end: int, size: int) -> list[Range]:
-    """The ranges that are not done, none over a multiple of the size."""
+    """The ranges from begin to end that are not done, cut at the multiples of the size."""
     ends = dict(sorted(done))
     found, at = [], begin
     while at < end:
@@ -95,8 +97,8 @@ def missing(done: set[Range], begin: int, end: int, size: int) -> list[Range]:
     return found
 
 
-def _asked(spark: SparkSession, work: Work, look: Callable[[], None]) -> str | None:
-    """Have workers do the ranges, one in each task; why the campaign has to end, if it has to."""
+def _run_ranges(spark: SparkSession, work: Work, look: Callable[[], None]) -> str | None:
+    """Judge the ranges on workers, a task for each; the reason why the campaign has to stop, or None."""
     tasks = spark.range(0, len(work.ranges), 1, len(work.ranges)).mapInArrow(work, DONE_SQL)
 
     def collected() -> str | None:
@@ -107,14 +109,14 @@ def _asked(spark: SparkSession, work: Work, look: Callable[[], None]) -> str | N
             spark.removeTag(work.run)
 
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(collected)
+        result = pool.submit(collected)
         try:
-            while not wait([asked], POLL).done:
+            while not wait([result], POLL).done:
                 look()
         except BaseException:
             spark.interruptTag(work.run)
             raise
-        return asked.result()
+        return result.result()
 
 
 def _cases(folder: Folder) -> int:

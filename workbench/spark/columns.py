@@ -1,4 +1,4 @@
-"""Which columns of a data frame a query needs: what it mentions, and nothing else, so that little is moved."""
+"""The columns of a data frame that a query needs; no others are read and shuffled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
 ATTRIBUTES = (*WHOLE, *TIMES, T.FloatType, T.DoubleType, T.StringType, T.BooleanType, T.NullType)
 ATOMIC = (*ATTRIBUTES, T.DecimalType, T.BinaryType)  # what rows can be grouped and ordered by
 FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
-    "int": (*WHOLE, T.FloatType, T.DoubleType, T.NullType),  # if it is a whole number in every row
+    "int": (*WHOLE, T.FloatType, T.DoubleType, T.NullType),  # whole numbers only, checked when read
     "float": (*WHOLE, T.FloatType, T.DoubleType, T.NullType),
     "string": (T.StringType, T.NullType),
     "bool": (T.BooleanType, T.NullType),
@@ -61,13 +61,13 @@ def columns_of(
     partition_by: str | Sequence[str] | None = None,
     id_col: str | None = None,
 ) -> Columns:
-    """The columns of the data frame that are used, and for what. Raises InputError."""
+    """The columns of the data frame by purpose. Raises InputError for a missing column, or one of a wrong type."""
     order, keys = _names(order_by), _names(partition_by)
     if not order:
-        raise InputError("order_by says which event comes first; name at least one column")
+        raise InputError("order_by orders the events; name at least one column")
     type_ = TYPE if type_col is None else type_col
-    asked = {"order_by": order, "partition_by": keys, "type_col": [type_], "id_col": _names(id_col)}
-    for purpose, names in asked.items():
+    purposes = {"order_by": order, "partition_by": keys, "type_col": [type_], "id_col": _names(id_col)}
+    for purpose, names in purposes.items():
         for name in names:
             _require(df, name, purpose)
     for name in (*order, *keys):
@@ -84,9 +84,9 @@ def columns_of(
 
 
 def _attributes(df: DataFrame, query: Query) -> tuple[list[str], bool]:
-    """The columns that the query mentions, in their order, and whether it asks for the time of events.
+    """The columns of attributes of the query, in the order of the data frame, and whether it uses the time of events.
 
-    Raises InputError where one is not there, or does not fit.
+    Raises InputError for a column that is missing, or has a wrong type.
     """
     named, timed = mentioned(query.parsed)
     declared = {} if query.schema is None else query.schema.attributes
@@ -95,7 +95,7 @@ def _attributes(df: DataFrame, query: Query) -> tuple[list[str], bool]:
             raise InputError("arguments, as in order(I, 40), are attributes by their places; give the data's schema")
         named = set(declared)
     if missing := sorted(_certain(query) - {*df.columns, TIME, TYPE}):
-        raise InputError(f"the query asks for {missing[0]!r}; the columns are {', '.join(df.columns)}")
+        raise InputError(f"the query needs {missing[0]!r}; the columns are {', '.join(df.columns)}")
     found = [name for name in df.columns if name in named and (not declared or name in declared)]
     for name in found:
         kind = df.schema[name].dataType
@@ -107,7 +107,7 @@ def _attributes(df: DataFrame, query: Query) -> tuple[list[str], bool]:
 
 
 def selected(df: DataFrame, columns: Columns) -> DataFrame:
-    """The data frame with these columns, and without the rows that have no key."""
+    """The needed columns of the data frame, without the rows that have no key."""
     some = df.select(*map(column, columns.needed))
     for name in columns.keys:
         some = some.where(~keyless(df, name))
@@ -115,7 +115,7 @@ def selected(df: DataFrame, columns: Columns) -> DataFrame:
 
 
 def keyless(df: DataFrame, name: str) -> Any:
-    """Whether a row has no key in a column: it is null, or agrees not even with itself."""
+    """Whether a row has no value in a column of the key: null, or NaN."""
     nothing = column(name).isNull()
     return (
         nothing | F.isnan(column(name)) if isinstance(df.schema[name].dataType, T.FloatType | T.DoubleType) else nothing
@@ -123,12 +123,12 @@ def keyless(df: DataFrame, name: str) -> Any:
 
 
 def column(name: str) -> Any:
-    """The column of exactly that name."""
+    """The column of this name, quoted."""
     return F.col("`" + name.replace("`", "``") + "`")
 
 
 def _certain(query: Query) -> set[str]:
-    """The attributes that events must be asked for; those of streams that a program of SASE+ makes are none."""
+    """The attributes that the data must have; none for a program of SASE+, whose streams have their own."""
     if query.plugin.positional or isinstance(query.parsed, sase.Program):
         return set()
     nodes = list(_nodes(query.parsed))
@@ -137,7 +137,7 @@ def _certain(query: Query) -> set[str]:
 
 
 def mentioned(query: Any) -> tuple[set[str], bool]:
-    """All names in a query that can be those of attributes, and whether it asks for the time of events."""
+    """All names in a query that can be names of attributes, and whether the query uses the time of events."""
     named, timed = set[str](), False
     for node in _nodes(query):
         timed = timed or isinstance(node, TIMED)
@@ -150,7 +150,7 @@ def mentioned(query: Any) -> tuple[set[str], bool]:
 
 
 def _nodes(tree: Any) -> Iterator[Any]:
-    """A tree's nodes, whatever the language."""
+    """The nodes of a tree of any of the languages."""
     pending = [tree]
     while pending:
         node = pending.pop()

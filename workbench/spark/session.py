@@ -1,4 +1,4 @@
-"""A Spark session that the functions of this package work with."""
+"""A Spark session with the settings that this package needs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NEEDED = {
 
 
 def session(master: str = "local[*]", **settings: str) -> SparkSession:
-    """The running session, or a new one on this machine, with what is needed and the settings (`spark_…`, `_` for `.`).
+    """The running session, or a new one, with NEEDED and the given settings, names as in Spark's documentation.
 
-    A session of your own does as well, if its time zone is UTC. Raises Unsupported where there is no Java.
+    Any other session can be used if its time zone is UTC. Raises Unsupported where there is no Java.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)

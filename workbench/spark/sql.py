@@ -2,9 +2,9 @@
 
     SELECT * FROM cel_match(TABLE(flights) PARTITION BY tailnum ORDER BY (dep_time), 'A ; B+ ; C', key => 'tailnum')
 
-Spark fixes the columns of such a function's answer when it is registered, and does not tell the function by what a
-table is partitioned and ordered. So key and ids are text, and the columns that they are made of are named again. The
-brackets around dep_time are Spark's wish: what follows a comma would be one more column to order by.
+Spark fixes the columns of the function's answer when it is registered, and does not pass to it the columns by which the
+table is partitioned and ordered. So key and ids are text, and arguments name their columns. The parentheses around
+dep_time are Spark's syntax: without them, what follows the comma would be one more column to order by.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WRITTEN = pa.schema([("key", pa.string()), *list(RESULT)[:2], ("ids", pa.list_(p
 
 
 class CelMatch:
-    """One partition of the table on its way through one run. Spark makes an instance for each."""
+    """The run over one partition of the table. Spark makes an instance for each."""
 
     def __init__(self) -> None:
         self._run: Run | None = None
@@ -58,13 +58,13 @@ class CelMatch:
         type: pa.Array | None = None,
         time: pa.Array | None = None,
     ) -> Iterator[pa.Table]:
-        """The matches known by some rows of the partition."""
+        """The matches that some rows of the partition complete."""
         with serialize_error():
             shown: Output = "valuations" if _text(output) == "valuations" else "matches"
-            asked = Query(_text(query) or "", _text(language) or DEFAULT, shown)
-            columns = _columns(rows, asked, _names(key), _text(id), _text(type) or TYPE, _text(time))
+            parsed = Query(_text(query) or "", _text(language) or DEFAULT, shown)
+            columns = _columns(rows, parsed, _names(key), _text(id), _text(type) or TYPE, _text(time))
             if self._run is None:
-                self._run = start(asked)
+                self._run = start(parsed)
                 values = {name: rows.column(name)[0].as_py() for name in columns.keys}
                 self._skipped = any(value is None or value != value for value in values.values())
                 self._key = _one(values)
@@ -73,7 +73,7 @@ class CelMatch:
                     yield from (self._pushed(part) for part in parts)
 
     def terminate(self) -> Iterator[pa.Table]:
-        """The matches known at the end of the partition."""
+        """The matches that the end of the partition completes."""
         with serialize_error():
             if self._run is not None and not self._skipped:
                 yield self._written(self._run.finish())
@@ -93,10 +93,11 @@ class CelMatch:
 
 
 def register(session: SparkSession, name: str = "cel_match") -> None:
-    """Let Spark SQL know the table function.
+    """Register the table function with Spark SQL.
 
     Its arguments are the table, the query, and by name: language, output ("matches" or "valuations"), key, the columns
     that the table is partitioned by, for the answer; id, type and time, the columns with an event's id, type and time.
+    Errors are raised by the action that reads the answer; see worker_errors.
     """
     session.udtf.register(name, cast("UserDefinedTableFunction", arrow_udtf(CelMatch, returnType=ANSWER)))
 
@@ -104,7 +105,7 @@ def register(session: SparkSession, name: str = "cel_match") -> None:
 def _columns(
     rows: pa.RecordBatch, query: Query, keys: tuple[str, ...], id: str | None, type_: str, time: str | None
 ) -> Columns:
-    """As columns.columns_of, where nothing but the rows is known. Raises InputError."""
+    """The columns by purpose, as of columns.columns_of, from the rows alone. Raises InputError."""
     names = rows.schema.names
     for name in (*keys, type_, *([id] if id else []), *([time] if time else [])):
         if name not in names:
@@ -118,7 +119,7 @@ def _columns(
 
 
 def _text(argument: pa.Array | None) -> str | None:
-    """The value of an argument, which is the same for all rows."""
+    """The value of an argument, which is equal in all rows."""
     return None if argument is None or not len(argument) else argument[0].as_py()
 
 
@@ -127,7 +128,7 @@ def _names(argument: pa.Array | None) -> tuple[str, ...]:
 
 
 def _one(values: dict[str, Any]) -> str | None:
-    """The values of a key as one text; of several columns as JSON."""
+    """The values of a key as one text; as JSON if there are several."""
     if len(values) < 2:
         return next((str(value) for value in values.values()), None)
     return json.dumps({name: value if isinstance(value, int | float) else str(value) for name, value in values.items()})

@@ -178,7 +178,7 @@ def test_a_window_s_attribute_that_goes_back_in_the_order_is_told(spark: SparkSe
     ("query", "given", "kind", "message"),
     [
         ("A ;", {}, ParseError, "expected"),
-        ("A FILTER A[y > 1]", {}, InputError, "the query asks for 'y'; the columns are k, ts, type, x, n"),
+        ("A FILTER A[y > 1]", {}, InputError, "the query needs 'y'; the columns are k, ts, type, x, n"),
         ("A FILTER A[x > 1]", {"schema": Schema({"A": {"x": "string"}})}, IllFormed, "x"),
         ("A[x = 1]", {"language": "event-expression", "schema": Schema({"A": {"x": "bool"}})}, CerifyError, "x"),
         ("A", {"order_by": "when"}, InputError, "order_by: there is no column 'when'"),

@@ -23,7 +23,8 @@ from cerify.spark.streams.invalid_rows import REASONS
 from cerify.spark.streams.ipc_blobs import ROWS, packing, unpacked
 from cerify.spark.streams.keyed import KeyState
 from cerify.spark.streams.plan import Plan
-from cerify.spark.streams.processor import MATCH, Processor
+from cerify.spark.streams.processor import Processor
+from cerify.spark.streams.state_schema import MATCH
 from cerify.spark.streams.states import compiled
 from proofs_tests.integration.spark.disorder import (
     ATTRIBUTES,

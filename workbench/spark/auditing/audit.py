@@ -1,4 +1,4 @@
-"""The audit of an engine's log: its verdicts, and what is behind them."""
+"""The audit of an engine's log: its verdicts, and their likely causes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from cerify.spark.runs.rows import Columns
 Verdict = Mapping[str, Any]
 """A row of the verdicts, by the names of its columns."""
 
-SAMPLES = 24  # verdicts of a kind, and of a number of events, that are looked at
-NO_SEMANTICS = ("duplicated", "malformed")  # kinds of which no semantics is the cause
-EXAMPLES = 3  # verdicts without a known cause that are shown, for each kind and what the match is made of
+SAMPLES = 24  # verdicts sampled for each kind and number of events
+NO_SEMANTICS = ("duplicated", "malformed")  # kinds that no semantics causes
+EXAMPLES = 3  # verdicts shown without a known cause, for each kind and types of events
 
 
 @dataclass(frozen=True)
 class Explained:
-    """Divergences that report what a wrong semantics would; of how many verdicts, and some of them."""
+    """Divergences that a wrong semantics explains; sampled: their number; verdicts: some of them."""
 
     cause: Cause
     kinds: tuple[str, ...]
@@ -42,7 +42,7 @@ class Explained:
 class Unexplained:
     """Divergences that no known wrong semantics explains, of one kind and of matches of the same types of events.
 
-    piece is the smallest one seen, without the events that do not matter; None where no piece shows it.
+    piece: the smallest part of the log that shows one, without irrelevant events; None if there is none.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Unexplained:
 
 @dataclass(frozen=True)
 class Findings:
-    """How many verdicts of each kind there are, and what was found behind a sample of them."""
+    """The number of verdicts of each kind, and the causes of a sample of them."""
 
     query: Query
     counts: Mapping[str, int]
@@ -66,7 +66,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an engine has reported about a log, held against the meaning of the query.
+    """What an engine reported about a log, compared with the matches of the query.
 
     verdicts has a row for each divergence: see cerify.spark.auditing.verdicts.
     """
@@ -80,7 +80,7 @@ class Audit:
 
     @worker_errors()
     def findings(self, samples: int = SAMPLES, progress: Progress = lambda what, done, total: None) -> Findings:
-        """What is behind the verdicts: a sample of each kind is looked at on the driver, down to the smallest cases."""
+        """The causes of a sample of the verdicts of each kind, with shrunk cases, computed on the driver."""
         stored = self.verdicts.persist()
         try:
             counts = stored.groupBy("kind").count().orderBy("kind").collect()
@@ -106,7 +106,7 @@ class Audit:
         )
 
     def _evidence(self, found: Sequence[Divergence], others: Sequence[Divergence]) -> list[Evidence]:
-        """The divergences that a semantics could explain, the small ones first, each with what else its key has."""
+        """The divergences that a semantics could explain, the smallest first, each with other pieces of its key."""
         of_key: dict[tuple[Any, ...], list[Piece]] = {}
         for other in others:
             if other.piece is not None:
@@ -130,24 +130,24 @@ def audit(
     budget: Budget = Budget(),
     **names: Unpack[EventColumns],
 ) -> Audit:
-    """The audit of what an engine has reported about a log of events, the columns of which are named as for `match`.
+    """The audit of what an engine reported about a log of events, whose columns are named as for `match`.
 
     reported has the columns of the key, `at`, the id of the event at which a match was reported, and `events`, the ids
     of its events in any order. Raises ParseError, IllFormed, Unsupported and InputError.
     """
-    asked = Query(query, language, "matches", schema)
-    columns = columns_of(events, asked, id_col=id_col, **names)
+    parsed = Query(query, language, "matches", schema)
+    columns = columns_of(events, parsed, id_col=id_col, **names)
     id_ = events.schema[id_col].dataType
-    said = reports(reported, columns.keys, id_)
+    checked = reports(reported, columns.keys, id_)
     due = match(events, query, id_col=id_col, schema=schema, language=language, budget=budget, **names)
     keys = list(columns.keys)
     places = events.select(*map(column, keys), column(id_col).alias("id"), struct_of(columns).alias("place"))
     return Audit(
-        verdicts(due.select(*map(column, keys), "at", "events"), said, places, keys),
-        asked,
+        verdicts(due.select(*map(column, keys), "at", "events"), checked, places, keys),
+        parsed,
         events,
         id_col,
-        said,
+        checked,
         columns,
     )
 
@@ -169,6 +169,6 @@ def _grouped(left: Sequence[Divergence], query: Query) -> list[Unexplained]:
         smallest = min(some, key=lambda d: (d.piece is None, 0 if d.piece is None else len(d.piece.S)))
         piece, about = smallest.piece, smallest.about
         if piece is not None and about is not None:
-            piece, about = thinned(query.text, query.language, piece, about, smallest.said)
+            piece, about = thinned(query.text, query.language, piece, about, smallest.reported_at)
         found.append(Unexplained(kind, types, len(some), tuple(d.verdict for d in some[:EXAMPLES]), piece, about))
     return found

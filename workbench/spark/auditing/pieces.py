@@ -1,4 +1,4 @@
-"""Pieces of the log around some divergences, from the first event of a match to the last."""
+"""The pieces of the log around some divergences, from the first event of a match to the last."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, events_of
 
 NUMBER, ID, PLACE = "cerify_number", "cerify_id", "cerify_place"
-REPORTED = "reported"  # the kind of what is no divergence, but was reported by the same engine
-BESIDE = 3  # of these for each key
-LONGEST = 16  # events of a piece; of a longer one the first of those that nothing names are left out
+REPORTED = "reported"  # the kind of reports of the same engine that are no divergences
+BESIDE = 3  # such reports for each key
+LONGEST = 16  # events of a piece; a longer one loses the first events that no verdict names
 
 
 @dataclass(frozen=True)
 class Divergence:
     """A verdict on the log, by its columns.
 
-    piece is what surrounds it, where that shows it without what came before, about the match that is due there, or is
-    not, and said the position where it was reported instead.
+    piece: the part of the log around it, if that part alone shows the divergence. about: the match that is due there,
+    or not due. reported_at: the position at which it was reported.
     """
 
     verdict: Mapping[str, Any]
     piece: Piece | None = None
     about: Place | None = None
-    said: int | None = None
+    reported_at: int | None = None
 
     @property
     def kind(self) -> str:
-        """What is wrong, as verdicts says."""
+        """The kind of the verdict; see verdicts.Kind."""
         return str(self.verdict["kind"])
 
 
@@ -49,7 +49,7 @@ def struct_of(columns: Columns) -> Column:
 
 
 def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[str, Any]]:
-    """For each kind and number of events so many verdicts, of as many keys as there are."""
+    """At most `size` verdicts for each kind and number of events, of as many keys as possible."""
     anyhow = F.xxhash64(*(column(name) for name in verdicts.columns if name != "times"))
     group = [F.col("kind"), F.size("events")]
     of_key = F.row_number().over(Window.partitionBy(*group, *map(column, keys)).orderBy(anyhow))
@@ -59,7 +59,7 @@ def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[st
 
 
 def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Of each key that the verdicts speak of some matches that were reported, right or wrong, as verdicts."""
+    """Some reports of each key of the verdicts, right or wrong, as rows like verdicts."""
     wanted = {tuple(row[name] for name in keys) for row in rows}
     some = reported
     if keys:
@@ -75,9 +75,9 @@ def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequenc
 def divergences(
     rows: Sequence[Mapping[str, Any]], events: DataFrame, id_: str, reported: DataFrame, columns: Columns, query: Query
 ) -> Iterator[Divergence]:
-    """Some verdicts with their pieces. events has the columns of the log, id_ the ids, reported what was reported."""
+    """The verdicts with their pieces. events: the log; id_: its column of ids; reported: the reports."""
     spans = _spans(rows, events, columns, id_)
-    said = _said(rows, spans, reported, columns)
+    nearby = _reports_nearby(rows, spans, reported, columns)
     for number, row in enumerate(rows):
         if number not in spans:
             yield Divergence(row)
@@ -86,11 +86,11 @@ def divergences(
         named = {row["at"], row["reported_at"], *(row["events"] or ())}
         kept = _kept([i in named for i in ids])
         ids = [ids[i] for i in kept]
-        yield _divergence(row, ids, Stream.from_table(table.take(kept), query.schema), said.get(number, []), query)
+        yield _divergence(row, ids, Stream.from_table(table.take(kept), query.schema), nearby.get(number, []), query)
 
 
 def _divergence(
-    row: Mapping[str, Any], ids: Sequence[Any], S: Stream, said: Sequence[tuple[Any, Sequence[Any]]], query: Query
+    row: Mapping[str, Any], ids: Sequence[Any], S: Stream, nearby: Sequence[tuple[Any, Sequence[Any]]], query: Query
 ) -> Divergence:
     number = {one: i for i, one in enumerate(ids)}
 
@@ -107,13 +107,13 @@ def _divergence(
     except CerifyError:
         return Divergence(row)
     if row["kind"] != REPORTED and (about in expected) != due:
-        return Divergence(row)  # it hangs on events before the first that is named
-    reported = frozenset(found for at, events in said if (found := place(at, events)) is not None)
+        return Divergence(row)  # it depends on events before the piece
+    reported = frozenset(found for at, events in nearby if (found := place(at, events)) is not None)
     return Divergence(row, Piece(S, expected, reported), about, number.get(row["reported_at"]))
 
 
 def _kept(named: Sequence[bool]) -> list[int]:
-    """The numbers of the events that are kept: those that are named, and the last ones of the others."""
+    """The indices of the events of a piece: those that are named, and the last ones of the others."""
     others = [i for i, is_named in enumerate(named) if not is_named]
     room = max(0, LONGEST - sum(named))
     return sorted(
@@ -124,7 +124,7 @@ def _kept(named: Sequence[bool]) -> list[int]:
 def _spans(
     rows: Sequence[Mapping[str, Any]], events: DataFrame, columns: Columns, id_: str
 ) -> dict[int, tuple[list[Any], pa.Table]]:
-    """For each verdict the events of its key from the first to the last that it names: their ids, and their table."""
+    """For each verdict the events of its key from the first to the last that it names: their ids and table."""
     keys = list(columns.keys)
     named = [
         (*(row[name] for name in keys), number, one)
@@ -154,13 +154,13 @@ def _by_number(table: pa.Table, columns: Columns) -> Iterator[tuple[int, tuple[l
         yield numbers[start], (batch.column(ID).to_pylist(), events_of(batch, columns, None))
 
 
-def _said(
+def _reports_nearby(
     rows: Sequence[Mapping[str, Any]],
     spans: Mapping[int, tuple[Sequence[Any], pa.Table]],
     reported: DataFrame,
     columns: Columns,
 ) -> dict[int, list[tuple[Any, list[Any]]]]:
-    """For each verdict what was reported at the events of its piece."""
+    """For each verdict the reports at the events of its piece."""
     keys = list(columns.keys)
     ids = [(*(rows[number][name] for name in keys), number, one) for number, (ids, _) in spans.items() for one in ids]
     kinds = [*(reported.schema[name] for name in keys), T.StructField(NUMBER, T.IntegerType()), reported.schema["at"]]

@@ -1,4 +1,4 @@
-"""The findings of an audit for a person: as text, as JSON, and as one self-contained HTML page."""
+"""The findings of an audit as text, as JSON, and as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEANING = {
 
 @dataclass(frozen=True)
 class View:
-    """A finding as it is shown: a headline, what the small case is, and where in the log it was seen."""
+    """A finding as it is shown: a headline, the smallest case, and verdicts of the log."""
 
     title: str
     note: str
@@ -80,7 +80,7 @@ def views(findings: Findings) -> Iterator[View]:
 
 def _with_cause(one: Explained) -> View:
     cause, small = one.cause, one.cause.smallest
-    alike = f" Or {', or '.join(cause.alike)}: the sample does not tell." if cause.alike else ""
+    alike = f" Or {', or '.join(cause.alike)}: the sample does not decide." if cause.alike else ""
     note = f"Explains {one.sampled} of the sample ({', '.join(one.kinds)}).{alike}"
     if small is None:
         return View(cause.name, note, "", None, frozenset(), frozenset(), one.verdicts)

@@ -1,4 +1,4 @@
-"""Verdicts: what an engine was to report about a log of events, against what it did report."""
+"""Verdicts: the differences between the matches of a log of events and what an engine reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ extra       what was reported is no match
 late        a match was reported at a later event than it is due
 early       a match was reported at an earlier event than it is due
 duplicated  a match was reported more than once
-malformed   what was reported has no key, no event or no events; or an event of which the log knows nothing
+malformed   what was reported has no key, no event or no events; or an event that is not in the log
 """
 
 
@@ -40,11 +40,11 @@ def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Seque
     both = due.select(*map(column, keys), "at", _in_order("events"), F.lit(True).alias("is_due")).unionByName(well)
     compared = both.groupBy(*map(column, names)).agg(
         F.array_sort(F.collect_list(F.when(F.col("is_due"), F.col("at")))).alias("due"),
-        F.array_sort(F.collect_list(F.when(~F.col("is_due"), F.col("at")))).alias("said"),
+        F.array_sort(F.collect_list(F.when(~F.col("is_due"), F.col("at")))).alias("reported"),
     )
     found = (
-        compared.withColumn("missing", F.array_except("due", "said"))
-        .withColumn("extra", F.array_except("said", "due"))
+        compared.withColumn("missing", F.array_except("due", "reported"))
+        .withColumn("extra", F.array_except("reported", "due"))
         .withColumn("verdict", F.explode(_verdicts(places.schema["id"].dataType)))
         .select(*map(column, keys), "verdict.kind", "verdict.at", "events", "verdict.reported_at", "verdict.times")
     )
@@ -61,20 +61,20 @@ def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Seque
 
 
 def _verdicts(id_: T.DataType) -> Column:
-    """The verdicts on one set of events: where one is due and where one was said make a pair."""
+    """The verdicts on one set of events: a missing and an extra position make a pair."""
     paired = F.least(F.size("missing"), F.size("extra"))
 
-    def verdict(kind: str, at: Column | None, said: Column | None, times: Column) -> Column:
+    def verdict(kind: str, at: Column | None, reported: Column | None, times: Column) -> Column:
         nowhere = F.lit(None).cast(id_)
         return F.struct(
             F.lit(kind).alias("kind"),
             (nowhere if at is None else at).alias("at"),
-            (nowhere if said is None else said).alias("reported_at"),
+            (nowhere if reported is None else reported).alias("reported_at"),
             times.cast("int").alias("times"),
         )
 
     def times(at: Column) -> Column:
-        return F.size(F.filter("said", lambda other: other == at))
+        return F.size(F.filter("reported", lambda other: other == at))
 
     one = F.lit(1)
     moved = F.transform(
@@ -84,7 +84,7 @@ def _verdicts(id_: T.DataType) -> Column:
     missing = F.transform(_from("missing", paired), lambda at: verdict("missing", at, None, F.lit(0)))
     extra = F.transform(_from("extra", paired), lambda at: verdict("extra", None, at, times(at)))
     repeated = F.transform(
-        F.filter(F.array_distinct("said"), lambda at: (times(at) > 1) & F.array_contains("due", at)),
+        F.filter(F.array_distinct("reported"), lambda at: (times(at) > 1) & F.array_contains("due", at)),
         lambda at: verdict("duplicated", at, at, times(at)),
     )
     return F.concat(moved, missing, extra, repeated)
@@ -95,25 +95,27 @@ def _from(name: str, start: Column) -> Column:
 
 
 def _ordered(found: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """The verdicts, early told from late, and what has events that the log does not know from what is extra.
+    """The verdicts; `late` becomes `early` where it is, and verdicts with events not in the log `malformed`.
 
-    The log is read once for it: each event that such a verdict names is looked up.
+    The log is read once to look up the events that such verdicts name.
     """
-    named = F.concat(_named("due", F.array("at")), _named("said", F.array("reported_at")), _named("", F.col("events")))
-    asked = F.when(F.col("kind").isin("late", "extra"), named)
+    named = F.concat(
+        _named("due", F.array("at")), _named("reported", F.array("reported_at")), _named("", F.col("events"))
+    )
+    wanted = F.when(F.col("kind").isin("late", "extra"), named)
     where = places.select(*map(column, keys), F.col("id").alias("named"), F.col("place"))
     seen = (
-        found.withColumn("one", F.explode_outer(asked))
+        found.withColumn("one", F.explode_outer(wanted))
         .withColumn("named", F.col("one.id"))
         .join(where, [*keys, "named"], "left")
         .groupBy(*map(column, found.columns))
         .agg(
             F.max(F.when(F.col("one.as") == "due", F.col("place"))).alias("due"),
-            F.max(F.when(F.col("one.as") == "said", F.col("place"))).alias("said"),
+            F.max(F.when(F.col("one.as") == "reported", F.col("place"))).alias("reported"),
             F.coalesce(F.bool_or(F.col("named").isNotNull() & F.col("place").isNull()), F.lit(False)).alias("unknown"),
         )
     )
-    early = (F.col("kind") == "late") & (F.col("said") < F.col("due"))
+    early = (F.col("kind") == "late") & (F.col("reported") < F.col("due"))
     kind = F.when(F.col("unknown"), "malformed").when(early, "early").otherwise(F.col("kind"))
     return seen.withColumn("kind", kind).select(*map(column, found.columns))
 
@@ -127,7 +129,7 @@ def _in_order(name: str) -> Column:
 
 
 def reports(reported: DataFrame, keys: Sequence[str], id_: T.DataType) -> DataFrame:
-    """What was reported, with the ids as the events have them. Raises InputError where a column is missing."""
+    """What was reported, its ids cast to the type of the log. Raises InputError if a column is missing."""
     names = [*keys, "at", "events"]
     if missing := [name for name in names if name not in reported.columns]:
         raise InputError(

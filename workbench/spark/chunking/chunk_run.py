@@ -1,4 +1,4 @@
-"""A run over a chunk of a stream: what it may report, and by which positions."""
+"""A run over a chunk of a stream, which reports the matches of the chunk by positions in the stream."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import pyarrow.compute as pc
 from cerify.semantics.errors import InputError
 from cerify.spark.chunking.cuts import CHUNK
 from cerify.spark.runs.answers import Answering, Output, batches_of
-from cerify.spark.runs.positions import moved
+from cerify.spark.runs.positions import shift_positions
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, rows_of
 from cerify.spark.runs.run import NOTHING, Classes, Run
 
-MATCHES = 1 << 40  # of a chunk, at most, whose matches are numbered one by one
+MATCHES = 1 << 40  # greatest number of matches of a chunk with output="events"
 
 
 class ChunkRun(Run):
-    """A run over a chunk, which reports what happens at events of its own.
+    """A run over a chunk that reports the matches at the events which the chunk owns.
 
-    before: how many events come that are not its own; owned: how many that are. by: added to each position.
+    before: the number of leading events that the chunk reads but does not own. owned: the number of events it owns.
+    by: added to each position.
     """
 
     def __init__(self, run: Run, before: int, owned: int, by: int) -> None:
@@ -30,46 +31,46 @@ class ChunkRun(Run):
         self._read = 0
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """The matches known by these events that are its to report."""
+        """The matches that these events complete, if reported at an event that the chunk owns."""
         own = self._own(table)
-        return self._told(self._run.push(own)) if own.num_rows else NOTHING
+        return self._own_matches(self._run.push(own)) if own.num_rows else NOTHING
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Their number."""
+        """The number of these matches."""
         own = self._own(table)
         return self._run.count(own) if own.num_rows else 0
 
     def finish(self) -> pa.Table:
-        """The matches known at the end. Raises InputError where the rows are not those that were counted."""
+        """The matches that the end of the chunk completes. Raises InputError if there were other rows than counted."""
         if self._read != self._before + self._owned:
             raise InputError(
-                "the data has other rows than when they were counted, so that positions cannot be told: write it to a "
+                "the data has other rows than when they were counted, so that positions are unknown: write it to a "
                 "file first, or persist it"
             )
-        return self._told(self._run.finish())
+        return self._own_matches(self._run.finish())
 
     @property
     def reaches(self) -> int:
-        """As of the run."""
+        """That of the run."""
         return self._run.reaches
 
     def _own(self, table: pa.Table) -> pa.Table:
-        """Those of the events that are its own; the others before them are read."""
-        seam = max(0, min(table.num_rows, self._before - self._read))
+        """The events that the chunk owns; the run reads the others, which come before, without a report."""
+        foreign = max(0, min(table.num_rows, self._before - self._read))
         self._read += table.num_rows
-        if seam:
-            self._run.push(table.slice(0, seam))
-        return table.slice(seam)
+        if foreign:
+            self._run.push(table.slice(0, foreign))
+        return table.slice(foreign)
 
-    def _told(self, found: pa.Table) -> pa.Table:
-        """Its own matches, by their positions in the whole stream."""
-        return moved(found.filter(pc.greater_equal(found["at"], self._before)), self._by)
+    def _own_matches(self, found: pa.Table) -> pa.Table:
+        """The matches at events that the chunk owns, by their positions in the stream."""
+        return shift_positions(found.filter(pc.greater_equal(found["at"], self._before)), self._by)
 
 
 def answers_of_run(
     batches: Iterable[pa.RecordBatch], run: Run, query: Query, columns: Columns, output: Output, chunk: int
 ) -> Iterator[pa.RecordBatch]:
-    """What to hand back for the rows of a chunk, which a run reads."""
+    """The batches of the answer for the rows of a chunk, read by this run."""
     stream: Answering | None = None
     for parts in rows_of(batches, columns, query.schema):
         for rows in parts:
@@ -80,7 +81,7 @@ def answers_of_run(
 
 
 def chunk_of(batches: Iterator[pa.RecordBatch]) -> tuple[int, Iterator[pa.RecordBatch]]:
-    """The chunk that the rows of a partition belong to, and the rows; -1 where there are none."""
+    """The chunk of the rows of a partition, or -1 if there are none, and the rows."""
     for batch in batches:
         if batch.num_rows:
             return batch.column(CHUNK)[0].as_py(), chain([batch], batches)
@@ -88,7 +89,7 @@ def chunk_of(batches: Iterator[pa.RecordBatch]) -> tuple[int, Iterator[pa.Record
 
 
 def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
-    """Matches that are numbered one by one have other numbers in other chunks."""
+    """The events of matches, the matches numbered differently from those of all other chunks."""
     if output != "events" or not found.num_rows:
         return found
     return found.set_column(0, "match", pc.add(found["match"], chunk * MATCHES))

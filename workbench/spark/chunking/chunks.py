@@ -1,7 +1,7 @@
 """Queries over a stream without keys: in chunks where that gives the same answer, else in one task.
 
-A match belongs to the chunk of the event at which it is reported, so that no two chunks report the same one. A chunk
-looks at as many events before its own as the query does (reach.py), and what it finds there is not its to report.
+A match is reported by the chunk that owns the event at which it is reported, so no two chunks report the same one. A
+chunk also reads the events before its own that the reach of the query includes (reach.py), without reporting matches.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from cerify.spark.runs.rows import Columns
 from cerify.spark.runs.start import start
 
 ADVICE = (
-    "the query has neither a key nor what else would let it run in parts, so that all rows go through one task, in "
-    "order: give partition_by, or put WITHIN around the formula, a window of events or on the first column of order_by"
+    "the query has no key, no bounded window and no other property by which it can run in parts, so that all rows go "
+    "through one task, in order: give partition_by, or put WITHIN around the formula, a window of events or on the "
+    "first column of order_by"
 )
 WIDE = (
-    "the window of the query holds so much of the data that all rows go through one task: give partition_by, or a "
+    "the window of the query contains so much of the data that all rows go through one task: give partition_by, or a "
     "shorter window"
 )
 
@@ -39,9 +40,9 @@ WIDE = (
 def unpartitioned(
     df: DataFrame, query: Query, columns: Columns, output: Output, budget: Budget, answer: T.StructType
 ) -> DataFrame:
-    """The answer of a query over rows that are one stream; df has the columns that are needed, and nothing else.
+    """The answer of a query over rows that are one stream; df has the needed columns only.
 
-    The numbers of rows are counted at once; what is wrong with the rows is raised when they are read.
+    Runs jobs that count the rows; errors in the rows are raised when the answer is read.
     """
     parts = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     found: DataFrame | None = None
@@ -63,7 +64,7 @@ def unpartitioned(
 def by_reach(
     df: DataFrame, query: Query, columns: Columns, output: Output, budget: Budget, answer: T.StructType, cuts: Cuts
 ) -> DataFrame:
-    """The answer, chunk by chunk; numbers of matches are added."""
+    """The answer, a partition for each chunk; with output="count" the sum over the chunks."""
     task = partial(_chunk_answered, query=query.to_json(), columns=columns, output=output, budget=budget, cuts=cuts)
     parts = in_chunks(df, columns, cuts).mapInArrow(task, answer)
     return parts.repartition(1).mapInArrow(_sum, answer) if output == "count" else parts
@@ -79,12 +80,12 @@ def _sum(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _chunk_answered(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, cuts: Cuts
 ) -> Iterator[pa.RecordBatch]:
-    """What a worker hands back for a chunk, which is a partition of its own."""
+    """The batches of the answer for a chunk, which is a partition."""
     with serialize_error():
-        asked = Query.from_json(query)
+        parsed = Query.from_json(query)
         c, rows = chunk_of(batches)
         if c >= 0:
-            # an id is looked up by the position in the chunk
+            # ids are looked up by positions in the chunk
             by = cuts.first[c] - cuts.before[c] if columns.id is None else 0
-            run = ChunkRun(start(asked, budget), cuts.before[c], cuts.owned[c], by)
-            yield from answers_of_run(rows, run, asked, columns, output, c)
+            run = ChunkRun(start(parsed, budget), cuts.before[c], cuts.owned[c], by)
+            yield from answers_of_run(rows, run, parsed, columns, output, c)

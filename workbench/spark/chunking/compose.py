@@ -1,7 +1,7 @@
 """Queries over a stream without keys and windows whose chunks compose: event expressions, and numbers of matches.
 
-The chunks are read twice: first for what each does to every state there can be, which says in which state it begins;
-then for the matches. Numbers of matches need the first time only.
+The chunks are read twice: first for the effect of each on every state, which gives the state in which each begins; then
+for the matches. Numbers of matches need the first pass only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ READ = "chunk long, effect string"
 
 @dataclass(frozen=True)
 class Begins:
-    """Of each chunk the state in which it begins, the position of its first event, and how many it has."""
+    """For each chunk the state in which it begins, the position of its first event, and its number of events."""
 
     states: tuple[int, ...]
     first: tuple[int, ...]
@@ -40,7 +40,7 @@ class Begins:
 
 
 class Continued(ExpressionRun):
-    """A run that begins in some state of the automaton."""
+    """A run that begins in a given state of the automaton."""
 
     def __init__(self, A: DFA, state: int) -> None:
         super().__init__(CompiledRunner([A]))
@@ -56,14 +56,14 @@ def composed(
     answer: T.StructType,
     parts: int,
 ) -> DataFrame | None:
-    """The answer, of chunks that are read side by side; None where they do not compose, or follow too many states."""
-    said = query.to_json()
+    """The answer, by composition of chunks; None if the query does not compose, or has too many states."""
+    text = query.to_json()
     expression = query.plugin.takes_place
-    if (not expression and output != "count") or transfer_of(said, budget, begins=True) is None:
+    if (not expression and output != "count") or transfer_of(text, budget, begins=True) is None:
         return None
     cuts = even_cuts(df, columns, parts)
     chunks = in_chunks(df, columns, cuts)
-    read = chunks.mapInArrow(partial(_effects, query=said, columns=columns, budget=budget), READ).collect()
+    read = chunks.mapInArrow(partial(_effects, query=text, columns=columns, budget=budget), READ).collect()
     if any(effect is None for _, effect in read):
         return None
     effects = {c: Effect.from_json(effect) for c, effect in read}
@@ -72,12 +72,12 @@ def composed(
         return df.sparkSession.createDataFrame([number_columns(number)] if effects else [], answer)
     owned = tuple(effects[c].rows if c in effects else 0 for c in range(cuts.chunks))
     begins = Begins(states, tuple(accumulate(owned[:-1], initial=0)), owned)
-    task = partial(_answered, query=said, columns=columns, output=output, budget=budget, begins=begins)
+    task = partial(_answered, query=text, columns=columns, output=output, budget=budget, begins=begins)
     return chunks.mapInArrow(task, answer)
 
 
 def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...], int]:
-    """The state in which each chunk begins, where there is one, and how many matches all of them report."""
+    """The state in which each chunk begins (of an expression), and the number of matches of all chunks."""
     runs, states, number = NOTHING_READ, [], 0
     for c in range(cuts.chunks):
         states.append(min(runs, default=0))  # of an expression there is one
@@ -90,7 +90,7 @@ def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...]
 def _effects(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, budget: Budget
 ) -> Iterator[pa.RecordBatch]:
-    """What a worker hands back for a chunk that it reads for the first time; nothing known if it is too much."""
+    """The effect of a chunk, as JSON; null if it follows too many states, or too large numbers."""
     with serialize_error():
         c, rows = chunk_of(batches)
         if c < 0:
@@ -105,13 +105,13 @@ def _effects(
 def _answered(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, begins: Begins
 ) -> Iterator[pa.RecordBatch]:
-    """What a worker hands back for a chunk of which it knows in which state it begins."""
+    """The batches of the answer for a chunk whose first state is known."""
     with serialize_error():
         c, rows = chunk_of(batches)
         if c >= 0:
-            asked = Query.from_json(query)
-            A = automaton_of(asked, budget)
+            parsed = Query.from_json(query)
+            A = automaton_of(parsed, budget)
             assert A is not None
             by = begins.first[c] if columns.id is None else 0
             run = ChunkRun(Continued(A, begins.states[c]), 0, begins.owned[c], by)
-            yield from answers_of_run(rows, run, asked, columns, output, c)
+            yield from answers_of_run(rows, run, parsed, columns, output, c)

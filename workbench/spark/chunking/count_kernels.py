@@ -1,8 +1,8 @@
-"""What a chunk of a stream does to the numbers of partial matches, in compiled loops.
+"""The effect of a chunk of a stream on the numbers of partial matches, as compiled loops.
 
-An I/O-deterministic automaton has one run for each complex event, so that numbers of runs are numbers of matches. What
-an event does to the runs in each state is linear. So a chunk is a matrix: how many runs one run in each state at its
-beginning leads to, in each state at its end, and how many matches it reports on the way.
+An I/O-deterministic automaton has one run for each complex event, so numbers of runs are numbers of matches. The effect
+of an event on the numbers of runs in the states is linear. So a chunk is a matrix: the number of runs in each state at
+its end that result from one run in each state at its beginning, and a vector: the number of matches they report.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ROOM = 1 << 62
 
 @compiled
 def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, after, totals):  # type: ignore[no-untyped-def]
-    """Read events from index begun on; returns the index of the first one whose numbers a word might not hold.
+    """Read events from index begun on; returns the index of the first event after which a number might exceed int64.
 
     skip, begin, marks, finals, ended: those of TransitionTables. idle: bool [classes], whether such an event changes
     nothing. runs, after: int64 [states, K], the runs in each state that come of one run in each of K states; after is

@@ -1,8 +1,8 @@
-"""Where a stream without keys is cut into chunks, and how many events each of them has.
+"""The cuts of a stream without keys into chunks, with the numbers of events of each chunk.
 
-The cuts are values of the first column that orders the events, so that to which chunk an event belongs can be told from
-it alone. A sample says where to cut; how many events there then are is counted, exactly, since positions count from the
-first event of the whole stream.
+The cuts are values of the first column that orders the events, so this column alone determines the chunk of an event.
+They are chosen from a sample. The events of each chunk are then counted exactly, since positions count from the first
+event of the whole stream.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ Place: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Cuts:
-    """Chunk c has the events from starts[c-1] on and before starts[c], and looks at those from lows[c-1] on.
+    """Chunk c owns the events from starts[c-1] up to, not including, starts[c], and reads those from lows[c-1] on.
 
-    first: the position of its first event. before: how many events it looks at before that. owned: how many it has.
+    first: the position of its first own event. before: the number of events it reads before that. owned: the number of
+    events it owns.
     """
 
     starts: tuple[Place, ...] = ()
@@ -47,14 +48,14 @@ class Cuts:
 
     @property
     def chunks(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         return len(self.first)
 
 
 def cuts_of(df: DataFrame, columns: Columns, reach: Reach, parts: int) -> Cuts | None:
-    """Cuts into at most so many chunks, fewer where these would look at more events of others than there are.
+    """Cuts into at most `parts` chunks, so many that they together read fewer foreign events than there are events.
 
-    None if the reach is in an attribute that does not order the events.
+    None if the reach has a width on an attribute other than the first one that orders the events.
     """
     widths = [_width(df, columns, a, width) for a, width in reach.widths]
     if None in widths:
@@ -80,14 +81,14 @@ def cuts_of(df: DataFrame, columns: Columns, reach: Reach, parts: int) -> Cuts |
 
 
 def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
-    """Cuts into at most so many chunks of about the same size, which look at their own events only; not yet counted."""
+    """Cuts into at most `parts` chunks of about the same size, which read their own events only; not counted."""
     starts = tuple(starts_of(_sampled(df, place_of(df, columns), parts)[0], parts))
     nothing = (0,) * (len(starts) + 1)
     return Cuts(starts, starts, nothing, nothing, nothing)
 
 
 def counted(df: DataFrame, place: Column, starts: Sequence[Place], lows: Sequence[Place]) -> Cuts:
-    """The cuts at these places, with the numbers of events."""
+    """The cuts at these places, with the exact numbers of events."""
     here = df.select(*spread(place, starts, lows)).groupBy(CHUNK, LAST).count().collect()
     owned, before = [0] * (len(starts) + 1), [0] * (len(starts) + 1)
     for c, last, number in here:
@@ -99,7 +100,7 @@ def counted(df: DataFrame, place: Column, starts: Sequence[Place], lows: Sequenc
 
 
 def spread(place: Column, starts: Sequence[Place], lows: Sequence[Place]) -> tuple[Column, Column]:
-    """The chunk that has an event, and the last one that looks at it; all between do."""
+    """The chunk that owns an event, and the last chunk that reads it; all chunks between read it too."""
     always = sum(low is None for low in lows)
     return (
         _at_most(place, list(starts)).alias(CHUNK),
@@ -108,14 +109,14 @@ def spread(place: Column, starts: Sequence[Place], lows: Sequence[Place]) -> tup
 
 
 def place_of(df: DataFrame, columns: Columns) -> Column:
-    """The place of an event in the order, as far as the first column tells."""
+    """The place of an event by the first column of the order; microseconds for times."""
     name = columns.order[0]
     place: Column = column(name)
     return F.unix_micros(place.cast("timestamp")) if isinstance(df.schema[name].dataType, TIMES) else place
 
 
 def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
-    """The rows, each in all chunks that look at it, one chunk in a partition, in their order."""
+    """The rows, each in all chunks that read it; a partition for each chunk, sorted."""
     chunk, last = spread(place_of(df, columns), cuts.starts, cuts.lows)
     if cuts.lows == cuts.starts:
         some = df.withColumn(CHUNK, chunk)
@@ -126,7 +127,7 @@ def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
 
 
 def _at_most(place: Column, values: list[Place], base: int = 0) -> Column:
-    """base and the number of those of some ascending values that are at most the place, by bisection."""
+    """base plus the number of ascending values that are at most the place, by bisection."""
     if not values:
         return F.lit(base)
     middle = len(values) // 2
@@ -136,21 +137,21 @@ def _at_most(place: Column, values: list[Place], base: int = 0) -> Column:
 
 
 def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[Place], float]:
-    """Some of the places, ascending, and how many events stand behind each."""
+    """A sample of the places, ascending, and the number of events for each place of it."""
     name = "place"
     rows = df.count()
     places = df.select(place.alias(name))
-    known = F.col(name).isNotNull()
+    valid = F.col(name).isNotNull()
     if isinstance(places.schema[name].dataType, T.FloatType | T.DoubleType):
-        known = known & ~F.isnan(name)
+        valid = valid & ~F.isnan(name)
     share = SAMPLE * parts / max(rows, 1)
-    some = places.where(known) if share >= 1 else places.where(known).sample(share, 0)
+    some = places.where(valid) if share >= 1 else places.where(valid).sample(share, 0)
     found = sorted(row[0] for row in some.collect())
     return found, max(1, rows) / max(1, len(found))
 
 
 def starts_of(sample: list[Place], parts: int) -> list[Place]:
-    """Places that cut the sample into as many equal parts, none at its beginning."""
+    """At most `parts` - 1 places that cut the sample into equal parts, all after its first place."""
     cuts = sorted({sample[len(sample) * c // parts] for c in range(1, parts)}) if sample else []
     return [place for place in cuts if place > sample[0]]
 
@@ -158,7 +159,7 @@ def starts_of(sample: list[Place], parts: int) -> list[Place]:
 def lows_of(
     sample: list[Place], starts: Sequence[Place], events: int, width: Any, scale: float, margin: int = 1
 ) -> list[Place]:
-    """From where a chunk has to look: so many events before it, as the sample tells, and all within the width."""
+    """For each start the place from which its chunk reads; the sample estimates where `events` - 1 events begin."""
     back = 0 if events == 1 else math.ceil(margin * 1.5 * (events - 1) / scale) + margin
     lows: list[Place] = []
     for start in starts:
@@ -179,7 +180,7 @@ def _index(sample: list[Place], low: Place) -> int:
 
 
 def _less(start: Any, width: int | float) -> Any:
-    """The start less the width; rounding makes it less still."""
+    """The start minus the width, rounded down; None if it is below all whole numbers of a column."""
     if isinstance(start, int):
         low = start - math.ceil(min(width, 2 * LEAST))
         return low if low >= -LEAST else None

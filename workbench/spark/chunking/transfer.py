@@ -1,7 +1,7 @@
-"""What a chunk of a stream does, whatever came before it: to the state of an event expression, to numbers of matches.
+"""The effect of a chunk of a stream, from every state: on the state of an event expression, on numbers of matches.
 
-Both are composed: what two chunks do is what the first does and then the second. So chunks are read side by side, and
-what they do is put together afterwards.
+Effects compose: that of two chunks is that of the first, then that of the second. So chunks are read in parallel, and
+their effects are composed afterwards.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from cerify.spark.chunking.count_kernels import transfer
 from cerify.spark.runs.expression import automaton_of
 from cerify.spark.runs.query import Query
 
-STATES = 64  # that are followed side by side
+STATES = 64  # followed in parallel
 BITS = 1 << 13  # of a number of matches
 
 Runs: TypeAlias = Mapping[int, int]
-"""How many runs are in a state."""
+"""The number of runs in each state, by state."""
 
 NOTHING_READ: Runs = {0: 1}
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a chunk of so many rows does to one run in each state: the runs that come of it, and what they report.
+    """The effect of a chunk on one run in each state: the runs that result, and the number of matches they report.
 
-    Of a state of an event expression comes one state, and a match is an event at which the expression takes place.
+    For an event expression one run results, and a match is an event at which the expression takes place.
     """
 
     rows: int
@@ -50,7 +50,7 @@ class Effect:
     reports: tuple[int, ...]
 
     def after(self, runs: Runs) -> tuple[Runs, int]:
-        """The runs after the chunk, and how many matches it reports."""
+        """The runs after the chunk, and the number of matches that it reports."""
         found: dict[int, int] = {}
         for p, number in runs.items():
             for q, more in self.runs[p].items():
@@ -58,30 +58,30 @@ class Effect:
         return found, sum(number * self.reports[p] for p, number in runs.items())
 
     def to_json(self) -> str:
-        """All of it as text."""
+        """The effect as JSON."""
         return json.dumps([self.rows, [list(runs.items()) for runs in self.runs], self.reports])
 
     @classmethod
     def from_json(cls, text: str) -> Effect:
-        """The effect of that text."""
+        """The effect that `to_json` wrote."""
         rows, runs, reports = json.loads(text)
         return cls(rows, tuple(dict(pairs) for pairs in runs), tuple(reports))
 
 
 class Transfer(ABC):
-    """A chunk that is being read, from every state at once."""
+    """The computation of the effect of a chunk, from every state at once."""
 
     @abstractmethod
     def read(self, table: pa.Table) -> bool:
-        """Read the next events; False if there is too much to follow."""
+        """Read the next events; False if there are too many states, or too large numbers."""
 
     @abstractmethod
     def effect(self) -> Effect:
-        """What the events so far do."""
+        """The effect of the events so far."""
 
 
 class ExpressionTransfer(Transfer):
-    """Of an event expression: where each state has moved to. States that have come to the same one go on as one."""
+    """The effect on the states of an event expression. States that lead to the same state are followed once."""
 
     def __init__(self, A: DFA, begins: bool) -> None:
         self._evaluator = CompiledRunner([A])
@@ -90,7 +90,7 @@ class ExpressionTransfer(Transfer):
         self._reports = [0] * len(self._at)
 
     def read(self, table: pa.Table) -> bool:
-        """As Transfer says. Raises InputError for a start event that does not come first."""
+        """See Transfer. Raises InputError for a start event that is not the first event."""
         E, S = self._evaluator, Stream.from_table(table)
         classes: NDArray[np.int32] | None = None
         moved: dict[int, tuple[int, int]] = {}
@@ -108,14 +108,14 @@ class ExpressionTransfer(Transfer):
         return len(set(self._at)) <= STATES
 
     def effect(self) -> Effect:
-        """As Transfer says."""
+        """See Transfer."""
         return Effect(self._rows, tuple({q: 1} for q in self._at), tuple(self._reports))
 
 
 class CountTransfer(Transfer):
-    """Of a formula without windows: how many partial matches come of one in each state.
+    """The numbers of partial matches of a formula without windows that result from one in each state.
 
-    Numbers are the machine's words as long as these hold them, and Python's after that.
+    Numbers are int64 as long as they fit, and Python's integers after that.
     """
 
     def __init__(self, evaluator: CompiledCelEvaluator) -> None:
@@ -129,7 +129,7 @@ class CountTransfer(Transfer):
         self._idle = stays.all(axis=1) & ~marked & bool(transitions.ended[transitions.finals].all())
 
     def read(self, table: pa.Table) -> bool:
-        """As Transfer says."""
+        """See Transfer."""
         E = self._evaluator
         numbers, kinds = classified(E.automaton.A.predicates, Stream.from_table(table))
         classes = np.array([E.types[kind] for kind in kinds], np.int32)[numbers]
@@ -148,12 +148,12 @@ class CountTransfer(Transfer):
         return self._runs.dtype != object or max(self._runs.max(), self._reports.max()).bit_length() <= BITS
 
     def effect(self) -> Effect:
-        """As Transfer says."""
+        """See Transfer."""
         runs = tuple({q: n for q, n in enumerate(column) if n} for column in self._runs.T.tolist())
         return Effect(self._rows, runs, tuple(self._reports.tolist()))
 
     def _step(self, c: int) -> None:
-        """One event, in Python's numbers."""
+        """Read one event of class c, in Python's integers."""
         m = self._evaluator.transitions
         steps = [(p, q) for p, q in enumerate(m.skip[c].tolist()) if q >= 0]
         steps += [(p, q) for p, _, q in m.marks[m.begin[c] : m.begin[c + 1]].tolist()]
@@ -168,9 +168,9 @@ class CountTransfer(Transfer):
 
 
 def counter_of(query: Query, budget: Budget) -> CompiledCelEvaluator | None:
-    """The evaluator of a formula without windows, its automaton made for all events that there can be.
+    """The evaluator of a formula without windows, its automaton determinized for all classes of events.
 
-    So its states have the same numbers wherever it is made. None where that is too much, or there is no such evaluator.
+    So its states have the same numbers in every process. None if it has too many states, or there is no such evaluator.
     """
     try:
         E = CompiledCelEvaluator(query.in_cel(budget), budget=budget)
@@ -191,7 +191,7 @@ def _transfers(text: str, budget: Budget) -> DFA | CompiledCelEvaluator | None:
 
 
 def transfer_of(query: str, budget: Budget, begins: bool) -> Transfer | None:
-    """What reads a chunk, for a query as JSON; begins says whether it is the first one."""
+    """The Transfer for a chunk, of a query as JSON, or None; begins: whether the chunk is the first one."""
     match _transfers(query, budget):
         case None:
             return None

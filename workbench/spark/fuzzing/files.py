@@ -1,4 +1,4 @@
-"""The folder of a campaign: what is in it, how a range of cases gets there whole, and how it is read.
+"""The folder of a campaign: its files, how a range of cases is committed, and how the results are read.
 
     plan.parquet                                     one row: the plan, and the size of a range
     ranges/<begin>-<end>.parquet                     how many cases ended how; there once all of the range is there
@@ -6,8 +6,8 @@
     shrunk.parquet                                   a sample of the disagreements, shrunk
     begun/                                           notes of running workers
 
-A file is written beside its place and renamed, and its name says which cases it has: a range that is done again takes
-the place of what is left of it, and nothing is there twice. The folder must be one that all workers see.
+A file is written under a temporary name and renamed, and its name has the numbers of its cases: a range that is judged
+again replaces its files, so no case is stored twice. The folder must be visible to all workers.
 """
 
 from __future__ import annotations
@@ -71,18 +71,18 @@ class Folder:
 
     @property
     def begun(self) -> Path:
-        """Where workers note what they are at."""
+        """The folder of the notes of running workers."""
         return self.path / "begun"
 
     @property
     def page(self) -> Path:
-        """The report for people."""
+        """The path of the HTML report."""
         return self.path / "report.html"
 
     def open(self, job: Job, size: int) -> int:
-        """Begin a campaign in a new folder, or go on with one of the same plan; its size of a range.
+        """Begin a campaign in a new folder, or resume one with the same plan; the size of its ranges.
 
-        Raises InputError if the folder is of another campaign, or cannot be used.
+        Raises InputError if the folder is that of another campaign, or cannot be used.
         """
         try:
             if not (self.path / "plan.parquet").exists():
@@ -112,13 +112,13 @@ class Folder:
         return {_range(path) for path in (self.path / "ranges").glob("*.parquet")}
 
     def commit(self, begin: int, end: int, counts: Iterable[Row], verdicts: Mapping[str, Sequence[Row]]) -> None:
-        """Put a range there. What says that it is done comes last."""
+        """Write the files of a range, last the one that marks it as done."""
         for outcome, rows in verdicts.items():
             write(rows, VERDICTS, self.path / "verdicts" / f"outcome={outcome}" / _name(begin, end))
         write(counts, COUNTS, self.path / "ranges" / _name(begin, end))
 
     def counts(self) -> pa.Table:
-        """How many cases ended how, of all ranges that are done."""
+        """The rows of COUNTS of all ranges that are done."""
         files = [self.path / "ranges" / _name(*ends) for ends in sorted(self.done())]
         return pa.concat_tables([COUNTS.empty_table(), *(pq.ParquetFile(file).read() for file in files)])
 
@@ -132,7 +132,7 @@ class Folder:
         return pa.concat_tables([empty, *tables])
 
     def rows(self, outcome: str, numbers: Sequence[int]) -> list[Row]:
-        """Those of the cases of that outcome, by their places among them, in full."""
+        """The full rows of the cases of that outcome with these indices among them."""
         folder = self.path / "verdicts" / f"outcome={outcome}"
         rows: dict[int, Row] = {}
         at, wanted = 0, sorted(numbers)
@@ -149,12 +149,12 @@ class Folder:
         return [rows[number] for number in numbers]
 
     def shrunk(self) -> list[Row]:
-        """The sample of the disagreements that is shrunk."""
+        """The shrunk sample of the disagreements."""
         rows: list[Row] = pq.ParquetFile(self.path / "shrunk.parquet").read().to_pylist()
         return rows
 
     def _drop_unfinished(self) -> None:
-        """Remove what ranges that did not come to their end have left."""
+        """Remove the files of ranges that are not done."""
         done = self.done()
         for path in (self.path / "verdicts").glob("outcome=*/*"):
             if path.suffix != ".parquet" or _range(path) not in done:
@@ -162,7 +162,7 @@ class Folder:
 
 
 def write(rows: Iterable[Row], schema: pa.Schema, path: Path) -> None:
-    """Write a file at once, or not at all."""
+    """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     pq.write_table(pa.Table.from_pylist(list(rows), schema), beside, compression="zstd")
@@ -184,4 +184,4 @@ def _differ(known: Job, job: Job) -> str:
     fields = [name for name in vars(known) if name in job.__dataclass_fields__]
     name = next(name for name in fields if getattr(known, name) != getattr(job, name))
     there, here = getattr(known, name), getattr(job, name)
-    return f"{name} is {there!r} there and {here!r} here; ask for the same, or give a new folder"
+    return f"{name} is {there!r} there and {here!r} here; give the same plan, or a new folder"

@@ -1,8 +1,7 @@
 """The limits of one case in a worker: seconds and memory, and a record of workers that died in spite of them.
 
-Before an evaluator is called, its name and the number of the case are written to a file. A worker that finds the file
-of one that died in this range knows the place; an evaluator that killed a worker twice is not called on that case
-again.
+Before an evaluator is called, its name and the number of the case are written to a file. A worker reads the file of a
+worker that died in its range; an evaluator that killed a worker twice is not called on that case again.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ from cerify.equivalence.differential.judge import Evaluator, NoAnswer, Output, Q
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
 
-DEATHS = 2  # in one evaluator on one case, after which it is not asked
-AGAIN = 0.5  # seconds after which the signal comes again, should it be lost in a place that cannot raise
+DEATHS = 2  # of workers in one evaluator on one case, after which it is not called
+AGAIN = 0.5  # seconds after which the signal is sent again, in case it was lost where nothing can be raised
 REARMED = 1.0  # seconds between two settings of the watchdog, which takes a thread each
-UNBROKEN = ("importlib", f"{os.sep}numba{os.sep}")  # modules and kernels half made would be wrong ever after
+UNBROKEN = ("importlib", f"{os.sep}numba{os.sep}")  # an exception there would leave a half-made module or kernel
 CRASHED = "crashed"  # the kind of failure
 
 
 class _OutOfTime(BaseException):
-    """Raised wherever the program is; not an Exception, so that nothing on the way takes it for one."""
+    """Raised by the signal handler; a BaseException, so that no `except Exception` catches it."""
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Inside, what takes longer is a BudgetExceeded; what is being imported or compiled comes to its end before.
+    """A context that raises BudgetExceeded after these seconds, but not inside an import or a compilation.
 
-    In a thread that gets no signals there is no limit.
+    Without effect in threads that receive no signals.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
@@ -86,10 +85,10 @@ def limited_memory(mebibytes: int | None) -> Iterator[None]:
 
 
 class Notes:
-    """What a worker notes of a range while it is at it. Use it as a context; a range that is done has no notes.
+    """The notes of a worker on the range that it judges, a context manager; a range that is done has no notes.
 
-    run: a name for this call of the campaign, since a worker that was ended with an earlier one has not died.
-    watched: seconds after which a case that not even the clock gets out of its evaluator ends the worker.
+    run: a name for this call of the campaign; the deaths of workers of other calls do not count. watched: seconds after
+    which the worker exits, if a case runs in spite of its time limit.
     """
 
     def __init__(self, path: Path, run: str, watched: float) -> None:
@@ -97,19 +96,19 @@ class Notes:
         self._run, self._watched, self._armed = run, watched, 0.0
         self.deaths: Counter[tuple[int, str]] = Counter()
         self.hung: set[tuple[int, str]] = set()
-        self._known()
+        self._read_deaths()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         self._stacks = self._trace.open("w")
 
     def begin(self, index: int, evaluator: str) -> None:
-        """Note what is asked now."""
+        """Note the case and the evaluator that is called next."""
         os.pwrite(self._file, json.dumps([self._run, index, evaluator]).ljust(200).encode(), 0)
         if time.monotonic() - self._armed > REARMED:
             self._armed = time.monotonic()
             faulthandler.dump_traceback_later(self._watched, exit=True, file=self._stacks)
 
     def end(self) -> None:
-        """Drop the notes: the range is done."""
+        """Remove the notes: the range is done."""
         for path in (self._path, self._died, self._trace):
             path.unlink(missing_ok=True)
 
@@ -121,8 +120,8 @@ class Notes:
         os.close(self._file)
         self._stacks.close()
 
-    def _known(self) -> None:
-        """Read where workers have died in this range, and add what the last one left."""
+    def _read_deaths(self) -> None:
+        """Read the deaths in this range, and add that of the worker which left notes."""
         died = self._lines(self._died)
         for run, index, evaluator in self._lines(self._path):
             hung = self._trace.exists() and self._trace.stat().st_size > 0
@@ -137,7 +136,7 @@ class Notes:
 
     @staticmethod
     def _lines(path: Path) -> list[list[Any]]:
-        """What is noted; a note that was cut off while it was written is none."""
+        """The notes in a file; incomplete ones are left out."""
         found = []
         with contextlib.suppress(FileNotFoundError):
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -148,7 +147,7 @@ class Notes:
 
 @dataclass
 class Limited:
-    """An evaluator with limits, asked for the cases of one range. seconds: None where it has a limit of its own."""
+    """An evaluator with limits, for the cases of one range. seconds: None if it has a limit of its own."""
 
     name: str
     evaluator: Evaluator
@@ -160,7 +159,7 @@ class Limited:
         at = self.index, self.name
         if self.notes.deaths[at] >= DEATHS:
             if at in self.notes.hung:
-                raise BudgetExceeded("it did not come back, so that its process was ended, twice")
+                raise BudgetExceeded("it did not return within its limit, and its process was killed, twice")
             raise NoAnswer(f"{CRASHED}: the process of the evaluator died, twice")
         self.notes.begin(*at)
         if self.seconds is None:

@@ -1,4 +1,4 @@
-"""What a worker does with a range of cases: make them, have them judged, and put what came of it in the folder."""
+"""The work on a range of cases: generate them, judge them, and write the results to the folder."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from cerify.semantics.json_events import json_of_event, json_of_schema
 from cerify.spark.fuzzing.files import Folder, Row
 from cerify.spark.fuzzing.limits import DEATHS, Limited, Notes, limited_memory, time_limit
 
-DEFINITION = "definition"  # the evaluator that says what is right
-GENERATOR = "generator"  # stands for an evaluator where no case comes about
+DEFINITION = "definition"  # the name of the reference evaluator
+GENERATOR = "generator"  # in place of an evaluator where no case could be generated
 IN_FULL: tuple[Outcome, ...] = ("disputed", "disagreed", "budget")
-"""The outcomes of which every case is stored; of the others there is a count."""
+"""The outcomes of which every case is stored; the others are counted only."""
 WORST: tuple[Outcome, ...] = ("disputed", "disagreed", "budget", "unsupported", "matched", "empty")
-WARMING = 6  # small cases of each part that are done before any counts
-SLACK = 30.0  # seconds that a worker has over what its evaluators may take
+WARMING = 6  # small cases of each part, evaluated before time is measured
+SLACK = 30.0  # seconds of a worker beyond the limits of its evaluators
 
 
 DONE = pa.schema({"begin": pa.int64(), "end": pa.int64(), "ended": pa.string()})
@@ -49,7 +49,7 @@ DONE = pa.schema({"begin": pa.int64(), "end": pa.int64(), "ended": pa.string()})
 
 @dataclass(frozen=True)
 class Work:
-    """What workers are given: the text of the job, the folder, a name for this call of the campaign, and the ranges."""
+    """The work for a Spark job: the text of the Job, the folder, a name for this call of the campaign, the ranges."""
 
     job: str
     path: str
@@ -57,7 +57,7 @@ class Work:
     ranges: tuple[tuple[int, int], ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Do the ranges of these numbers; say of each why the campaign has to end, if it has to."""
+        """Judge the ranges with these indices; a row DONE for each, `ended` with the reason to stop the campaign."""
         for batch in batches:
             for number in batch.column("id").to_pylist():
                 begin, end = self.ranges[number]
@@ -65,13 +65,13 @@ class Work:
                 yield pa.RecordBatch.from_pylist([row], schema=DONE)
 
     def do(self, begin: int, end: int) -> str | None:
-        """Do one range, unless it is done; why the campaign has to end, if it has to."""
+        """Judge one range, unless it is done; the reason why the campaign has to stop, or None."""
         folder = Folder(Path(self.path))
         ended = folder.begun / f"{self.run}.ended"
         try:
             if ended.exists():
                 return ended.read_text(encoding="utf-8")
-            if (begin, end) not in folder.done():  # by a task that was thought to be lost
+            if (begin, end) not in folder.done():  # done already if Spark took its task for lost
                 self._judge(folder, begin, end)
             return None
         except (GiveUp, CerifyError, OSError) as error:
@@ -84,7 +84,7 @@ class Work:
         job = prepared(self.job)
         watched = (len(job.evaluators) + 2) * job.seconds + (2 * job.seconds + 120 if job.engine else 0) + SLACK
         with Notes(folder.begun / f"{begin}-{end}", self.run, watched) as notes:
-            with limited_memory(None if job.engine else job.memory):  # the limit would be the engine's too
+            with limited_memory(None if job.engine else job.memory):  # an engine would inherit the limit
                 tally = judged(job, notes, begin, end)
             folder.commit(begin, end, tally.counts(begin, end), tally.kept)
             notes.end()
@@ -92,10 +92,10 @@ class Work:
 
 @cache
 def prepared(text: str) -> Job:
-    """The job, in a process that is made ready for it."""
+    """The job, after its evaluators were imported and compiled in this process."""
     share_compiled()
     job = Job.of_text(text)
-    for part in job.parts:  # what is imported and compiled once is not to count against the time of a case
+    for part in job.parts:  # so that no case is charged for imports and compilation
         small = replace(job.plans[part], nodes=2, events=2, together=1)
         for index in range(WARMING):
             phi, S = small.case(index)
@@ -108,14 +108,14 @@ def prepared(text: str) -> Job:
 
 @dataclass
 class Tally:
-    """What became of the cases of a range: how many ended how, in how many seconds, and those that are kept in full."""
+    """The results of a range: the number of cases and seconds by outcome, and the cases stored in full."""
 
     cases: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
     seconds: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
     kept: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
 
     def count(self, part: Part, evaluator: str | None, output: str | None, verdict: Verdict) -> None:
-        """One more; without an evaluator it is a case as a whole."""
+        """Add a verdict; one without an evaluator is that of a case as a whole."""
         reason = verdict.detail[:200] if verdict.outcome == "unsupported" and evaluator else None
         key = (part.language, part.profile, evaluator, output, verdict.outcome, reason)
         self.cases[key] += 1
@@ -129,13 +129,13 @@ class Tally:
 
 
 def judged(job: Job, notes: Notes, begin: int, end: int) -> Tally:
-    """What becomes of the cases of a range. Raises GiveUp, InputError."""
+    """The results of the cases of a range. Raises GiveUp, InputError."""
     tally = Tally()
-    asked = {part: _evaluators(job, part, notes) for part in job.parts}
+    evaluators = {part: _evaluators(job, part, notes) for part in job.parts}
     for index in range(begin, end):
         part, begun = job.part(index), time.perf_counter()
         try:
-            outcome = _judge_one(job, index, notes, *asked[part], tally)
+            outcome = _judge_one(job, index, notes, *evaluators[part], tally)
         except NotMade as error:
             outcome = "budget"
             made = Verdict("budget", time.perf_counter() - begun, str(error))
@@ -147,7 +147,7 @@ def judged(job: Job, notes: Notes, begin: int, end: int) -> Tally:
 def _judge_one(
     job: Job, index: int, notes: Notes, definition: Limited, evaluators: Mapping[str, Limited], tally: Tally
 ) -> Outcome:
-    """The worst that becomes of one case."""
+    """The worst outcome of one case."""
     part, phi, S, outputs = _made(job, index, notes)
     for limited in (definition, *evaluators.values()):
         limited.index = index
@@ -163,7 +163,7 @@ def _judge_one(
 
 
 class NotMade(Exception):
-    """Raised where not even the case comes about."""
+    """Raised if the case cannot be generated."""
 
 
 def _made(job: Job, index: int, notes: Notes) -> tuple[Part, Query, Stream, tuple[Output, ...]]:
@@ -189,10 +189,10 @@ def _evaluators(job: Job, part: Part, notes: Notes) -> tuple[Limited, dict[str, 
 
 @cache
 def started(argv: tuple[str, ...], seconds: float, memory: int, restarts: int) -> Engine:
-    """The engine of this process, which serves one task after the other, and ends with the process."""
+    """The engine of this process, shared by its tasks, and closed when the process exits."""
     engine = Engine(argv, Limits(run_seconds=seconds, memory=memory * 2**20, restarts=restarts))
     atexit.register(engine.close)
-    for number in (signal.SIGTERM, signal.SIGHUP):  # Spark ends its workers so, in which case atexit is not asked
+    for number in (signal.SIGTERM, signal.SIGHUP):  # Spark kills workers by these, and atexit does not run
         before = signal.getsignal(number)
         signal.signal(number, partial(_closed, engine, before))
     return engine
@@ -206,14 +206,14 @@ def _closed(engine: Engine, before: Any, number: int, frame: FrameType | None) -
 
 
 def name_of(engine: Engine) -> str:
-    """What the engine calls itself."""
+    """The name and version of the engine."""
     return f"{engine.info.name} {engine.info.version}"
 
 
 def row_of(
     job: Job, index: int, part: Part, phi: Query | None, S: Stream, output: Output | None, name: str, verdict: Verdict
 ) -> dict[str, Any]:
-    """A case in full; without a query where none was made."""
+    """The row VERDICTS of a case; query is null if none was generated."""
     why = None
     if (
         output is not None
@@ -254,7 +254,9 @@ def stream_text(S: Stream) -> str:
     return json.dumps({"schema": schema, "events": [json_of_event(e) for e in S]}, ensure_ascii=False)
 
 
-def _answer(said: Answer | None) -> str | None:
-    if said is None:
+def _answer(answer: Answer | None) -> str | None:
+    if answer is None:
         return None
-    return json.dumps(said if isinstance(said, str) else [json_of_match(m) for m in sorted(said)], ensure_ascii=False)
+    return json.dumps(
+        answer if isinstance(answer, str) else [json_of_match(m) for m in sorted(answer)], ensure_ascii=False
+    )

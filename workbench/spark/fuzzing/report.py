@@ -24,7 +24,7 @@ from cerify.spark.fuzzing.files import Folder, Row
 from cerify.spark.fuzzing.range import DEFINITION
 
 DRAWN = 16  # matches drawn for one disagreement
-REASONS = 20  # shown of those for which queries are not carried
+REASONS = 20  # shown, of those why queries are not evaluated
 OVER = 200  # cases over a budget, and disputed ones, that the page lists
 
 BAR: dict[Outcome, str] = {
@@ -41,10 +41,10 @@ BAR: dict[Outcome, str] = {
 class Found:
     """The verdicts of a campaign, read from its folder.
 
-    totals: how the cases ended as a whole, the worst that became of them. by_language: the same for each language and
-    profile. by_evaluator: of each evaluator how what it was asked ended. reasons: why an evaluator does not carry a
-    query. causes: of each evaluator the causes as found. sample: disagreements, shrunk. disputed: cases on which
-    cerify contradicts itself. seconds: of workers, in all; of_evaluators: those of each evaluator.
+    totals: the number of cases by their worst outcome. by_language: the same for each language and profile.
+    by_evaluator: the outcomes of each evaluator. reasons: why an evaluator does not evaluate a query. causes: the
+    causes of disagreements by evaluator. sample: shrunk disagreements. over: cases over a budget. disputed: cases on
+    which cerify contradicts itself. seconds: of all workers; of_evaluators: of each evaluator.
     """
 
     job: Job
@@ -61,17 +61,17 @@ class Found:
 
     @property
     def cases(self) -> int:
-        """How many cases were asked."""
+        """The number of cases."""
         return self.totals.total()
 
     @property
     def agreed(self) -> int:
-        """How many cases all evaluators answered, with the same matches."""
+        """The number of cases on which all evaluators have the same matches."""
         return self.totals["matched"] + self.totals["empty"]
 
     @property
     def wrong(self) -> int:
-        """How many cases show a fault, of an evaluator or of cerify's definition."""
+        """The number of cases that show a fault, of an evaluator or of cerify's definition."""
         return self.totals["disagreed"] + self.totals["disputed"]
 
     @property
@@ -132,7 +132,7 @@ class Found:
 
 
 def found_in(path: Path) -> Found:
-    """What the folder of a campaign has. Raises InputError."""
+    """The verdicts in the folder of a campaign. Raises InputError."""
     folder = Folder(path)
     job, _ = folder.plan()
     totals, reasons, causes = Counter[Outcome](), Counter[tuple[str, str]](), Counter[tuple[str, str, str]]()
@@ -190,7 +190,7 @@ def render(found: Found) -> str:
 
 @dataclass(frozen=True)
 class Example:
-    """A cause as the page shows it: by its smallest case."""
+    """A cause with its smallest case, for the page."""
 
     number: int
     row: Row
@@ -213,8 +213,8 @@ def result_of(row: Row) -> Result:
     """A disagreement as the result of a case."""
     stream, expected, got = json.loads(row["stream"]), json.loads(row["expected"]), json.loads(row["got"])
 
-    def matches(said: Any) -> Any:
-        return () if isinstance(said, str) else tuple(matches_of_json(said, row["output"]))
+    def matches(answer: Any) -> Any:
+        return () if isinstance(answer, str) else tuple(matches_of_json(answer, row["output"]))
 
     case = Case(
         f"case {row['case']}",
@@ -227,8 +227,8 @@ def result_of(row: Row) -> Result:
         row["output"],
         matches(expected),
     )
-    if isinstance(said := next((s for s in (got, expected) if isinstance(s, str)), None), str):
-        return Result(case, "error", None, said)
+    if isinstance(failure := next((s for s in (got, expected) if isinstance(s, str)), None), str):
+        return Result(case, "error", None, failure)
     return Result(case, "failed", matches(got))
 
 
@@ -251,5 +251,5 @@ def _all(counts: Counter[Outcome]) -> dict[str, int]:
 
 
 def _ordered(counts: Counter[Any]) -> list[tuple[Any, int]]:
-    """The most frequent first; those that are as frequent by name."""
+    """The counts, the most frequent first, then by name."""
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

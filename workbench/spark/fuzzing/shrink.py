@@ -1,8 +1,7 @@
 """A sample of the disagreements of a campaign, shrunk on the driver.
 
-A shrunk query has no operators that the query found has not. So of the cases of one evaluator that differ in one way,
-those come first whose queries have so few operators that none makes do with some of them; then, as long as there is
-room, the smallest of those with other operators.
+A shrunk query has no operators that the original query lacks. So of the cases of one evaluator with one cause, those
+come first whose sets of operators are minimal by inclusion; then, up to SAMPLE, the smallest with other operators.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ from cerify.spark.fuzzing.files import SHRUNK, Folder, Row, write
 from cerify.spark.fuzzing.limits import CRASHED, time_limit
 from cerify.spark.fuzzing.range import row_of
 
-SAMPLE = 5  # of each language, evaluator and way to differ
-MOST = 60  # in all
-NO_OPERATORS = "an event type"  # what a cause says instead
+SAMPLE = 5  # cases of each language, evaluator and cause
+MOST = 60  # cases of the sample
+NO_OPERATORS = "an event type"  # of a cause, in place of operators
 LOOKED = ("language", "evaluator", "cause", "query", "stream")
 
 
 @dataclass(frozen=True)
 class Timed:
-    """An evaluator that has so many seconds for a case."""
+    """An evaluator with a limit of seconds for each case."""
 
     evaluator: Evaluator
     seconds: float
@@ -47,7 +46,7 @@ class Timed:
 
 
 def shrink_sample(job: Job, folder: Folder) -> None:
-    """Shrink a sample of what the folder has, and put it there."""
+    """Shrink a sample of the disagreements in the folder, and write it there."""
     chosen = folder.rows("disagreed", sample(folder.verdicts("disagreed", LOOKED)))
     with ExitStack() as engines:
         tested: dict[str, Evaluator] = {}
@@ -67,7 +66,7 @@ def shrink_sample(job: Job, folder: Folder) -> None:
 
 
 def sample(disagreed: pa.Table) -> list[int]:
-    """The numbers of the rows that stand for all."""
+    """The indices of the rows of the sample."""
     sizes = pc.add(pc.utf8_length(disagreed["query"]), pc.utf8_length(disagreed["stream"]))
     light = disagreed.drop_columns(["query", "stream"]).append_column("size", sizes)
     groups: dict[tuple[str, ...], dict[frozenset[str], int]] = defaultdict(dict)
@@ -86,7 +85,7 @@ def sample(disagreed: pa.Table) -> list[int]:
 
 
 def _shrunk(job: Job, full: Row, evaluator: Evaluator) -> dict[str, Any]:
-    """A disagreement as it is kept: shrunk if it comes again, and not if it would be the end of this process."""
+    """The row SHRUNK of a disagreement; not shrunk if it is not reproduced, or its evaluator killed its process."""
     index, output, name = full["case"], full["output"], full["evaluator"]
     found = dict(full) | {"found": full["query"], "note": None}
     if name in job.evaluators and full["detail"].startswith(CRASHED):
@@ -99,7 +98,7 @@ def _shrunk(job: Job, full: Row, evaluator: Evaluator) -> dict[str, Any]:
         return found | {"note": f"not shrunk: {error}"}
     verdict = verdicts.get(name)
     if verdict is None or verdict.outcome != "disagreed" or verdict.expected is None or verdict.got is None:
-        return found | {"note": "not shrunk: it did not come again"}
+        return found | {"note": "not shrunk: it was not reproduced"}
     d = shrunk(plan, index, (output, verdict))
     again = replace(verdict, expected=d.left, got=d.right)
     return found | row_of(job, index, part, d.phi, d.stream, output, name, again)

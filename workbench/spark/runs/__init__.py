@@ -1,1 +1,1 @@
-"""A query on its way through one stream: what evaluates it, and the rows of a data frame as that stream."""
+"""Runs: the evaluation of a query over one stream, and the rows of a data frame as streams."""

@@ -1,4 +1,4 @@
-"""What a worker makes of the rows of some keys: for each a run, and its matches with the key and the events' ids."""
+"""The answer of a worker for the rows of some keys: the matches of a run for each key, with the key and ids."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from cerify.spark.runs.start import starting
 
 Output = Literal["matches", "valuations", "count", "events"]
 DIGITS = 38  # of a number in a column
-ROWS = 65_536  # of a batch that is handed on
+ROWS = 65_536  # of a batch of the answer
 
 
 def answers(
     batches: Iterable[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget
 ) -> Iterator[pa.RecordBatch]:
-    """What to hand back for some rows, those of a key one after the other in their order; query is its JSON."""
+    """The batches of the answer for some rows, grouped by key, in their order; query is a Query as JSON."""
     with serialize_error():
-        asked = Query.from_json(query)
+        parsed = Query.from_json(query)
         stream: Answering | None = None
-        begin = starting(asked, budget)
-        for parts in rows_of(batches, columns, asked.schema, begin().classes):
+        begin = starting(parsed, budget)
+        for parts in rows_of(batches, columns, parsed.schema, begin().classes):
             found: list[pa.Table] = []
             for rows in parts:
                 if rows.begins or stream is None:
@@ -50,13 +50,13 @@ def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def number_columns(number: int) -> tuple[Decimal | None, str]:
-    """A number of matches as an answer has it."""
+    """A number of matches as the columns of an answer: a decimal, or None if it has more digits, and text."""
     digits = str(Decimal(number))  # str of an integer stops at some thousand digits
     return Decimal(number) if len(digits) <= DIGITS else None, digits
 
 
 class Answering:
-    """The stream of one key."""
+    """The answer for the stream of one key."""
 
     def __init__(self, run: Run, key: pa.RecordBatch, columns: Columns, output: Output) -> None:
         self.run, self.key, self.output = run, key, output
@@ -65,7 +65,7 @@ class Answering:
         self._number = 0  # of matches
 
     def push(self, rows: Rows) -> pa.Table:
-        """What is known by the rows."""
+        """The rows of the answer that these rows complete."""
         if rows.ids is not None:
             self._ids = self._ids or _Ids(rows.ids.type)
             self._ids.add(rows.ids)
@@ -77,11 +77,11 @@ class Answering:
         except CerifyError as error:
             raise self._placed(error) from None
         if self._ids is not None:
-            self._ids.let_go(self.run.reaches)
+            self._ids.discard_before(self.run.reaches)
         return found
 
     def finish(self) -> pa.Table:
-        """What is known at the end."""
+        """The rows of the answer that the end of the stream completes."""
         try:
             if self.output != "count":
                 return self._named(self.run.finish())
@@ -97,7 +97,7 @@ class Answering:
         return error
 
     def _named(self, found: pa.Table) -> pa.Table:
-        """The matches with the key, and with ids for positions."""
+        """The rows of the answer for some matches: with the key, and with ids in place of positions."""
         if not found.num_rows:
             return pa.table({})
         named = found if self._ids is None else map_positions(found, self._ids.kind, self._ids.of)
@@ -107,8 +107,8 @@ class Answering:
             numbers = pc.add(parents, self._number)
             self._number += len(found)
             return self._keyed({"match": numbers, "at": at.take(parents), "event": pc.list_flatten(events)})
-        said = {"at": at, "events": events, "bindings": bindings}
-        return self._keyed(said if result.null_count else said | {"result": result})
+        columns = {"at": at, "events": events, "bindings": bindings}
+        return self._keyed(columns if result.null_count else columns | {"result": result})
 
     def _keyed(self, columns: dict[str, pa.Array]) -> pa.Table:
         first = next(iter(columns.values()))
@@ -117,20 +117,20 @@ class Answering:
 
 
 class _Ids:
-    """The ids of the events of a stream, by position, as far back as a match may reach; kind is their type."""
+    """The ids of the events of a stream by position, as far back as a match may have one; kind is their type."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self.kind, self._first = kind, 0
         self._parts: list[pa.Array] = []
 
     def add(self, ids: pa.Array) -> None:
-        # a copy: the batch that the ids are a part of is not to stay in memory for them
+        # a copy, so that the batch of which the ids are a slice can be freed
         self._parts.append(pa.concat_arrays([ids, ids.slice(0, 0)]))
 
     def of(self, positions: pa.Array) -> pa.Array:
         found = pa.chunked_array(self._parts).take(pc.subtract(positions, self._first))
         return found.combine_chunks() if found.num_chunks != 1 else found.chunk(0)
 
-    def let_go(self, before: int) -> None:
+    def discard_before(self, before: int) -> None:
         while self._parts and self._first + len(self._parts[0]) <= before:
             self._first += len(self._parts.pop(0))

@@ -1,4 +1,4 @@
-"""Runs of CEL formulas: evaluators of one automaton, which share what they have learned of types of events."""
+"""Runs of CEL formulas: evaluators of one automaton, which share its compiled transitions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cerify.spark.runs.run import NOTHING, Classes, Run, of_events
 
 
 class CelRun(Run):
-    """An evaluator of batches."""
+    """A run by the compiled evaluator."""
 
     def __init__(self, evaluator: CompiledCelEvaluator) -> None:
         self._evaluator = evaluator
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """The matches that end in these events. Raises Unordered where a window's attribute goes back."""
+        """The matches that these events complete. Raises Unordered where a window's attribute decreases."""
         E = self._evaluator
         if E.output == "valuations":
             return table_of_matches(E.read(Stream.from_table(table), None, classes))
@@ -25,16 +25,16 @@ class CelRun(Run):
         return of_events(found["at"], found["events"]) if found.num_rows else NOTHING
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Their number, without listing them."""
+        """The number of these matches, without listing them."""
         return self._evaluator.tally(Stream.from_table(table), classes)
 
     def classes(self, table: pa.Table) -> Classes:
-        """What the predicates of the automaton say of events."""
+        """The classes of events by the predicates of the automaton."""
         return self._evaluator.classes(Stream.from_table(table))
 
     @property
     def reaches(self) -> int:
-        """Where the windows begin now, if a match ends where it is reported."""
+        """The position at which the windows begin if matches end where they are reported, else 0."""
         E = self._evaluator
         if not E.reports_at_last_event:
             return 0

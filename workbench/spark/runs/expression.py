@@ -1,4 +1,4 @@
-"""Runs of event expressions: a finite automaton, or for attribute variables a machine for each choice of values."""
+"""Runs of event expressions: a finite automaton, or with attribute variables one for each assignment of values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cerify.spark.runs.run import NOTHING, Classes, Run, of_events
 
 
 def automaton_of(query: Query, budget: Budget) -> DFA | None:
-    """The finite automaton that finds the matches of a query; None where there is not one."""
+    """The finite automaton that finds the matches of a query; None if it has none."""
     return query.plugin.dfa(query.parsed, query.schema, budget)
 
 
 class ExpressionRun(Run):
-    """One state of one automaton; the evaluator serves all runs of the expression in turn."""
+    """A run in one state of an automaton; all runs of the expression share the evaluator."""
 
     def __init__(self, evaluator: CompiledRunner) -> None:
         self._evaluator = evaluator
@@ -30,11 +30,11 @@ class ExpressionRun(Run):
         return _each(self._read(table, classes))
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Their number."""
+        """The number of these matches."""
         return len(self._read(table, classes))
 
     def classes(self, table: pa.Table) -> Classes:
-        """Of events the letter that each is to the automaton."""
+        """For each event its letter in the alphabet of the automaton."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def _read(self, table: pa.Table, classes: Classes | None) -> pa.Array:

@@ -1,4 +1,4 @@
-"""A run that gathers its stream, for what no evaluator of batches carries: it is evaluated as a whole at the end."""
+"""A run that gathers its stream and evaluates it at the end, for queries that no evaluator of batches evaluates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cerify.semantics.matches import table_of_matches
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import NOTHING, Classes, Run
 
-GATHERED: EvaluatorName = "kernel"  # of a stream that is evaluated as a whole
+GATHERED: EvaluatorName = "kernel"  # the evaluator of gathered streams
 EVENTS = 1_000_000  # of one stream, at most
 
 
 class GatheredRun(Run):
-    """All events of the stream so far, and nothing else."""
+    """A run whose state is all events so far."""
 
     streams: ClassVar[bool] = False
 
@@ -30,7 +30,7 @@ class GatheredRun(Run):
         self._events = 0
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Only keep them. Raises BudgetExceeded."""
+        """Keep the events; no matches. Raises BudgetExceeded."""
         self._events += table.num_rows
         if self._events > EVENTS:
             raise BudgetExceeded(
@@ -41,7 +41,7 @@ class GatheredRun(Run):
         return NOTHING
 
     def finish(self) -> pa.Table:
-        """All matches."""
+        """All matches of the stream."""
         if not self._parts:
             return NOTHING
         S = Stream.from_table(pa.concat_tables(self._parts, promote_options="permissive"), self.query.schema)

@@ -1,4 +1,4 @@
-"""A query as it is sent to workers: plain data, parsed again where it is run."""
+"""A query as it is sent to workers: plain data, which each worker parses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cerify.semantics.json_events import schema_of_json
 
 @dataclass(frozen=True)
 class Query:
-    """A query's text, its language, what its matches are to tell, and the schema of the events, if they have one."""
+    """The text of a query, its language, the output wanted, and the schema of the events or None."""
 
     text: str
     language: str = DEFAULT
@@ -38,7 +38,7 @@ class Query:
             return phi
 
     def in_cel(self, budget: Budget) -> Formula:
-        """The query as a formula of CEL. Raises Unsupported where there is none."""
+        """The query as a formula of CEL. Raises Unsupported if it has none."""
         try:
             return self.plugin.in_cel(self.parsed, budget)
         except BudgetExceeded as error:
@@ -50,13 +50,13 @@ class Query:
         return language_named(self.language)
 
     def to_json(self) -> str:
-        """All of it as text."""
+        """The query as JSON."""
         types = None if self.schema is None else {T: dict(names) for T, names in self.schema.types.items()}
         return json.dumps({"text": self.text, "language": self.language, "output": self.output, "schema": types})
 
     @classmethod
     def from_json(cls, text: str) -> Query:
-        """The query of that text."""
-        said = json.loads(text)
-        schema = said.pop("schema")
-        return cls(**said, schema=None if schema is None else schema_of_json(schema))
+        """The query that `to_json` wrote."""
+        fields = json.loads(text)
+        schema = fields.pop("schema")
+        return cls(**fields, schema=None if schema is None else schema_of_json(schema))

@@ -1,14 +1,14 @@
-"""How far back a query looks: what lies before a match and may still matter to it.
+"""The reach of a query: how many events before a match it may depend on.
 
 Over the stream from i to j a formula can have other valuations than over all of it up to j. It has the same ones if i
-comes before all that the formula looks at, and it has a reach if that is no more than some windows that end at j. By
+precedes all events that the formula depends on; it has a reach if these lie in some windows that end at j. By
 the clauses of tods21, Figure 3, and of section 7.1:
 
 - A formula whose operators look at nothing but valuations has over a shorter interval those that lie in it
-  (semantics/cel/extent.py). So if all of them lie in a window it looks at that window: WITHIN, or neighbours.
-- An operator whose clause is over one interval looks at no more than its operands do. So NXT, LAST, MAX and PROJECT
-  have the reach of what is inside, and none of what is around: NXT(A ; B) WITHIN 5 EVENTS looks at all of the past.
-- START looks at where the stream begins, and UNLESS for its right side anywhere in it.
+  (semantics/cel/extent.py). So if all of them lie in a window it depends on that window only: WITHIN, or neighbours.
+- An operator whose clause is over one interval depends on no more than its operands do. So NXT, LAST, MAX and PROJECT
+  have the reach of what is inside, and none of what is around: NXT(A ; B) WITHIN 5 EVENTS depends on all events before.
+- START depends on the beginning of the stream, and UNLESS on matches of its right side anywhere in it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from cerify.spark.runs.query import Query
 class Reach:
     """Windows that end with the event at which a match is reported; it depends on nothing before all of them.
 
-    events: of so many events, that one included. widths: of values, each with its attribute.
+    events: the number of events of a window, that event included. widths: windows on values, each with its attribute.
     """
 
     events: int = 1
@@ -44,7 +44,7 @@ Found: TypeAlias = Reach | None
 
 
 def reach_of_query(query: Query, budget: Budget) -> Found:
-    """The reach of a query; None if it may look at all of the past."""
+    """The reach of a query; None if it may depend on all events before."""
     try:
         return reach_of(query.in_cel(budget))
     except Unsupported:
@@ -52,7 +52,7 @@ def reach_of_query(query: Query, budget: Budget) -> Found:
 
 
 def reach_of(phi: Formula) -> Found:
-    """The reach of a formula; None if it may look at all of the past."""
+    """The reach of a formula; None if it may depend on all events before."""
     known, found = extents(phi), dict[int, Found]()
     for psi in reversed(list(cel.subformulas(phi))):
         found[id(psi)] = _reach(psi, [found[id(child)] for child in children(psi)], known[id(psi)].inherits)
@@ -62,8 +62,8 @@ def reach_of(phi: Formula) -> Found:
 def reach_of_block(q: Any) -> Found:
     """The reach of a query of SASE+ whose matches depend on the events from the first to the last, and on no others.
 
-    So no components are negated, since their scopes may begin before it or end after it; no Kleene plus is in last
-    place, which goes on until something stops it; and no matches are left out because of others.
+    So no components are negated, since their scopes may begin before it or end after it; the last component is no
+    Kleene plus, which extends until an event stops it; and no matches are left out because of others.
     """
     if not isinstance(q, sase.Query) or q.source is not None or q.within is None:
         return None
@@ -103,13 +103,13 @@ def _narrower(inside: Found, window: cel.Window) -> Found:
         case cel.EventWindow(count):
             return Reach(max(1, count if inside is None or inside.widths else min(count, inside.events)))
         case cel.TimeWindow(amount, unit):
-            said = TIME, amount * SECONDS[unit]
-        case cel.AttributeWindow(width, a):
-            said = a, width
+            width = TIME, amount * SECONDS[unit]
+        case cel.AttributeWindow(extent, a):
+            width = a, extent
         case _:
             assert_never(window)
-    if inside is None or (inside.events == 1 and [a for a, _ in inside.widths] == [said[0]]):
-        return Reach(1, (min([said, *(inside.widths if inside else ())]),))
+    if inside is None or (inside.events == 1 and [a for a, _ in inside.widths] == [width[0]]):
+        return Reach(1, (min([width, *(inside.widths if inside else ())]),))
     return inside
 
 

@@ -1,7 +1,7 @@
-"""The rows that come: which columns of the data a query needs, and what is checked before it sees them.
+"""The rows of a data frame as the events of streams: the columns that a query needs, and the checks of the rows.
 
-A worker gets the rows of a key one after the other, in their order. Two rows of a key with the same place in the order
-would make the answer depend on chance, so that they are an error, as is a row without a place or without a type.
+A worker reads the rows of a key one after the other, in their order. Two rows of a key with the same place in the order
+are an error, since the answer would depend on chance; so is a row without a place in the order or without a type.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @dataclass(frozen=True)
 class Columns:
-    """Where in the data is what: the order, the key, the type of an event, its id, its time, and its attributes.
+    """The columns of the data by purpose: the order, the key, the type of an event, its id, its time, its attributes.
 
-    Without an id events are told by their positions. A column may serve for several of these.
+    Without an id events are identified by their positions. A column may have several purposes.
     """
 
     order: tuple[str, ...]
@@ -47,7 +47,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of one key in a row, as a stream has them; begins says whether they are the first of their key."""
+    """Consecutive rows of one key as the table of a stream; begins: whether they are the first of their key."""
 
     begins: bool
     key: pa.RecordBatch
@@ -62,7 +62,7 @@ Classify: TypeAlias = Callable[[pa.Table], Classes | None]
 def rows_of(
     batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None, classify: Classify | None = None
 ) -> Iterator[list[Rows]]:
-    """For some batches at a time their rows, key by key, with what classify says of all of them. Raises InputError."""
+    """For each group of batches their rows, key by key, with their classes. Raises InputError."""
     last: pa.RecordBatch | None = None
     for batch in gathered(batches):
         starts = _starts(batch, last, columns)
@@ -84,7 +84,7 @@ def rows_of(
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in larger batches, since each takes its time, however small."""
+    """The same rows in batches of at least AT_ONCE rows, except the last, since each batch has a fixed cost."""
     some: list[pa.RecordBatch] = []
     for batch in batches:
         some.append(batch)
@@ -99,7 +99,7 @@ def _one(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) -> pa.Table:
-    """The table of a stream with these rows. Raises InputError."""
+    """The table of a stream with these rows. Raises InputError for a row without a type, or not in the schema."""
     types = batch.column(columns.type)
     if types.null_count:
         row = pc.index(types.is_null(), True).as_py()
@@ -111,18 +111,18 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
 
 
 def place(batch: pa.RecordBatch, row: int, columns: Columns) -> str:
-    """Where a row is, for a person: its key, and its place in the order."""
+    """The place of a row for messages: its key, and its place in the order."""
     values = {name: batch.column(name)[row].as_py() for name in (*columns.keys, *columns.order)}
     return shown(values)
 
 
 def shown(values: Mapping[str, Any]) -> str:
-    """Names with their values."""
+    """Names with their values, as `name=value, …`."""
     return ", ".join(f"{name}={v!r}" if isinstance(v, str) else f"{name}={v}" for name, v in values.items())
 
 
 def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns) -> list[int]:
-    """Where the rows of a key begin, the first row included. Raises InputError where the order says too little."""
+    """The indices at which the rows of a key begin, 0 included. Raises InputError for ties and nulls in the order."""
     for name in columns.order:
         if batch.column(name).null_count:
             row = pc.index(batch.column(name).is_null(), True).as_py()
@@ -131,7 +131,7 @@ def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns
             )
     rest, before = batch.slice(1), batch.slice(0, batch.num_rows - 1)
     same_key = _agree(before, rest, columns.keys)
-    if columns.order:  # else whoever asks has put the rows in order
+    if columns.order:  # else the caller has sorted the rows
         tied = np.flatnonzero(same_key & _agree(before, rest, columns.order))
         if tied.size:
             raise _tie(batch, int(tied[0]) + 1, columns)
@@ -143,9 +143,9 @@ def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns
 def _tie(batch: pa.RecordBatch, row: int, columns: Columns) -> InputError:
     of = "" if not columns.keys else f" of {', '.join(columns.keys)}"
     return InputError(
-        f"{place(batch, row, columns)}: two events{of} have the same place in the order, so that it does not say which "
-        f"comes first; order_by more columns than {', '.join(columns.order)}, or, if it is one event twice, drop one "
-        "by dropDuplicates"
+        f"{place(batch, row, columns)}: two events{of} have the same place in the order, so that their "
+        f"sequence is undefined; order_by more columns than {', '.join(columns.order)}, or, if it is one event twice, "
+        "drop one by dropDuplicates"
     )
 
 

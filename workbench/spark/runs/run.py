@@ -1,4 +1,4 @@
-"""A run: a query on its way through one stream, which comes in Arrow tables; and the table of what it finds."""
+"""A run: the evaluation of a query over one stream of Arrow tables; and the table of its matches."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from cerify.semantics.matches import POSITIONS, RESULT
 NOTHING = RESULT.empty_table()
 
 Classes: TypeAlias = NDArray[np.int32]
-"""For each event what the query can tell of it, as a number."""
+"""For each event the number of its class; events of a class are equal for the query."""
 
 
 class Run(ABC):
-    """What is known of one stream; positions count from its first event.
+    """The evaluation of a query over one stream; positions count from its first event.
 
-    The tables that are pushed have the column "type" and one for each attribute, as Stream.table has them. streams says
-    whether matches are reported as soon as they are known; else the events are gathered, and all are found at the end.
+    The tables that are pushed have the columns of Stream.table: "type" and one for each attribute. streams: whether a
+    match is reported by the push that completes it; else the events are gathered, and `finish` reports all matches.
     """
 
     streams: ClassVar[bool] = True
 
     @abstractmethod
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Read the next events; the matches known by them, a table as RESULT says.
+        """Read the next events; the matches that they complete, a table with the schema RESULT.
 
-        classes: what `classes` says of them, if it has been asked.
+        classes: the result of `classes` for the table, if it was called.
         """
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Read the next events; the exact number of the matches known by them."""
+        """Read the next events; the exact number of the matches that they complete."""
         return len(self.push(table, classes))
 
     def classes(self, table: pa.Table) -> Classes | None:
-        """The classes of events, which may be of several streams, so that they are looked at together; else None."""
+        """The classes of events, of one stream or several; None if the run does not classify events."""
         return None
 
     def finish(self) -> pa.Table:
-        """The matches that are known by the end of the stream."""
+        """The matches that the end of the stream completes."""
         return NOTHING
 
     def finish_count(self) -> int:
-        """The exact number of the matches that are known by the end of the stream."""
+        """The exact number of the matches that the end of the stream completes."""
         return len(self.finish())
 
     @property
     def reaches(self) -> int:
-        """The least position that a match which is not known yet may have."""
+        """The least position that a match not yet reported may have."""
         return 0
 
 
 def of_events(at: pa.ChunkedArray | pa.Array, events: pa.ChunkedArray | pa.Array) -> pa.Table:
-    """The table of matches that say neither bindings nor a result."""
+    """The table of matches without bindings and results."""
     rest = [pa.nulls(len(at), kind) for kind in RESULT.types[2:]]
     return pa.table([at, events.cast(POSITIONS), *rest], schema=RESULT)

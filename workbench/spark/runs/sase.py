@@ -1,4 +1,4 @@
-"""Runs of SASE+: a query block that the compiled evaluator carries, and the rows that its results are made of."""
+"""Runs of SASE+: the compiled evaluator of a query block, and the rows that RETURN reads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cerify.spark.runs.run import Classes, Run
 class SaseRun(Run):
     """An evaluator of batches, and the rows that a match may still have: those of the window, or all.
 
-    What it cannot carry shows with the first rows; then the stream is gathered.
+    The stream is gathered if the evaluator raises Unsupported for the first rows.
     """
 
     def __init__(self, query: Query, budget: Budget) -> None:
@@ -37,22 +37,22 @@ class SaseRun(Run):
         self._gathered: GatheredRun | None = None
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """The matches known by these events. Raises BudgetExceeded where rows have to be kept without a window."""
+        """The matches that these events complete. Raises BudgetExceeded for too many rows without a window."""
         if (known := self._read(table)) is None:
             assert self._gathered is not None
             return self._gathered.push(table)
         found = table_of_matches(self._matches(known))
-        self._rows.let_go(self.q)
+        self._rows.discard_old(self.q)
         return found
 
     def finish(self) -> pa.Table:
-        """The matches that are known by the end of the stream."""
+        """The matches that the end of the stream completes."""
         if self._gathered is not None:
             return self._gathered.finish()
         return table_of_matches(self._matches(self._evaluator.finish()))
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """The number of matches known by these events; without HAVING they are not listed."""
+        """The number of matches that these events complete; without HAVING they are not listed."""
         if self.q.having is not None or self._gathered is not None:
             return super().count(table)
         try:
@@ -64,7 +64,7 @@ class SaseRun(Run):
             return super().count(table)
 
     def finish_count(self) -> int:
-        """The number of matches known by the end of the stream."""
+        """The number of matches that the end of the stream completes."""
         if self.q.having is not None or self._gathered is not None:
             return super().finish_count()
         return self._evaluator.finish_count()
@@ -110,12 +110,12 @@ class _Rows(Sequence[Event]):
         self._parts.append(table)
         if len(self) - self._first > EVENTS:
             raise BudgetExceeded(
-                f"without WITHIN, or within so long a window, more than {EVENTS} events of a key would have to be kept "
-                "for RETURN; set a shorter window, or count the matches"
+                f"without WITHIN, or within so long a window, more than {EVENTS} events of a key would be kept for "
+                "RETURN; set a shorter window, or count the matches"
             )
 
-    def let_go(self, q: sase.Query) -> None:
-        """Forget the rows that are too old for the window."""
+    def discard_old(self, q: sase.Query) -> None:
+        """Discard the rows that the window has passed."""
         if q.within is None or not self._parts or not self._parts[-1].num_rows:
             return
         last = self._parts[-1][TIME]

@@ -1,4 +1,4 @@
-"""Which run a query has: what evaluates it, stream after stream; what is compiled is kept from one to the next."""
+"""The choice of the run of a query. What is compiled is shared by the runs of all streams in a process."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from cerify.spark.runs.run import Run
 from cerify.spark.runs.sase import SaseRun
 
 Make: TypeAlias = Callable[[], Run]
-QUERIES = 64  # that a process keeps compiled
+QUERIES = 64  # compiled queries cached in a process
 
 
 def start(query: Query, budget: Budget = Budget()) -> Run:
-    """A run over a stream of which nothing is known yet. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
+    """A run at the beginning of a stream. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
     return starting(query, budget)()
 
 
 def starting(query: Query, budget: Budget = Budget()) -> Make:
-    """What gives such runs. Raises as start."""
+    """A function that returns such runs. Raises what start raises."""
     return _makes(query.to_json(), budget)
 
 
@@ -41,7 +41,7 @@ def _makes(text: str, budget: Budget) -> Make:
     query = Query.from_json(text)
     if find_spec("numba") is None:
         raise Unsupported("cerify.spark needs numba on every worker: pip install 'cerify[spark]'")
-    _ = query.parsed  # its errors are not those of a run
+    _ = query.parsed  # raises the errors of the query
     with errors_in(query.text):
         try:
             return _streaming(query, budget)
@@ -50,7 +50,7 @@ def _makes(text: str, budget: Budget) -> Make:
 
 
 def _streaming(query: Query, budget: Budget) -> Make:
-    """Runs that report matches as they become certain. Raises Unsupported where there are none."""
+    """A function that returns runs which report matches as they are completed. Raises Unsupported if there are none."""
     match query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget)):
         case CompiledCelEvaluator() as first:
             return lambda: CelRun(first.fresh())
@@ -62,4 +62,4 @@ def _streaming(query: Query, budget: Budget) -> Make:
             SaseRun(query, budget)  # raises Unsupported for what it does not carry
             return partial(SaseRun, query, budget)
         case other:
-            raise Unsupported(f"there is no run of {type(other).__name__}")
+            raise Unsupported(f"no run evaluates a {type(other).__name__}")

@@ -1,4 +1,4 @@
-"""What is kept of a formula of CEL between batches: the arrays of its evaluator."""
+"""The state of a CEL formula between batches: the arrays of its evaluator."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from cerify.spark.streams.resumable import Compiled, Resumable
 
 
 class ResumableCel(CelRun, Resumable):
-    """A run that is saved without what its windows have let go."""
+    """A run whose saved state has no events that its windows have passed."""
 
     @property
     def position(self) -> int:
-        """Of the next event."""
+        """The position of the next event."""
         return self._evaluator.position
 
     def save(self) -> bytes:
-        """The arrays of the evaluator, as its `save` writes them."""
+        """The arrays of the evaluator, in the format of its `save`."""
         E = self._evaluator
         used = E.store.compact(self.reaches)
         if E.scope.attributes:
@@ -34,42 +34,42 @@ class ResumableCel(CelRun, Resumable):
         return E.save()
 
     def reachable(self) -> NDArray[np.int64]:
-        """The positions of the nodes."""
+        """The positions of the events in the nodes of the match store."""
         return np.unique(self._evaluator.store.arrays["tree"]["event"])
 
 
 class CompiledCel(Compiled):
-    """A formula with its automaton. Raises Unsupported where no evaluator of batches carries it."""
+    """A formula with its automaton. Raises Unsupported where no evaluator of batches evaluates it."""
 
     def __init__(self, query: Query, budget: Budget) -> None:
         self._evaluator = CompiledCelEvaluator(query.in_cel(budget), output=query.output, budget=budget)
 
     def start(self) -> ResumableCel:
-        """An evaluator of the automaton."""
+        """A run with a new evaluator of the automaton."""
         return ResumableCel(self._evaluator.fresh())
 
     def restore(self, saved: bytes) -> ResumableCel:
-        """The evaluator that was saved. Raises InputError for the state of anything else."""
+        """The run that was saved. Raises InputError for the state of another formula, or for no state."""
         E = self._evaluator.fresh()
         E.restore(saved)
         return ResumableCel(E)
 
     @property
     def widths(self) -> Mapping[str, Width]:
-        """Those around the formula."""
+        """The windows around the formula."""
         return dict(self._evaluator.scope.widths)
 
     @property
     def is_memoryless(self) -> bool:
-        """As the automaton says."""
+        """Whether is_memoryless holds for the automaton."""
         return is_memoryless(self._evaluator.automaton.A)
 
 
 def is_memoryless(A: CEA) -> bool:
-    """Whether a match that begins after some events needs none of them, and ends in the event it is reported at.
+    """Whether a match depends on no events before its first, and is reported at its last event.
 
-    It needs none if a run that has marked nothing stays where it may begin, whatever it reads. Then, after a silence
-    longer than a window on values, what the automaton knows is as good as nothing.
+    This holds if a run that has marked nothing stays in an initial state, whatever it reads. After an interval without
+    events that is longer than a window on values the state of the automaton is then that of a new one.
     """
     stays = {t.source for t in A.transitions if not t.marks and t.predicate == Anything() and t.source == t.target}
     moves = {t.source for t in A.transitions if not t.marks and t.source != t.target}

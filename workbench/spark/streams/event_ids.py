@@ -1,4 +1,4 @@
-"""The ids of the events of a key's stream, by which its matches are told."""
+"""The ids of the events of a key's stream, which its matches have in place of positions."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Ids:
 
     def __init__(self, kind: pa.DataType, saved: bytes | None = None) -> None:
         self._schema = pa.schema([(POSITION, pa.int64()), (ID, kind)])
-        self._known = self._schema.empty_table() if saved is None else unpacked([saved], self._schema)
+        self._ids = self._schema.empty_table() if saved is None else unpacked([saved], self._schema)
 
     def add(self, position: int, ids: pa.ChunkedArray) -> None:
-        """The ids of the next events, of which the first is at that position."""
+        """Add the ids of the next events; the first one has this position."""
         positions = pa.array(np.arange(position, position + len(ids)))
-        self._known = pa.concat_tables([self._known, pa.table([positions, ids], schema=self._schema)])
+        self._ids = pa.concat_tables([self._ids, pa.table([positions, ids], schema=self._schema)])
 
     def of(self, matches: pa.Table) -> pa.Table:
-        """Matches with ids for positions."""
-        known = self._known[POSITION].to_numpy()
-        ids = self._known[ID].combine_chunks()
+        """The matches with ids in place of positions."""
+        known = self._ids[POSITION].to_numpy()
+        ids = self._ids[ID].combine_chunks()
         return map_positions(matches, ids.type, lambda positions: ids.take(pa.array(np.searchsorted(known, positions))))
 
     def save(self, reachable: NDArray[np.int64]) -> bytes:
-        """The ids of these positions; the others are forgotten."""
-        self._known = self._known.filter(pa.array(np.isin(self._known[POSITION].to_numpy(), reachable)))
-        return packed(self._known)
+        """Discard the ids of all other positions; those of these positions as a blob."""
+        self._ids = self._ids.filter(pa.array(np.isin(self._ids[POSITION].to_numpy(), reachable)))
+        return packed(self._ids)

@@ -1,4 +1,4 @@
-"""What is kept of an event expression between batches: the state of its automaton."""
+"""The state of an event expression between batches: that of its automaton."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class ResumableExpression(ExpressionRun, Resumable):
 
     @property
     def position(self) -> int:
-        """Of the next event."""
+        """The position of the next event."""
         return self._position
 
     def save(self) -> bytes:
-        """The state, and of which automaton it is, as JSON."""
+        """The state with the fingerprint of its automaton, as JSON."""
         (state,) = self._states
-        said = {"version": VERSION, "automaton": self._automaton, "state": state, "position": self._position}
-        return json.dumps(said).encode()
+        fields = {"version": VERSION, "automaton": self._automaton, "state": state, "position": self._position}
+        return json.dumps(fields).encode()
 
     def reachable(self) -> NDArray[np.int64]:
-        """None: a match is the event at which the expression takes place."""
+        """No positions: a match is the event at which the expression takes place."""
         return np.empty(0, np.int64)
 
 
@@ -49,15 +49,15 @@ class CompiledExpression(Compiled):
         self._automaton = A.fingerprint
 
     def start(self) -> ResumableExpression:
-        """The automaton in its first state."""
+        """A run in the first state."""
         return ResumableExpression(self._evaluator, self._automaton)
 
     def restore(self, saved: bytes) -> ResumableExpression:
-        """The automaton in the state that was saved. Raises InputError for the state of anything else."""
+        """The run that was saved. Raises InputError for the state of another expression, or for no state."""
         try:
-            said = json.loads(saved)
-            of = said["version"], said["automaton"]
-            state, position = int(said["state"]), int(said["position"])
+            fields = json.loads(saved)
+            of = fields["version"], fields["automaton"]
+            state, position = int(fields["state"]), int(fields["position"])
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"this is no saved state of an event expression: {error!r}") from None
         if of != (VERSION, self._automaton) or not 0 <= state < self._states:
@@ -66,10 +66,10 @@ class CompiledExpression(Compiled):
 
     @property
     def widths(self) -> Mapping[str, Width]:
-        """None."""
+        """No windows."""
         return {}
 
     @property
     def is_memoryless(self) -> bool:
-        """An expression speaks of all of its history."""
+        """False: an expression depends on all events before."""
         return False

@@ -1,7 +1,7 @@
-"""Rows of one key as one binary value, so that Spark moves, and keeps, few values for many rows.
+"""Blobs: rows of one key as one binary value, an Arrow record batch in the IPC format without its schema.
 
-Spark hands a stateful processor of Python its rows one by one, each made of Python objects. So the rows of a task are
-packed by key before the shuffle, and what the processor says is unpacked after it; types stay those of Arrow.
+Spark passes rows to a stateful processor in Python one by one, as Python objects. So the rows of a task are packed by
+key before the shuffle, and what the processor yields is unpacked after it; the types remain those of Arrow.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 ROWS = "rows"
-ROWS_AT_ONCE = 65_536  # of a task that are packed together
+ROWS_AT_ONCE = 65_536  # of a task, packed together
 
 
 def packed(table: pa.Table) -> bytes:
-    """The rows of a table, less its schema, which whoever unpacks them has to know."""
+    """The rows of a table as a blob; `unpacked` needs the schema of the table."""
     batches: list[pa.RecordBatch] = table.combine_chunks().to_batches() or [_empty(table.schema)]
     (batch,) = batches
     return bytes(batch.serialize())
 
 
 def unpacked(rows: Iterable[bytes], schema: pa.Schema) -> pa.Table:
-    """The rows of some packs, in their order."""
-    return pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(pack), schema) for pack in rows], schema)
+    """The table of the rows of some blobs, in their order."""
+    return pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(blob), schema) for blob in rows], schema)
 
 
 def key_name(i: int) -> str:
-    """What the i-th column of a key is called on the way."""
+    """The name of the i-th column of the key between Spark's operators."""
     return f"k{i}"
 
 
 def packing(keys: Sequence[str], schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """For mapInArrow: batches of rows to batches of keys and packs of rows."""
+    """A function for mapInArrow: from batches of rows to batches of keys and blobs."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in _gathered(batches, schema):
@@ -44,14 +44,14 @@ def packing(keys: Sequence[str], schema: pa.Schema) -> Callable[[Iterable[pa.Rec
 
 
 def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    held: list[pa.RecordBatch] = []
+    some: list[pa.RecordBatch] = []
     for batch in batches:
-        held.append(batch.cast(schema))
-        if sum(b.num_rows for b in held) >= ROWS_AT_ONCE:
-            yield pa.Table.from_batches(held)
-            held = []
-    if any(b.num_rows for b in held):
-        yield pa.Table.from_batches(held)
+        some.append(batch.cast(schema))
+        if sum(b.num_rows for b in some) >= ROWS_AT_ONCE:
+            yield pa.Table.from_batches(some)
+            some = []
+    if any(b.num_rows for b in some):
+        yield pa.Table.from_batches(some)
 
 
 def _by_key(table: pa.Table, keys: Sequence[str]) -> pa.RecordBatch:
@@ -65,10 +65,10 @@ def _by_key(table: pa.Table, keys: Sequence[str]) -> pa.RecordBatch:
         differ |= ~pc.fill_null(same, False).to_numpy(zero_copy_only=False)
     starts = np.concatenate([[0], np.flatnonzero(differ) + 1])
     ends = np.append(starts[1:], batch.num_rows)
-    packs = [bytes(batch.slice(a, b - a).serialize()) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    blobs = [bytes(batch.slice(a, b - a).serialize()) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
     columns = [batch.column(key).take(pa.array(starts)) for key in keys]
     return pa.record_batch(
-        [*columns, pa.array(packs, pa.binary())], names=[*(key_name(i) for i in range(len(keys))), ROWS]
+        [*columns, pa.array(blobs, pa.binary())], names=[*(key_name(i) for i in range(len(keys))), ROWS]
     )
 
 

@@ -1,6 +1,6 @@
-"""The states of the keys of a stream of events in Spark's store, and what is done with them: keyed.py, key by key.
+"""The streams of keyed.py, one for each key, over the states in Spark's store.
 
-Rows come and go in packs; see packs.py.
+Rows are read and yielded as blobs; see ipc_blobs.py.
 """
 
 from __future__ import annotations
@@ -28,41 +28,41 @@ from cerify.spark.streams.keyed import (
 from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.state_schema import KIND, MATCH
 
-PIECE = 8_192  # rows of a pack that is kept, or handed on
+PIECE = 8_192  # rows of a blob
 
 
 class KeyOperator:
-    """For the key at hand a list of packs of rows that are held, and what else is kept of it."""
+    """The states of the current key: `held`, a list of blobs of rows, and `kept`, its KeyState."""
 
     def __init__(self, plan: str, handle: StatefulProcessorHandle, held: ListState, kept: ValueState) -> None:
         self._plan = Plan.from_json(plan)
         self._handle, self._held, self._kept = handle, held, kept
 
     def read(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:
-        """What is to be said about packs of rows of the key. The watermark is in milliseconds."""
+        """The rows of the answer for blobs of rows of the key. The watermark is in milliseconds."""
         plan, passed = self._plan, watermark * MILLISECOND
         with serialize_error():
-            before = self._known()
+            before = self._state()
             came = unpacked((row[ROWS] for row in rows), plan.schema)
-            kept, more, aside = received(plan, before, came, passed)
-            for reason, table in aside.items():
-                yield from _said(key, reason, table)
+            kept, more, invalid = received(plan, before, came, passed)
+            for reason, table in invalid.items():
+                yield from _output_rows(key, reason, table)
             if not more.num_rows:
                 return
             if is_due(kept, passed):
                 yield from self._evaluate(key, before, kept, more, passed)
             else:
-                self._held.appendList(_packs(more))
+                self._held.appendList(_blobs(more))
                 self._keep(before, kept)
 
     def wake(self, key: Any, timer: int, watermark: int) -> Iterator[Row]:
-        """What is to be said when the watermark has passed a timer of the key."""
+        """The rows of the answer when the watermark, in milliseconds, has passed a timer of the key."""
         passed = watermark * MILLISECOND
         with serialize_error():
-            kept = self._known()
+            kept = self._state()
             if kept.timer != timer:
                 return
-            before = replace(kept, timer=None)  # Spark deletes it
+            before = replace(kept, timer=None)  # Spark has deleted it
             if is_due(kept, passed):
                 yield from self._evaluate(key, before, before, None, passed)
             else:
@@ -72,22 +72,22 @@ class KeyOperator:
         self, key: Any, before: KeyState, kept: KeyState, more: pa.Table | None, watermark: int
     ) -> Iterator[Row]:
         plan = self._plan
-        held = unpacked((pack for (pack,) in self._held.get()), plan.held)
+        held = unpacked((blob for (blob,) in self._held.get()), plan.held)
         held = held if more is None else pa.concat_tables([held, more])
         kept, rest, found = evaluated(plan, kept, held, watermark)
         for table in found:
-            yield from _said(key, MATCH, table)
+            yield from _output_rows(key, MATCH, table)
         if rest.num_rows:
-            self._held.put(_packs(rest))
+            self._held.put(_blobs(rest))
         else:
             self._held.clear()
         self._keep(before, remembered(plan, kept, watermark))
 
-    def _known(self) -> KeyState:
-        known: Any = self._kept.get()
-        if known is None:
+    def _state(self) -> KeyState:
+        values: Any = self._kept.get()
+        if values is None:
             return KeyState(self._plan.fingerprint)
-        kept = KeyState(*known)
+        kept = KeyState(*values)
         require_same(self._plan, kept)
         return kept
 
@@ -104,11 +104,11 @@ class KeyOperator:
             self._kept.update(astuple(replace(kept, timer=timer)))
 
 
-def _packs(rows: pa.Table) -> list[tuple[bytes]]:
+def _blobs(rows: pa.Table) -> list[tuple[bytes]]:
     return [(packed(rows.slice(start, PIECE)),) for start in range(0, rows.num_rows, PIECE)]
 
 
-def _said(key: Any, kind: str, table: pa.Table) -> Iterator[Row]:
+def _output_rows(key: Any, kind: str, table: pa.Table) -> Iterator[Row]:
     names = [key_name(i) for i in range(len(key))]
-    for (pack,) in _packs(table):
-        yield Row(*names, KIND, ROWS)(*key, kind, pack)
+    for (blob,) in _blobs(table):
+        yield Row(*names, KIND, ROWS)(*key, kind, blob)

@@ -1,7 +1,7 @@
-"""The stream of one key while its events come in any order: what is held, evaluated, and kept for later.
+"""The stream of one key whose events come in any order: the rows it holds, their evaluation, and its state.
 
-An event is held until the watermark has passed its time, and is late if it comes after that. So what is found depends
-on which events are late, and not on how the others come in batches.
+A row is held until the watermark has passed its time, and is late if it comes after that. So the matches depend on
+which rows are late, not on how the others are distributed over batches.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.spark.runs.positions import moved
+from cerify.spark.runs.positions import shift_positions
 from cerify.spark.runs.rows import events_of
 from cerify.spark.streams.event_ids import Ids
 from cerify.spark.streams.invalid_rows import micros, split_invalid_rows
 from cerify.spark.streams.plan import Plan
 
 MILLISECOND = 1000
-PIECE = 65_536  # events that are evaluated at a time
+PIECE = 65_536  # events evaluated at a time
 
 
 @dataclass(frozen=True)
 class KeyState:
-    """What is kept of a key besides the rows that are held.
+    """The state of a key, without the rows that are held.
 
-    plan: the fingerprint of the query and its columns. first: the time of the earliest row held, last: that of the
-    latest one evaluated, both in microseconds. began, position: so many events came before the first that the evaluator
-    knows, and in all. run, ids: the evaluator, and the ids of events that it may still tell. timer: when there is
-    something to do if no event comes until then, in milliseconds.
+    plan: the fingerprint of the query and its columns. first: the time of the earliest row held; last: that of the
+    latest row evaluated; both in microseconds. began: the number of events before the first one of the run; position:
+    the number of events evaluated. run: the saved run. ids: the ids of the events that later matches may have. timer:
+    the watermark, in milliseconds, at which the key is visited if no event comes before.
     """
 
     plan: bytes
@@ -44,26 +44,26 @@ class KeyState:
 
 
 def received(
-    plan: Plan, kept: KeyState, came: pa.Table, watermark: int
+    plan: Plan, kept: KeyState, rows: pa.Table, watermark: int
 ) -> tuple[KeyState, pa.Table, Mapping[str, pa.Table]]:
-    """For rows that came: what is kept then, the rows to be held, and those that are put aside, by the reason.
+    """The state after some rows were received, the rows to hold, and the invalid rows by their reason.
 
-    Here and below the watermark is in microseconds; none has been seen as long as it is 0.
+    Here and below the watermark is in microseconds; 0 if there is none yet.
     """
-    good, aside = split_invalid_rows(plan, came, watermark)
+    good, invalid = split_invalid_rows(plan, rows, watermark)
     if good.num_rows:
         first = pc.min(micros(good[plan.event_time])).as_py()
         kept = replace(kept, first=first if kept.first is None else min(first, kept.first))
-    return kept, good.select(plan.held.names), aside
+    return kept, good.select(plan.held.names), invalid
 
 
 def is_due(kept: KeyState, watermark: int) -> bool:
-    """Whether the watermark has passed a row that is held."""
+    """Whether the watermark has passed the time of a row that is held."""
     return kept.first is not None and watermark > 0 and kept.first < watermark
 
 
 def evaluated(plan: Plan, kept: KeyState, held: pa.Table, watermark: int) -> tuple[KeyState, pa.Table, list[pa.Table]]:
-    """Hand the rows before the watermark to the evaluator: what is kept then, the rows still held, the matches."""
+    """Evaluate the rows before the watermark: the state afterwards, the rows still held, the tables of matches."""
     passed = pc.less(micros(held[plan.event_time]), watermark)
     ready, rest = held.filter(passed).sort_by(plan.order), held.filter(pc.invert(passed))
     run = plan.compiled.start() if kept.run is None else plan.compiled.restore(kept.run)
@@ -79,7 +79,7 @@ def evaluated(plan: Plan, kept: KeyState, held: pa.Table, watermark: int) -> tup
         except CerifyError as error:
             raise _placed(plan, rows, error) from None
         if matches.num_rows:
-            found.append(moved(matches, kept.began) if ids is None else ids.of(matches))
+            found.append(shift_positions(matches, kept.began) if ids is None else ids.of(matches))
     kept = replace(
         kept,
         first=pc.min(micros(rest[plan.event_time])).as_py(),
@@ -91,7 +91,7 @@ def evaluated(plan: Plan, kept: KeyState, held: pa.Table, watermark: int) -> tup
 
 
 def remembered(plan: Plan, kept: KeyState, watermark: int) -> KeyState | None:
-    """What is kept when the watermark is there; None if that is nothing."""
+    """The state to keep at this watermark; None if a new key has the same one."""
     wake = wakes(plan, kept)
     if kept.first is not None or kept.run is None or wake is None or watermark < wake * MILLISECOND:
         return kept
@@ -101,22 +101,22 @@ def remembered(plan: Plan, kept: KeyState, watermark: int) -> KeyState | None:
 
 
 def wakes(plan: Plan, kept: KeyState) -> int | None:
-    """From which watermark on, in milliseconds, there is something to do even if no event comes."""
+    """The watermark, in milliseconds, at which to visit the key if no event comes before; None if there is none."""
     if kept.first is not None:
         time = kept.first
     elif kept.run is not None and kept.last is not None and plan.idle_timeout is not None:
         time = kept.last + plan.idle_timeout
     else:
         return None
-    return max(0, time // MILLISECOND) + 1  # after 0, which says that there is no watermark
+    return max(0, time // MILLISECOND) + 1  # 0 stands for no watermark
 
 
 def require_same(plan: Plan, kept: KeyState) -> None:
-    """Raises InputError if what is kept is of another query."""
+    """Raise InputError if the state is that of another query."""
     if kept.plan != plan.fingerprint:
         raise InputError(
-            "the checkpoint is of another query, or of other columns; go on with the query it was made with, or start "
-            "again with a new checkpoint"
+            "the checkpoint is of another query, or of other columns; continue with the query it was made with, or "
+            "start with a new checkpoint"
         )
 
 

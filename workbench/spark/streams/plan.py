@@ -1,4 +1,4 @@
-"""What a worker is told about a stream of events: the query, and which column of the data is what."""
+"""What workers need of a stream of events: the query, and the columns of the data by their purpose."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cerify.spark.streams.states import compiled
 
 @dataclass(frozen=True)
 class Plan:
-    """The first of the columns of the order is the event time. schema: that of the rows, as Arrow has it."""
+    """A query with its columns and the Arrow schema of the rows; the first column of the order is the event time."""
 
     query: Query
     columns: Columns
@@ -33,28 +33,28 @@ class Plan:
 
     @cached_property
     def compiled(self) -> Compiled:
-        """The query. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
+        """The compiled query. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
         return compiled(self.query.to_json(), self.clock)
 
     @property
     def clock(self) -> str:
-        """What the event time is to the query: its time, or an attribute."""
+        """The name of the event time in the query: `time`, or that of an attribute."""
         return TIME if self.columns.time == self.event_time else self.event_time
 
     @cached_property
     def held(self) -> pa.Schema:
-        """The columns of rows that are held until the watermark passes them."""
+        """The schema of the rows that are held until the watermark passes them."""
         return pa.schema([self.schema.field(name) for name in self.columns.needed])
 
     @cached_property
     def order(self) -> list[tuple[str, str]]:
-        """The order in which events are read. Those that agree on all of it are the same to the query."""
+        """The sort keys of events. Events that agree on all of them are equal for the query."""
         ids = () if self.columns.id is None else (self.columns.id,)
         return [(name, "ascending") for name in dict.fromkeys((*self.columns.order, *ids, *self.columns.needed))]
 
     @cached_property
     def idle_timeout(self) -> int | None:
-        """After so many microseconds without an event nothing need be known of a key; None if something must."""
+        """The microseconds without an event after which a key needs no state; None if it always needs one."""
         widths = self.compiled.widths
         if self.clock not in widths or not self.compiled.is_memoryless:
             return None
@@ -62,21 +62,21 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """Of all that what is kept depends on."""
-        said = (self.query.to_json(), self.columns, [(field.name, str(field.type)) for field in self.held])
-        return sha256(repr(said).encode()).digest()[:16]
+        """A hash of all that the state of a key depends on."""
+        parts = (self.query.to_json(), self.columns, [(field.name, str(field.type)) for field in self.held])
+        return sha256(repr(parts).encode()).digest()[:16]
 
     def to_json(self) -> str:
-        """All of it as text."""
+        """The plan as JSON."""
         schema = self.schema.serialize().to_pybytes().hex()
         return json.dumps({"query": self.query.to_json(), "columns": asdict(self.columns), "schema": schema})
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """The plan of that text."""
-        said = json.loads(text)
+        """The plan that `to_json` wrote."""
+        fields = json.loads(text)
         columns: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in said["columns"].items()
+            name: tuple(value) if isinstance(value, list) else value for name, value in fields["columns"].items()
         }
-        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(said["schema"])))
-        return cls(Query.from_json(said["query"]), Columns(**columns), schema)
+        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(fields["schema"])))
+        return cls(Query.from_json(fields["query"]), Columns(**columns), schema)

@@ -1,6 +1,7 @@
-"""What Spark's stateful operator calls for each key of a stream of events.
+"""The stateful operator of match_stream, which Spark calls for each key.
 
-Spark starts a Python of its own for each batch, only to ask which states there are. So this module imports little.
+Spark starts a Python process for each batch to ask for the states alone, so this module imports key_operator.py, and
+with it the evaluators, only when rows are read.
 """
 
 from __future__ import annotations
@@ -23,32 +24,32 @@ if TYPE_CHECKING:
 
 
 class Processor(StatefulProcessor):
-    """The streams of all keys; see key_operator.py."""
+    """The streams of all keys, evaluated by a KeyOperator."""
 
     def __init__(self, plan: str) -> None:
         self._plan = plan
-        self._states: KeyOperator | None = None
+        self._keys: KeyOperator | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Called before anything else."""
+        """Declare the states. Spark calls it first."""
         self._handle = handle
         self._held = handle.getListState(HELD, HELD_SCHEMA)
         self._kept = handle.getValueState(KEPT, KEPT_SCHEMA)
-        self._states = None
+        self._keys = None
 
     def handleInputRows(self, key: Any, rows: Iterable[Any], timerValues: TimerValues) -> Iterator[Row]:
-        """Called with the packs of a key that has some in a batch."""
-        return self._its().read(key, rows, timerValues.getCurrentWatermarkInMs())
+        """The rows of the answer for the blobs of a key in a batch."""
+        return self._operator().read(key, rows, timerValues.getCurrentWatermarkInMs())
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        """Called for a key when the watermark has passed its timer, after the rows of the batch."""
-        return self._its().wake(key, expiredTimerInfo.getExpiryTimeInMs(), timerValues.getCurrentWatermarkInMs())
+        """The rows of the answer for a key whose timer the watermark has passed; called after the rows of the batch."""
+        return self._operator().wake(key, expiredTimerInfo.getExpiryTimeInMs(), timerValues.getCurrentWatermarkInMs())
 
-    def _its(self) -> KeyOperator:
-        if self._states is None:
+    def _operator(self) -> KeyOperator:
+        if self._keys is None:
             from cerify.spark.streams.key_operator import KeyOperator
 
-            self._states = KeyOperator(self._plan, self._handle, self._held, self._kept)
-        return self._states
+            self._keys = KeyOperator(self._plan, self._handle, self._held, self._kept)
+        return self._keys

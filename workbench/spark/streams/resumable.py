@@ -1,4 +1,4 @@
-"""Runs that are put aside between batches: what is asked of them, whatever the language."""
+"""The interface of runs that are saved between batches and restored."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ class Resumable(Run):
     @property
     @abstractmethod
     def position(self) -> int:
-        """Of the next event."""
+        """The position of the next event."""
 
     @abstractmethod
     def save(self) -> bytes:
-        """What is known, to go on from later; no more than later matches need."""
+        """The state of the run, for `restore`; no more than later matches need."""
 
     @abstractmethod
     def reachable(self) -> NDArray[np.int64]:
-        """After a save: the positions that later matches may have, and perhaps some more."""
+        """After `save`: a superset of the positions that later matches may have, ascending."""
 
 
 class Compiled(ABC):
-    """A query as its runs share it."""
+    """A compiled query, which its runs share."""
 
     @abstractmethod
     def start(self) -> Resumable:
-        """A run over a stream of which nothing is known yet."""
+        """A run at the beginning of a stream."""
 
     @abstractmethod
     def restore(self, saved: bytes) -> Resumable:
-        """The run that was saved. Raises InputError for the state of anything else."""
+        """The run that was saved. Raises InputError for the state of another query, or for no state."""
 
     @property
     @abstractmethod
     def widths(self) -> Mapping[str, Width]:
-        """The windows on values, by attribute."""
+        """The widths of the windows on values, by attribute."""
 
     @property
     @abstractmethod
     def is_memoryless(self) -> bool:
-        """Whether a run of which such a window has passed finds what a new one finds."""
+        """Whether a run finds the same as a new run once such a window has passed all of its events."""

@@ -1,4 +1,4 @@
-"""Which state a query keeps between batches."""
+"""The choice of the state that a query has between batches."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cerify.spark.streams.expression_states import CompiledExpression
 from cerify.spark.streams.resumable import Compiled
 from cerify.spark.streams.window_states import CompiledWindow
 
-QUERIES = 16  # that a process keeps compiled
+QUERIES = 16  # compiled queries cached in a process
 
 
 @lru_cache(QUERIES)
 def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
-    """The query of this JSON, once for a process; its rows come in the order of the attribute clock.
+    """The compiled query of this JSON, cached; its rows are ordered by the attribute clock.
 
     Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
     """
@@ -41,6 +41,6 @@ def _refused(query: Query, error: Unsupported) -> Unsupported:
     if query.plugin.unsaved:
         return Unsupported(query.plugin.unsaved)
     return Unsupported(
-        f"{error.message}; or put WITHIN around it, some events or on the time, which bounds what has to be kept",
+        f"{error.message}; or put WITHIN around it, some events or on the time, which bounds the state",
         error.span,
     )

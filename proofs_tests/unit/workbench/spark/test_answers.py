@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from importlib import import_module
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -16,7 +17,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, ParseError, Span
 from cerify.semantics.events import Schema
 from cerify.semantics.values import ValueType
-from cerify.spark.errors import WorkerError, heard, told
+from cerify.spark.errors import WorkerError, deserialize_error, serialize_error, worker_errors
 from cerify.spark.runs import rows as rows_module
 from cerify.spark.runs.answers import answers
 from cerify.spark.runs.query import Query
@@ -89,7 +90,7 @@ def test_a_tie_is_found_within_a_batch_and_from_one_to_the_next() -> None:
     for cuts in ((), (3,), (2, 3)):
         with pytest.raises(WorkerError) as raised:
             found(batches(rows, *cuts), "A")
-        error = heard(raised.value)
+        error = deserialize_error(raised.value)
         assert isinstance(error, InputError)
         assert error.message.startswith("k='b', ts=0: two events of k have the same place in the order")
 
@@ -102,18 +103,38 @@ def test_nan_and_null_tie_as_spark_sorts_them() -> None:
         found(batches(rows), "A", Columns(("x",), ("k",)))
 
 
-def test_an_error_is_told_with_all_that_it_says() -> None:
+def test_an_error_is_serialized_with_all_its_fields() -> None:
     for error in (ParseError("no", Span(1, 2)), BudgetExceeded("so much")):
         error.text = "A ;"
-        with pytest.raises(WorkerError) as raised, told():
+        with pytest.raises(WorkerError) as raised, serialize_error():
             raise error
-        other = heard(RuntimeError(f"org.apache.spark.SparkException: {raised.value}\n\tat somewhere"))
+        other = deserialize_error(RuntimeError(f"org.apache.spark.SparkException: {raised.value}\n\tat somewhere"))
         assert isinstance(other, CerifyError)
         assert (type(other), other.message, other.span, other.text) == (
             type(error), error.message, error.span, error.text
         )  # fmt: skip
     plain = RuntimeError("disk full")
-    assert heard(plain) is plain
+    assert deserialize_error(plain) is plain
+
+
+def test_worker_errors_raises_the_error_of_the_worker_and_leaves_others_alone() -> None:
+    with pytest.raises(WorkerError) as raised, serialize_error():
+        raise InputError("row 3")
+    with pytest.raises(InputError, match="row 3"), worker_errors():
+        raise RuntimeError(f"Job aborted: {raised.value}\n\tat somewhere")
+    plain = RuntimeError("disk full")
+    with pytest.raises(RuntimeError) as same, worker_errors():
+        raise plain
+    assert same.value is plain
+
+
+def test_no_function_of_pyspark_is_replaced() -> None:
+    pytest.importorskip("pyspark")
+    from pyspark.errors.exceptions import base, captured
+
+    for name in ("batch", "sql", "streaming"):
+        import_module(f"cerify.spark.{name}")
+    assert captured.recover_python_exception is base.recover_python_exception
 
 
 def test_an_error_of_a_run_names_its_key() -> None:

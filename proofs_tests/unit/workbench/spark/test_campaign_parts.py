@@ -106,7 +106,7 @@ def test_a_job_is_what_its_text_says() -> None:
 def test_the_definition_is_asked_once_and_the_others_only_if_it_answers() -> None:
     asked: list[str] = []
 
-    def told(name: str, answer: list[Match] | Exception) -> object:
+    def evaluator_of(name: str, answer: list[Match] | Exception) -> object:
         def evaluator(phi: object, S: Stream, output: str) -> list[Match]:
             asked.append(name)
             if isinstance(answer, Exception):
@@ -115,14 +115,16 @@ def test_the_definition_is_asked_once_and_the_others_only_if_it_answers() -> Non
 
         return evaluator
 
-    right, wrong = told("right", [Match(0, (0,))]), told("wrong", [])
-    own, verdicts = judge(told("definition", [Match(0, (0,))]), {"r": right, "w": wrong}, parse("A"), S, "matches")  # type: ignore[arg-type]
+    right, wrong = evaluator_of("right", [Match(0, (0,))]), evaluator_of("wrong", [])
+    own, verdicts = judge(
+        evaluator_of("definition", [Match(0, (0,))]), {"r": right, "w": wrong}, parse("A"), S, "matches"
+    )  # type: ignore[arg-type]
     assert (own.outcome, verdicts["r"].outcome, verdicts["w"].outcome) == ("matched", "matched", "disagreed")
     assert asked == ["definition", "right", "wrong"]
     for error, outcome in ((BudgetExceeded("b"), "budget"), (Unsupported("u"), "unsupported")):
-        assert judge(told("d", error), {"r": right}, parse("A"), S, "matches")[0].outcome == outcome  # type: ignore[arg-type]
-    failing = told("d", ZeroDivisionError("0"))
-    _, verdicts = judge(failing, {"r": right, "u": told("u", Unsupported("u"))}, parse("A"), S, "matches")  # type: ignore[arg-type,dict-item]
+        assert judge(evaluator_of("d", error), {"r": right}, parse("A"), S, "matches")[0].outcome == outcome  # type: ignore[arg-type]
+    failing = evaluator_of("d", ZeroDivisionError("0"))
+    _, verdicts = judge(failing, {"r": right, "u": evaluator_of("u", Unsupported("u"))}, parse("A"), S, "matches")  # type: ignore[arg-type,dict-item]
     assert (verdicts["r"].outcome, verdicts["u"].outcome) == ("disagreed", "unsupported")
     assert asked.count("right") == 2
 
