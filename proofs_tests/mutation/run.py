@@ -131,7 +131,7 @@ def outcomes(mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
                 return
             pid, _ = os.wait()
             with suppress(OSError):
-                os.killpg(pid, signal.SIGKILL)  # what it started and did not end
+                os.killpg(pid, signal.SIGKILL)
             task, lines = running.pop(pid), (Path(folder) / str(pid)).read_text().splitlines()
             one = _outcome(task, lines)
             if task.mutant.kind != "control":
@@ -202,11 +202,9 @@ def _outcome(task: _Task, lines: list[str]) -> Outcome:
 def _started(task: _Task, folder: Path) -> int:
     """The process that runs the tests of the mutant, and writes what they do to a file of its number."""
     if pid := os.fork():
-        with suppress(OSError):
-            os.setpgid(pid, pid)
         return pid
     try:
-        os.setpgid(0, 0)
+        os.setsid()  # a group of its own, which is killed with all that it started
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
