@@ -9,6 +9,7 @@ import posixpath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
+from warnings import catch_warnings, simplefilter
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -18,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import stepper, summary
 from cerify.drawing import record
-from cerify.semantics.errors import CerifyError
+from cerify.semantics.errors import CerifyError, QueryWarning
 from cerify.semantics.readers import read
 
 
@@ -51,7 +52,9 @@ class Stepper(SphinxDirective):
         with TemporaryDirectory() as folder:
             events = Path(folder, "events.csv")
             events.write_text("\n".join(self.content) + "\n", encoding="utf-8")
-            return record(query, read(events), self.options.get("language", "cel"))
+            with catch_warnings():  # the events of a drawing have only the attributes that it shows
+                simplefilter("ignore", QueryWarning)
+                return record(query, read(events), self.options.get("language", "cel"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -19,7 +19,6 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from cerify.conformance.campaign_plan import MIXES, Job, Part
-from cerify.languages import LANGUAGES
 from cerify.languages.language import BuiltIn, Options
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import InputError
@@ -170,7 +169,9 @@ class Deadly(Work):
     hangs: str = ""
 
     def __call__(self, batches: Any) -> Iterator[Any]:
-        evaluators: dict[str, Any] = LANGUAGES["cel"].evaluators  # type: ignore[assignment]
+        from cerify.languages import LANGUAGES as languages  # the worker's own, and no copy that came with the job
+
+        evaluators: dict[str, Any] = languages["cel"].evaluators  # type: ignore[assignment]
         known = dict(evaluators)
         evaluators.update({name: self._planted(name, known[name]) for name in ("automaton", "kernel")})
         try:
