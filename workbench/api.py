@@ -242,6 +242,10 @@ def compared(
 
 
 def _compared(left: Any, right: Any, languages: tuple[str, str], question: Question) -> Verdict:
+    if question.level not in get_args(Level):
+        raise IllFormed(f"there is no level {question.level!r}; use one of {', '.join(get_args(Level))}")
+    if question.bound < 0:
+        raise IllFormed(f"bound is a number of events, not {question.bound}")
     (mine, phi), (theirs, psi) = (
         read_query(query, name, question.schema) for query, name in zip((left, right), languages, strict=True)
     )

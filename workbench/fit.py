@@ -12,12 +12,12 @@ from cerify.semantics.events import Schema, Stream
 from cerify.semantics.observed import ObservedSchema, observed
 from cerify.semantics.predicate_types import Problem, Rule
 
-NAMES: frozenset[Rule] = frozenset({"event_type", "attribute"})
+NAMES: frozenset[Rule] = frozenset({"event_type", "attribute", "unbound"})
 KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
 
 
 def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Problem]:
-    """What a query names that the schema does not have, and what it compares with values of another kind.
+    """What a query names that the schema or the query does not have, and what it compares with values of another kind.
 
     Of a schema made from events (`observed`) an attribute counts as missing if no event type that the variable can hold
     has it, and comparisons of attributes with values of several types are not looked at.
@@ -30,16 +30,17 @@ def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Pro
 
 
 def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = False) -> list[QueryWarning]:
-    """The warnings about a query over a stream: those of the stream's own schema are errors, as all are with strict.
+    """The warnings about a query over a stream; with strict they are errors.
 
-    A stream without schema and events has none. Raises IllFormed.
+    With a schema of the stream's own, what does not fit it is an error, and only a variable that nothing binds is a
+    warning. A stream without schema and events has none. Raises IllFormed.
     """
     if S.schema is not None:
         language.require_typed(query, S.schema)
-        return []
-    if not len(S):
-        return []
-    found = list(misfits(language, query, observed(S)))
+        # A filter on a variable that nothing binds has a meaning (docs/decisions/filters.md), and is most often a typo.
+        found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
+    else:
+        found = list(misfits(language, query, observed(S))) if len(S) else []
     for problem in found[:1] if strict else ():
         raise IllFormed(problem.hinted, problem.span)
     return [QueryWarning(problem.hinted, problem.span) for problem in found]

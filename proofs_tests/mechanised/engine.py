@@ -122,5 +122,7 @@ def _piped(stream: IO[str] | None) -> IO[Any]:
 
 if __name__ == "__main__":
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else PROGRAM
+    if not path.exists():
+        sys.exit(f"{path} is not built: run make -C {PROGRAM.parent}")
     features = tuple(operator.name for operator in OPERATORS.values())
     serve(protocol.EngineInfo("cel-in-coq", "1", ["cel"], features), {"cel": Extracted(path).matches})

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from cerify.api import compile, count, explain, match
+from cerify.api import compile, count, equivalent, explain, match
 from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.languages import LANGUAGES
 from cerify.languages.language import EVALUATORS, EvaluatorName, Options
@@ -127,3 +127,11 @@ def test_explain_by_the_api() -> None:
     assert explain(QUERIES["sase"], EVENTS, [1], language="sase").match.events == (1,)
     with pytest.raises(InputError, match="name the positions"):
         explain("A", EVENTS)
+
+
+def test_a_level_or_a_bound_that_there_is_not_is_refused() -> None:
+    """A wrong level was taken, and went into a certificate; a negative bound was one without a difference."""
+    with pytest.raises(IllFormed, match="there is no level 'event'; use one of events, valuations"):
+        equivalent("A", "A", level="event")  # type: ignore[arg-type]
+    with pytest.raises(IllFormed, match="bound is a number of events, not -1"):
+        equivalent("A ; B FILTER A.x = B.x", "A ; B", bound=-1)

@@ -164,3 +164,22 @@ def test_of_many_names_the_first_are_listed() -> None:
     many = Stream([Event(f"A{n}") for n in range(200)])
     (warning,) = warned("B", "cel", many)
     assert warning.message.endswith("A8, A9, ... (200 in all)")
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "meant"),
+    [
+        ("T ; H FILTER T.id = G.id", "cel", "G"),
+        ("T AS x ; H AS y FILTER x.id = z.id", "core-cel", "z"),
+    ],
+)
+def test_a_variable_that_nothing_binds_is_a_warning_with_and_without_a_schema(
+    query: str, language: str, meant: str
+) -> None:
+    """Its filter holds of every match, so a misspelt variable gives more matches and no error."""
+    events = [Event("T", {"id": 1}), Event("H", {"id": 2})]
+    for S in (Stream(events), Stream(events, Schema({"T": {"id": "int"}, "H": {"id": "int"}}))):
+        with pytest.warns(QueryWarning, match=rf"binds {meant}|{meant}"):
+            assert len(match(query, S, language=language)) == 1
+        with pytest.raises(IllFormed, match=meant):
+            match(query, S, language=language, strict=True)
