@@ -36,12 +36,19 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
 
     With a schema the query is checked against it. Raises ParseError, IllFormed.
     """
+    require_schema(schema)
     with errors_in(query if isinstance(query, str) else ""):
         lang = language_named(language) if isinstance(query, str) else language_of(query)
         tree = lang.parse(query) if isinstance(query, str) else query
         if schema is not None:
             lang.require_typed(tree, schema)
         return lang, tree
+
+
+def require_schema(schema: Any) -> None:
+    """Raises IllFormed for what is neither a Schema nor None."""
+    if schema is not None and not isinstance(schema, Schema):
+        raise IllFormed(f"a schema is a cerify.Schema, not a {type(schema).__name__}; write Schema({{...}})")
 
 
 def parse(text: str, language: str = DEFAULT) -> Any:
@@ -195,6 +202,7 @@ def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT) 
 
     Raises ParseError, IllFormed, BudgetExceeded.
     """
+    require_schema(schema)
     lang, tree = read_query(query, language)
     return lang.check(tree, schema)
 

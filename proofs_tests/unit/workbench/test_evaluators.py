@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from cerify.api import compile, count, equivalent, explain, match
+from cerify.api import check, compile, count, equivalent, explain, match
 from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.languages import LANGUAGES
 from cerify.languages.language import EVALUATORS, EvaluatorName, Options
@@ -135,3 +135,10 @@ def test_a_level_or_a_bound_that_there_is_not_is_refused() -> None:
         equivalent("A", "A", level="event")  # type: ignore[arg-type]
     with pytest.raises(IllFormed, match="bound is a number of events, not -1"):
         equivalent("A ; B FILTER A.x = B.x", "A ; B", bound=-1)
+
+
+def test_a_schema_that_is_none_is_refused_with_what_to_write() -> None:
+    with pytest.raises(IllFormed, match=r"not a dict; write Schema\(\{\.\.\.\}\)"):
+        equivalent("A", "A", schema={"A": {}})  # type: ignore[arg-type]
+    with pytest.raises(IllFormed, match=r"not a str; write Schema"):
+        check("A", "farm.csv")  # type: ignore[arg-type]
