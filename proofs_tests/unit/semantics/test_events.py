@@ -147,3 +147,15 @@ def test_streams_are_equal_where_their_events_and_schemas_are() -> None:
     assert Stream([Event("A", {"x": True}), Event("B")]) != S
     assert Stream(events, Schema({"A": {"x": "int"}, "B": {}})) != S
     assert events != S
+
+
+def test_a_table_of_nothing_but_texts_and_times_has_its_times_checked_and_in_utc() -> None:
+    """A timestamp needs a look even where every column has one of our types."""
+
+    def table(tick: int, type_: pa.DataType) -> pa.Table:
+        return pa.table({"type": ["A"], "x": pa.array([tick], type_)})
+
+    for type_ in (pa.timestamp("s"), pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        assert Stream.from_table(table(5, type_)).table.schema.field("x").type == pa.timestamp("us", "UTC")
+    with pytest.raises(InputError, match="row 0, field 'x': a time outside the years 1 to 9999"):
+        Stream.from_table(table(10**18, pa.timestamp("us", "UTC")))
