@@ -140,7 +140,6 @@ def test_the_status_of_a_mutant_and_the_page() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.xfail(reason="a deletion in RememberedFacts survives: its test is missing", strict=False)
 def test_the_command_kills_the_mutants_of_a_module() -> None:
     command = [sys.executable, "-m", "proofs_tests.mutation", "semantics/cel/facts.py", "--jobs", "1"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)

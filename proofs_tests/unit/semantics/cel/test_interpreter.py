@@ -1,5 +1,7 @@
 """What is around the clauses of CEL: what is remembered by identity, and how a budget is counted."""
 
+import sys
+
 import pytest
 
 from cerify.semantics.budget import Budget
@@ -16,6 +18,14 @@ def test_a_predicate_that_is_no_longer_used_elsewhere_is_not_taken_for_a_new_one
     facts = RememberedFacts(stream("A", x=[5]))
     found = [n for n in range(100) if facts.holds(Comparison(">", Attribute("x"), Constant(n)), 0)]
     assert found == [0, 1, 2, 3, 4]
+
+
+def test_a_predicate_whose_identity_is_remembered_is_kept_alive() -> None:
+    """As the test before, where Python happens not to give the identity to another."""
+    facts, predicate = RememberedFacts(stream("A", x=[5])), Comparison(">", Attribute("x"), Constant(0))
+    before = sys.getrefcount(predicate)
+    assert facts.holds(predicate, 0)
+    assert sys.getrefcount(predicate) > before
 
 
 def test_a_formula_that_is_no_longer_used_elsewhere_is_not_taken_for_a_new_one() -> None:
