@@ -1,19 +1,23 @@
 """Writes the conformance suite, always the same: `python -m proofs_tests.tools.make_suite [FILE...]`.
 
 The queries are chosen by hand, in CEL at random too; the streams so that as many wrong semantics as possible (the
-mutants) give a wrong answer. The expected matches are those of the definition.
+mutants) give a wrong answer. The expected matches are those of the definition. A case that has been published keeps its
+number and its stream, as baselines of engines name cases.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from multiprocessing import get_context
+from typing import cast
 
-from cerify.conformance.cases import SUITES, line_of_case
-from cerify.conformance.model import Case
+from cerify.conformance.cases import SUITES, line_of_case, load
+from cerify.conformance.model import Case, Json
 from cerify.semantics.events import Stream
+from cerify.semantics.json_events import schema_of_json, stream_of_json
 from proofs_tests.tools.suites import cel, core_cel, event_expressions, sase
 from proofs_tests.tools.suites.source import Source
 
@@ -35,11 +39,24 @@ def text_of(name: str) -> str:
 
 
 def cases_of(source: Source) -> Iterator[Case]:
-    """All cases of a language: those that are printed, then those of each query."""
-    asked = [(source.file, feature, query) for feature, queries in source.queries.items() for query in queries]
+    """All cases of a language: those of published queries that are still asked, then those of each new query."""
+    queries = [(feature, query) for feature, listed in source.queries.items() for query in listed]
+    printed = list(source.printed())
+    wanted = {(feature, source.text(query)) for feature, query in (*queries, *((f, q) for f, q, _ in printed))}
+    last: Counter[str] = Counter()
+    published = set()
+    for case in load(source.file):
+        number = int(case.id.rpartition("/")[2])
+        last[case.feature] = max(last[case.feature], number)
+        if (case.feature, case.query) in wanted:
+            published.add((case.feature, case.query))
+            schema = schema_of_json(cast("Json", case.schema))
+            yield source.case(case.feature, number, case.query, stream_of_json(case.events, schema, case.id))
+    new = [(source.file, *one) for one in queries if (one[0], source.text(one[1])) not in published]
     with get_context("spawn").Pool() as pool:
-        found = pool.starmap(chosen, asked, chunksize=4)
-    return numbered(source, chain(source.printed(), chain.from_iterable(found)))
+        found = chain.from_iterable(pool.starmap(chosen, new, chunksize=4))
+    fresh = (one for one in printed if (one[0], source.text(one[1])) not in published)
+    yield from numbered(source, chain(fresh, found), last)
 
 
 def chosen(name: str, feature: str, query: str) -> list[tuple[str, str, Stream]]:
@@ -47,11 +64,13 @@ def chosen(name: str, feature: str, query: str) -> list[tuple[str, str, Stream]]
     return [(feature, query, S) for S in SOURCES[name].chosen(feature, query)]
 
 
-def numbered(source: Source, found: Iterable[tuple[str, str, Stream]]) -> Iterator[Case]:
-    """The cases, numbered from 1 within each feature."""
-    numbers: dict[str, int] = {}
+def numbered(
+    source: Source, found: Iterable[tuple[str, str, Stream]], last: Mapping[str, int] | None = None
+) -> Iterator[Case]:
+    """The cases, numbered within each feature after the last number of it, from 1 if there is none."""
+    numbers = Counter(last or {})
     for feature, query, S in found:
-        numbers[feature] = numbers.get(feature, 0) + 1
+        numbers[feature] += 1
         yield source.case(feature, numbers[feature], query, S)
 
 

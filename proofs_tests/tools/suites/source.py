@@ -58,10 +58,13 @@ class Source:
 
     def case(self, feature: str, number: int, query: str, S: Stream) -> Case:
         """The case of that number, its query as it is printed."""
-        language = language_named(self.language)
         clause = "; ".join((self.clauses[feature], *self.notes(feature, query, S)))
-        text = language.show(language.parse(query))
-        return case_of(self.language, f"{feature}/{number:03}", feature, clause, text, S, self.output)
+        return case_of(self.language, f"{feature}/{number:03}", feature, clause, self.text(query), S, self.output)
+
+    def text(self, query: str) -> str:
+        """The query as it is printed."""
+        language = language_named(self.language)
+        return language.show(language.parse(query))
 
     def kills(self, query: str, S: Stream, mutants: Iterable[Mutant] | None = None) -> frozenset[str]:
         """The mutants, all if None, that give other matches than the meaning does."""

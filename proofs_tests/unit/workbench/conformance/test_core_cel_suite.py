@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -18,7 +19,7 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from proofs_tests.support import FIGURE_1
-from proofs_tests.tools.make_suite import numbered
+from proofs_tests.tools.make_suite import cases_of, numbered
 from proofs_tests.tools.suites.core_cel import CLAUSES, QUERIES, SOURCE
 from proofs_tests.unit.semantics.core_cel.examples import EXAMPLES
 
@@ -101,3 +102,16 @@ def test_the_file_is_what_the_generator_writes() -> None:
     feature = "core-event"
     found = ((feature, query, S) for query in QUERIES[feature] for S in SOURCE.chosen(feature, query))
     assert list(numbered(SOURCE, found)) == [shipped for shipped in suite() if shipped.feature == "core-event"]
+
+
+def test_a_published_case_stays_and_a_new_query_has_the_next_numbers() -> None:
+    changed = replace(SOURCE, queries={"core-event": [*QUERIES["core-event"][1:], "C AS x"]})
+    gone = show(parse(QUERIES["core-event"][0]))
+    published = [case for case in suite() if case.feature == "core-event"]
+    printed = [case for case in suite() if case.query in {show(parse(q)) for _, q, _ in SOURCE.printed()}]
+    stays = [case for case in published if case.query != gone]
+    made = [case for case in cases_of(changed) if case not in printed]
+    assert [case for case in made if case.query != "C AS x"] == stays
+    numbers = [int(case.id.rpartition("/")[2]) for case in made if case.query == "C AS x"]
+    assert numbers == list(range(len(published) + 1, len(published) + 1 + len(numbers)))
+    assert numbers

@@ -184,15 +184,8 @@ def test_the_files_are_what_the_generator_writes(feature: str, edition: int) -> 
     assert not [number for _, _, number in left if int(number) in numbers]
 
 
-DRAWS_OTHERS = pytest.mark.xfail(
-    reason="the maker draws other events for some cases than the shipped file has", strict=False
-)
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=DRAWS_OTHERS) if name == "sase" else name for name in (*FILES, *SOURCES)]
-)
+@pytest.mark.parametrize("name", [*FILES, *SOURCES])
 def test_every_file_is_byte_for_byte_what_make_suite_writes(name: str) -> None:
     assert text_of(name) == (SUITES / f"{name}.jsonl").read_text(encoding="utf-8")
 
