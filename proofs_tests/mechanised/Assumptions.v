@@ -1,6 +1,6 @@
 (** Prints what the theorems rest on: nothing. *)
 
-From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate.
+From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Checker.
 
 Print Assumptions theorem_6_2.
 Print Assumptions valuations_are_words.
@@ -10,3 +10,6 @@ Print Assumptions proposition_5_5.
 Print Assumptions one_run.
 Print Assumptions algorithm_2.
 Print Assumptions no_repetitions.
+Print Assumptions checker_is_sound.
+Print Assumptions certified_valuations.
+Print Assumptions certified_events.
