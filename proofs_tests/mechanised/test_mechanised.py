@@ -73,7 +73,10 @@ FAULTS = {
         "STRICT marks again after a gap": ("| Some false, true => []", "| Some false, true => [Some true]"),
     },
     ("Checker", "Checker"): {
-        "the steps from the start are not checked": ("(steps_joined R events) (start :: R)", "(steps_joined R events) R"),
+        "the steps from the start are not checked": (
+            "(steps_joined R events) (start :: R)",
+            "(steps_joined R events) R",
+        ),
         "pairs may differ in being final": ("forallb agrees R && forallb", "forallb"),
         "steps of marks of the right set only": ("(enabled (fst r ++ snd r) e)) events", "(enabled (snd r) e)) events"),
         "a set is joined to what includes it": (" && included (closure R Y) (closure R X)", ""),
