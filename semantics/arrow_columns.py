@@ -34,7 +34,7 @@ def table_of(source: object) -> pa.Table | None:
         if hasattr(source, "__arrow_c_array__"):
             return pa.Table.from_batches([pa.record_batch(source)])
         return None
-    except (pa.ArrowException, TypeError) as error:
+    except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"{type(source).__name__}: no table of events can be made of it: {error}") from None
 
 

@@ -13,39 +13,43 @@ import click
 from proofs_tests.mutation.mutants import Mutant
 from proofs_tests.mutation.run import outcomes
 from proofs_tests.mutation.table import Row, as_object, equivalents, page
-from proofs_tests.mutation.targets import group_of, modules, sample
+from proofs_tests.mutation.targets import deletions, group_of, modules, sample
 
 
 @click.command()
 @click.argument("prefixes", nargs=-1, metavar="[PREFIX]...")
 @click.option("--shared", is_flag=True, help="Only modules that a definition shares with what is judged by it.")
 @click.option("--definitions", is_flag=True, help="Only modules of the definitions.")
+@click.option("--operators", is_flag=True, help="All tables of operators, each without an entry, and nothing else.")
 @click.option(
     "--again", type=click.Path(exists=True, path_type=Path), help="Only what this JSON file does not have as killed."
 )
 @click.option("--json", "to_json", type=click.Path(path_type=Path), help="Write one object per mutant to this file.")
 @click.option("--page", "to_page", type=click.Path(path_type=Path), help="Write the page of the table to this file.")
-@click.option("--of", type=click.Path(exists=True, path_type=Path), help="Take the table from this JSON file.")
+@click.option(
+    "--of", multiple=True, type=click.Path(exists=True, path_type=Path), help="Take the table from these JSON files."
+)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes at a time.")
 def main(
     prefixes: tuple[str, ...],
     shared: bool,
     definitions: bool,
+    operators: bool,
     again: Path | None,
     to_json: Path | None,
     to_page: Path | None,
-    of: Path | None,
+    of: tuple[Path, ...],
     jobs: int,
 ) -> None:
     """Make the mutants of the modules whose paths begin with a PREFIX, of all by default, and run their tests."""
-    if of is not None:
-        rows = _rows(of)
+    if of:
+        rows = [row for file in of for row in _rows(file)]
     else:
         paths = [path for path in modules() if not prefixes or path.startswith(prefixes)]
         if shared or definitions:
             wanted = ["shared"] * shared + ["definition"] * definitions
             paths = [path for path in paths if group_of(path) in wanted]
-        chosen = sample(paths)
+        chosen = deletions(paths) if operators else sample(paths)
         keys = {mutant.key for mutant in chosen}
         old = [row for row in (_rows(again) if again else ()) if row["status"] == "killed" and _key(row) in keys]
         killed = {_key(row) for row in old}

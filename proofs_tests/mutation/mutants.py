@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+DELETION = "operator deleted"
 WIDTH, SHORT = 100, 40
 """The most characters of an expression that a change shows, and of a table that an entry is deleted from."""
 
@@ -191,7 +192,7 @@ class _Place:
 
     def _deletion(self, *parts: ast.AST) -> str:
         names = (node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name))
-        return "operator deleted" if self.operators is ALL or self.operators.intersection(names) else "entry deleted"
+        return DELETION if self.operators is ALL or self.operators.intersection(names) else "entry deleted"
 
     def _site(self, node: Any, kind: str, change: str, new: ast.AST | None) -> _Site:
         def apply() -> None:
@@ -215,6 +216,10 @@ def _is_left_out(node: ast.AST) -> bool:
         case ast.If(test=ast.Name("TYPE_CHECKING")):
             return True
         case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Raise(exc=ast.Name("NotImplementedError")) | ast.Subscript(value=ast.Name("Literal")):
+            return True
+        case ast.keyword(arg="strict"):  # of zip: an assertion
             return True
         case ast.Call(func=ast.Name("assert_never" | "TypeVar" | "cast" | "NewType" | "ParamSpec" | "field")):
             return True

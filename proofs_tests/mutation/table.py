@@ -56,11 +56,13 @@ times as long as it does without the mutant, and ten seconds more, kills the mut
 
 The changes are made in the syntax tree, so that they do not depend on lines or layout. Of each module of a definition
 {definition} mutants are taken, of each that a definition shares with what is judged by it {shared}, of each other
-{other}; which ones is decided by a hash of the change. Taken besides, from all modules, are all tables with a class of
-operators in it, each without one of its entries. All tests are of those that `pytest` runs by default.
+{other}; which ones is decided by a hash of the change. With `--operators` all tables that have an operator of a
+language in them are taken, each without one of its entries. All tests are of those that `pytest` runs by default.
 
 ```sh
-python -m proofs_tests.mutation --json mutants.jsonl --page docs/theory/mutation.md   # all; two processes
+python -m proofs_tests.mutation --json mutants.jsonl     # the sample; two processes
+python -m proofs_tests.mutation --operators --json operators.jsonl
+python -m proofs_tests.mutation --of mutants.jsonl --of operators.jsonl --page docs/theory/mutation.md   # this page
 python -m proofs_tests.mutation semantics/cel --jobs 1                                # modules by prefix
 python -m proofs_tests.mutation --shared                                              # what two halves share
 python -m proofs_tests.mutation --again mutants.jsonl                                 # what was not killed before

@@ -15,14 +15,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from proofs_tests.mutation.mutants import Mutant, mutants
+from proofs_tests.mutation.mutants import DELETION, Mutant, mutants
 
 ROOT = Path(__file__).parent.parent.parent
 TESTS = ROOT / "proofs_tests"
 Group: TypeAlias = Literal["definition", "shared", "other"]
 
 NUMBERS: dict[Group, int] = {"definition": 20, "shared": 8, "other": 3}
-"""How many mutants of each module are taken, besides the deletions of operators from tables, which are taken all."""
+"""How many mutants of each module are taken, besides the deletions of operators from tables."""
 
 DEFINITIONS = ("/denote.py", "/interpreter.py", "/program.py")
 """How the paths of the definitions end: their clauses, what is around these, and of SASE+ what is made of bindings."""
@@ -54,6 +54,7 @@ AREAS = (
         (
             "unit/semantics/cel/test_denote.py",
             CEL,
+            "unit/semantics/test_definitions.py -k 'cel and not core or skipped'",
             "unit/semantics/cel",
             "unit/semantics/test_operators.py",
             "unit/equivalence/test_laws.py",
@@ -67,6 +68,7 @@ AREAS = (
         (
             "unit/semantics/core_cel/test_denote.py",
             CORE_CEL,
+            "unit/semantics/test_definitions.py -k core",
             "unit/semantics/core_cel",
             "unit/semantics/test_operators.py",
             "unit/automata/test_compile_core.py",
@@ -290,6 +292,8 @@ LITERAL = (
     CORE_CEL,
     EXPRESSIONS,
     SASE,
+    "unit/semantics/test_arrow_columns.py",
+    "unit/semantics/test_budget.py",
     "unit/semantics/test_events.py",
     "unit/semantics/test_observed.py",
     "unit/semantics/cel/test_denote.py",
@@ -342,8 +346,13 @@ def modules() -> list[str]:
 
 
 def sample(paths: Iterable[str]) -> list[Mutant]:
-    """The mutants that are made of these modules, always the same for the same text."""
+    """The mutants that are taken of these modules, without deletions of operators; the same for the same text."""
     return [mutant for path in paths for mutant in _chosen(path)]
+
+
+def deletions(paths: Iterable[str]) -> list[Mutant]:
+    """All tables of these modules that have an operator in them, each without one of its entries."""
+    return [mutant for path in paths for mutant in mutants(path, source(path)) if mutant.kind == DELETION]
 
 
 def source(path: str) -> str:
@@ -352,11 +361,10 @@ def source(path: str) -> str:
 
 
 def _chosen(path: str) -> Iterator[Mutant]:
-    found = mutants(path, source(path))
+    found = [mutant for mutant in mutants(path, source(path)) if mutant.kind != DELETION]
     number = NUMBERS[group_of(path)] if area_of(path).sampled else 0
-    others = sorted((m for m in found if m.kind != "operator deleted"), key=_rank)
-    taken = {m.key for m in (*(m for m in found if m.kind == "operator deleted"), *others[:number])}
-    return (m for m in found if m.key in taken)
+    taken = {mutant.key for mutant in sorted(found, key=_rank)[:number]}
+    return (mutant for mutant in found if mutant.key in taken)
 
 
 def _rank(mutant: Mutant) -> str:

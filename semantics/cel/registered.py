@@ -43,11 +43,10 @@ def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicate
 
     Raises IllFormed where the function fails, or answers anything but True or False.
     """
+    function = _function(atom, predicates)
     try:
-        answer = _function(atom, predicates)(*sets)
+        answer = function(*sets)
     except Exception as error:  # whatever a user's function raises is that predicate's failure, and is named as such
-        if isinstance(error, IllFormed | Unsupported):
-            raise
         reason = f"{type(error).__name__}: {error}".removesuffix(": ")
         raise IllFormed(f"the predicate {atom.name} failed with {reason}", atom.span) from error
     if not isinstance(answer, bool):

@@ -1,6 +1,7 @@
 """What is around the clauses of CEL: what is remembered by identity, and how a budget is counted."""
 
 import sys
+import time
 
 import pytest
 
@@ -40,3 +41,14 @@ def test_valuations_and_intervals_are_counted_from_the_first() -> None:
     assert len(Interpreter(S, Budget(valuations=5)).meaning(phi, 0, 2)) == 2
     with pytest.raises(BudgetExceeded, match=r"more than 4 valuations.*so far 5 valuations, over 4 intervals"):
         Interpreter(S, Budget(valuations=4)).meaning(phi, 0, 2)
+
+
+def test_the_time_of_the_budget_counts_from_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
+    interpreter = Interpreter(stream("A A A A"), Budget(seconds=5))
+    phi = parse("A+ ; A")
+    monkeypatch.setattr(time, "monotonic", lambda: 1004.0)
+    assert interpreter.meaning(phi, 0, 2)
+    monkeypatch.setattr(time, "monotonic", lambda: 1006.0)
+    with pytest.raises(BudgetExceeded, match="5 seconds"):
+        interpreter.meaning(phi, 0, 3)
