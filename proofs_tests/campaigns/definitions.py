@@ -46,6 +46,7 @@ CEL_PROFILE = replace(
     operators=tuple((o.name, 2) for o in cel_operators.OPERATORS.values() if o.node.operands),
     types=("A", "B"),
     attributes=(("x", (0, 1, 2)),),
+    absent=0.15,
 )
 ALONE = 2_000  # valuations and choices of core-CEL that are tried without memory
 CORE_PROFILE = replace(generate_core_cel.ANYTHING, types=("A", "B"), variables=("x", "y"))
