@@ -1,12 +1,15 @@
 """The shape of the code: types, style, import order, what an import costs, how long a module may be."""
 
+import ast
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from grimp import ImportGraph
 
+from proofs_tests import shape
 from proofs_tests.contracts import AllowListContract
 
 ROOT = Path(__file__).parent.parent
@@ -89,6 +92,25 @@ def test_every_module_says_what_it_is_for() -> None:
             text = path.read_text(encoding="utf-8")
             if text.strip():
                 assert text.lstrip().startswith(('"""', "r'''", 'r"""')), f"{path.relative_to(ROOT)} has no docstring"
+
+
+def _broken(rule: Callable[[ast.Module], Iterator[int]], folders: tuple[str, ...]) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)}:{line}"
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line in rule(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+
+
+def test_no_default_takes_an_operator_that_is_added() -> None:
+    assert not _broken(shape.open_defaults, (*THEORY, "workbench"))
+
+
+def test_an_open_default_is_found() -> None:
+    planted = "match x:\n  case A():\n    pass\n  case B(y) | C(y):\n    pass\n  case _:\n    {}"
+    assert list(shape.open_defaults(ast.parse(planted.format("return None")))) == [6]
+    assert not list(shape.open_defaults(ast.parse(planted.format("assert_never(x)"))))
 
 
 def test_nothing_is_unpickled_or_executed() -> None:

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 from lark import Lark, Token
-from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, VisitError
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive, v_args
 
@@ -231,18 +231,14 @@ READABLE = {
 
 
 def _explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
-    what: str | None = None
-    match error:
-        case UnexpectedToken(token=token) if token.type != "$END":
-            span, what = span_of(token), repr(str(token))
-        case UnexpectedToken() | UnexpectedEOF():
-            span = Span(len(text), len(text))
-        case UnexpectedCharacters(pos_in_stream=at) if at is not None:
-            what = "a string that does not end" if text[at] == "'" else f"the character {text[at]!r}"
-            span = Span(at, at + 1)
-        case _:
-            return ParseError("not a formula", Span(0, len(text)))
-    wrong = "the formula ends too early" if what is None else f"{what} is not expected here"
+    if isinstance(error, UnexpectedCharacters):
+        at = error.pos_in_stream or 0
+        what = "a string that does not end" if text[at] == "'" else f"the character {text[at]!r}"
+        wrong, span = f"{what} is not expected here", Span(at, at + 1)
+    elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        wrong, span = f"{str(error.token)!r} is not expected here", span_of(error.token)
+    else:
+        wrong, span = "the formula ends too early", Span(len(text), len(text))
     return ParseError(wrong + _expected(_accepted(text, span.start, parser), parser), span)
 
 

@@ -23,9 +23,10 @@ SECONDS = 1.0  # for each part: an error may take a moment, not minutes
 
 
 def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None = None) -> Determinized:
-    """The I/O-determinization of the formula's automaton, or of a form of it, built as far as a stream asks for it.
+    """The I/O-determinization of the formula's automaton, or of a form of it, built state by state as needed.
 
-    Raises Unsupported and BudgetExceeded, the latter also when a stream asks for too much.
+    Raises Unsupported and BudgetExceeded, the latter also later, when a stream needs more states than the budget has;
+    its message names the operator that makes the automaton too large.
     """
 
     def automaton(psi: cel.Formula) -> CEA:

@@ -51,8 +51,8 @@ def contained(
 def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
     """A shortest stream at whose last position the formula has a match, None if no stream has one.
 
-    It is a shortest of those whose events are known, where the solver cannot tell whether a shorter one exists. Raises
-    Unsupported where no automaton carries the formula or the solver cannot tell at all, BudgetExceeded.
+    Where z3 returns *unknown* for some event types, the stream is a shortest one without events of these. Raises
+    Unsupported where no automaton carries the formula or z3 returns *unknown* for all that is left, BudgetExceeded.
     """
     for algebra in algebras(phi, schema=schema, budget=budget):
         automata = marked_nfa(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)

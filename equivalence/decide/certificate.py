@@ -1,7 +1,7 @@
 """A certificate of equivalence or containment: the relation that a search found, as a value and as JSON.
 
 It names the two queries, how they are compared, and pairs of sets of states of their automata. Whether the pairs prove
-the claim is for checker.py to say, which knows nothing of the search.
+the claim is decided by checker.py, or expression_checker.py, which share nothing with the search.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from cerify.equivalence.claim import Claim, Level
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
 
@@ -40,6 +40,11 @@ class Certificate:
     solver: bool
     relation: tuple[tuple[States, States], ...]
     language: Language = "cel"
+
+    def require_language(self, name: Language) -> None:
+        """Raises Unsupported if the queries are of another language, whose automata are built in another way."""
+        if self.language != name:
+            raise Unsupported(f"a certificate of {self.language} queries cannot be checked as one of {name} queries")
 
     def to_json(self) -> str:
         """The certificate as a JSON object."""

@@ -19,7 +19,6 @@ from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA, Marks, Transition
 from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.decide.expression_checker import expression_flaw
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded
@@ -28,9 +27,11 @@ States = frozenset[int]
 
 
 def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
-    """What is wrong with the certificate; None if it proves its claim. Raises BudgetExceeded."""
-    if certificate.language == "event-expression":
-        return expression_flaw(certificate, budget)
+    """What is wrong with a certificate for formulas of CEL; None if it proves its claim.
+
+    Raises Unsupported for a certificate of another language, BudgetExceeded.
+    """
+    certificate.require_language("cel")
     began = time.monotonic()
     phi, psi = parse(certificate.left), parse(certificate.right)
     algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)

@@ -18,7 +18,11 @@ NOBODY: Names = frozenset()
 
 
 def expression_flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
-    """What is wrong with the certificate; None if it proves its claim. Raises Unsupported, BudgetExceeded."""
+    """What is wrong with a certificate for event expressions; None if it proves its claim.
+
+    Raises Unsupported for a certificate of another language, BudgetExceeded.
+    """
+    certificate.require_language("event-expression")
     A, B = compile_together([parse(certificate.left), parse(certificate.right)], certificate.schema, budget)
     letters = set(types_under(A.alphabet, certificate.schema, budget))
     if any(len(x) != 1 or len(y) != 1 for x, y in certificate.relation):

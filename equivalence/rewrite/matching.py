@@ -13,8 +13,8 @@ from functools import cache
 from typing import assert_never
 
 from cerify.equivalence.rewrite.laws import LAWS, Law
-from cerify.equivalence.rewrite.laws.law import LETTERS
-from cerify.equivalence.rewrite.trees import attribute_names, names
+from cerify.equivalence.rewrite.laws.law import LETTERS, always_binds
+from cerify.equivalence.rewrite.trees import attribute_names, mapped_window, names
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula, subformulas
 from cerify.semantics.events import TIME
@@ -39,7 +39,7 @@ class Rule:
 
     def _allowed(self, bound: Binding) -> bool:
         """The side conditions of the law, of the names that its own stand for."""
-        return all(_always_binds(bound.formulas[letter]) for letter in self.law.binding) and not any(
+        return all(always_binds(bound.formulas[letter]) for letter in self.law.binding) and not any(
             bound.names[A] in names(bound.formulas[letter]) for letter, A in self.law.without
         )
 
@@ -79,23 +79,28 @@ class Binding:
             return self.formulas.setdefault(pattern.type, phi) == phi
         if type(pattern) is not type(phi):
             return False
+        return self._fields(pattern, phi) and all(
+            self.matches(p, psi) for p, psi in zip(children(pattern), children(phi), strict=True)
+        )
+
+    def _fields(self, pattern: Formula, phi: Formula) -> bool:
+        """Whether two nodes of one class agree in what is no operand."""
         match pattern, phi:
             case cel.Event(R), cel.Event(T):
                 return self._named(R, T)
-            case (cel.In(_, A), cel.In(_, B)) if not self._named(A, B):
-                return False
-            case (cel.Filter(_, c), cel.Filter(_, d)) if not self._condition(c, d):
-                return False
-            case (cel.Project(L, _), cel.Project(M, _)) if not self._variables(L, M):
-                return False
-            case (cel.PartitionBy(_, a), cel.PartitionBy(_, b)) if not self._attribute(a, b):
-                return False
-            case (cel.Within(_, v), cel.Within(_, w)) if not self._window(v, w):
-                return False
-            case (cel.Derived(), cel.Derived()) if rebuilt(pattern, children(phi)) != phi:  # other fields differ
-                return False
-            case _:
-                return all(self.matches(p, psi) for p, psi in zip(children(pattern), children(phi), strict=True))
+            case cel.In(_, A), cel.In(_, B):
+                return self._named(A, B)
+            case cel.Filter(_, c), cel.Filter(_, d):
+                return self._condition(c, d)
+            case cel.Project(L, _), cel.Project(M, _):
+                return self._variables(L, M)
+            case cel.PartitionBy(_, a), cel.PartitionBy(_, b):
+                return self._attribute(a, b)
+            case cel.Within(_, v), cel.Within(_, w):
+                return self._window(v, w)
+            case cel.Derived(), cel.Derived():
+                return rebuilt(pattern, children(phi)) == phi
+        return isinstance(pattern, cel.Plain)
 
     def written(self, pattern: Formula) -> Formula:
         """The pattern with what its letters and names stand for."""
@@ -103,6 +108,8 @@ class Binding:
             R = pattern.type
             return self.formulas[R] if R in LETTERS else cel.Event(self.names[R])
         below = [self.written(child) for child in children(pattern)]
+        if isinstance(pattern, cel.Plain | cel.Derived):
+            return rebuilt(pattern, below)
         match pattern:
             case cel.In(_, A):
                 return cel.In(below[0], self.names[A])
@@ -112,10 +119,10 @@ class Binding:
                 return cel.Project(frozenset(self.names[A] for A in L), below[0])
             case cel.PartitionBy(_, a):
                 return cel.PartitionBy(below[0], self.attributes[a])
-            case cel.Within(_, cel.AttributeWindow(width, a)):
-                return cel.Within(below[0], cel.AttributeWindow(width, self.attributes[a]))
+            case cel.Within(_, window):
+                return cel.Within(below[0], mapped_window(window, self.attributes.__getitem__))
             case _:
-                return rebuilt(pattern, below)
+                assert_never(pattern)
 
     def _named(self, schematic: str, name: str) -> bool:
         if schematic not in self.names and name in self.names.values():
@@ -196,8 +203,3 @@ def _named_predicates(side: Formula) -> Iterator[str]:
     for psi in subformulas(side):
         if isinstance(psi, cel.Filter):
             yield from (atom.name for atom in cel.atoms(psi.condition) if isinstance(atom, cel.Named))
-
-
-def _always_binds(phi: Formula) -> bool:
-    """Whether every valuation of the formula has an event: only PROJECT can take away the last one."""
-    return not any(isinstance(psi, cel.Project) for psi in subformulas(phi))

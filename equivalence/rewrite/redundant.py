@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.star import NEVER
@@ -67,8 +67,16 @@ def _below(place: Place, below: Sequence[Formula], i: int) -> Place:
             return Place(below[i], put, looked if looked is None else looked | L, False)
         case cel.Derived():  # its expansion may look at anything
             return Place(below[i], put, EVERYTHING, False)
-        case _:
+        case (
+            cel.In() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Unless() | cel.Plus()
+            | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
+            | cel.PartitionBy()
+        ):  # fmt: skip
             return Place(below[i], put, looked, blind, chained)
+        case cel.Event():
+            raise AssertionError("an event type has no operand")
+        case _:
+            assert_never(place.psi)
 
 
 def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
@@ -154,14 +162,19 @@ def of_nothing(psi: Formula) -> Iterator[Candidate]:
             yield "UNLESS nothing", left
         case cel.Unless(left, right) if left == right:
             yield "UNLESS itself", nothing(psi)
-        case cel.Or():
+        case cel.Unless(left, right) if not is_nothing(left):
             return
-        case cel.Unless(left, _) if not is_nothing(left):
+        case cel.Or() | cel.Event():
             return
-        case _ if not is_nothing(psi) and any(map(is_nothing, children(psi))):
-            yield "nothing, from nothing", nothing(psi)
+        case (
+            cel.In() | cel.Filter() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All()
+            | cel.Unless() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last()
+            | cel.Max() | cel.Within() | cel.PartitionBy() | cel.Derived()
+        ):  # fmt: skip
+            if not is_nothing(psi) and any(map(is_nothing, children(psi))):
+                yield "nothing, from nothing", nothing(psi)
         case _:
-            return
+            assert_never(psi)
 
 
 def fewer_conditions(psi: Formula) -> Iterator[Candidate]:

@@ -141,7 +141,7 @@ class _Search:
         return phi, steps
 
     def _decided_step(self, phi: Formula, level: Level, witnesses: list[Stream], refused: set[Formula]) -> Step | None:
-        """The first candidate that is the same. Streams that told earlier ones apart are asked before the decider."""
+        """The first equivalent candidate. Streams on which earlier candidates differed are tried before the decider."""
         known = [(S, self._said(phi, S, level)) for S in witnesses]
         for by, other in self._lighter(phi, chain(redundant(phi, level), _less(phi, level))):
             if other in refused:
@@ -208,10 +208,8 @@ def _less(phi: Formula, level: Level) -> Iterator[Candidate]:
 
 def _contiguous(psi: Formula) -> Iterator[Formula]:
     """: and :+ for ; and + that something around them makes contiguous."""
-    match psi:
-        case cel.Strict(cel.Seq(left, right)) | cel.Within(cel.Seq(left, right), _):
-            yield cel.ContiguousSeq(left, right)
-        case cel.Strict(cel.Plus(chi)) | cel.Within(cel.Plus(chi), _):
-            yield cel.ContiguousPlus(chi)
-        case _:
-            return
+    chi = psi.phi if isinstance(psi, cel.Strict | cel.Within) else None
+    if isinstance(chi, cel.Seq):
+        yield cel.ContiguousSeq(chi.left, chi.right)
+    elif isinstance(chi, cel.Plus):
+        yield cel.ContiguousPlus(chi.phi)

@@ -54,6 +54,8 @@ def mapped(
 
     def formula(psi: Formula) -> Formula:
         below = [formula(child) for child in children(psi)]
+        if isinstance(psi, cel.Plain | cel.Derived):
+            return rebuilt(psi, below)
         match psi:
             case cel.Event(R):
                 return cel.Event(name(R))
@@ -65,12 +67,19 @@ def mapped(
                 return cel.Project(frozenset(map(name, sorted(L))), below[0])
             case cel.PartitionBy(_, a):
                 return cel.PartitionBy(below[0], attribute(a))
-            case cel.Within(_, cel.AttributeWindow(width, a)):
-                return cel.Within(below[0], cel.AttributeWindow(width, attribute(a)))
+            case cel.Within(_, window):
+                return cel.Within(below[0], mapped_window(window, attribute))
             case _:
-                return rebuilt(psi, below)
+                assert_never(psi)
 
     return formula(phi)
+
+
+def mapped_window(window: cel.Window, attribute: Callable[[str], str]) -> cel.Window:
+    """The window over another attribute, if it is one over an attribute."""
+    if isinstance(window, cel.AttributeWindow):
+        return cel.AttributeWindow(window.width, attribute(window.attribute))
+    return window
 
 
 def predicates(phi: Formula) -> Iterator[Predicate]:
@@ -83,6 +92,8 @@ def predicates(phi: Formula) -> Iterator[Predicate]:
 def names(phi: Formula) -> Iterator[str]:
     """The event types and variables in a formula, with repetitions, in a fixed order."""
     for psi in cel.subformulas(phi):
+        if isinstance(psi, cel.Plain):
+            continue
         match psi:
             case cel.Event(R):
                 yield R
@@ -93,8 +104,10 @@ def names(phi: Formula) -> Iterator[str]:
             case cel.Filter(_, condition):
                 for atom in cel.atoms(condition):
                     yield from variables_of(atom)
-            case _:
+            case cel.Within() | cel.PartitionBy() | cel.Derived():
                 pass
+            case _:
+                assert_never(psi)
 
 
 def variables_of(atom: cel.Atom) -> tuple[str, ...]:
@@ -115,13 +128,18 @@ def attribute_names(phi: Formula) -> Iterator[str]:
     for P in predicates(phi):
         yield from (a.name for a in mentions(P))
     for psi in cel.subformulas(phi):
-        match psi:
-            case cel.PartitionBy(_, a) | cel.Within(_, cel.AttributeWindow(_, a)):
-                yield a
-            case cel.Within(_, cel.TimeWindow()):
-                yield "time"
-            case _:
-                pass
+        if isinstance(psi, cel.PartitionBy):
+            yield psi.attribute
+        elif isinstance(psi, cel.Within):
+            match psi.window:
+                case cel.AttributeWindow(_, a):
+                    yield a
+                case cel.TimeWindow():
+                    yield "time"
+                case cel.EventWindow():
+                    pass
+                case _:
+                    assert_never(psi.window)
 
 
 def constants(phi: Formula) -> list[Value]:

@@ -248,25 +248,10 @@ class Derived(_OneOperand):
 
 
 Strategy: TypeAlias = Strict | Next | Last | Max
-Formula: TypeAlias = (
-    Event
-    | In
-    | Filter
-    | Seq
-    | Plus
-    | ContiguousSeq
-    | ContiguousPlus
-    | Project
-    | Start
-    | Or
-    | And
-    | All
-    | Unless
-    | Strategy
-    | Within
-    | PartitionBy
-    | Derived
-)
+Plain: TypeAlias = Seq | Plus | ContiguousSeq | ContiguousPlus | Start | Or | And | All | Unless | Strategy
+"""The operators that have no other fields than their operands."""
+
+Formula: TypeAlias = Event | In | Filter | Project | Within | PartitionBy | Plain | Derived
 
 
 def subformulas(phi: Formula) -> Iterator[Formula]:

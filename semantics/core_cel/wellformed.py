@@ -1,7 +1,8 @@
-"""What can be said of a core-CEL formula before any event is seen (cep17, section 5), and what of it makes no sense.
+"""Static properties of core-CEL formulas (cep17, section 5), and the problems of a formula under a schema.
 
-Evaluation gives every formula a meaning. Of one that is not well-formed it may depend on events still to come; one that
-is not safe asks one variable to hold two events; a comparison that the schema rules out is false.
+Evaluation gives every formula a meaning. The matches of a formula that is not well-formed may depend on events after
+their position; a formula that is not safe defines one variable twice in a match; a comparison that the schema rules out
+is false.
 """
 
 from __future__ import annotations
@@ -88,8 +89,10 @@ def _local(phi: core.Formula) -> str | None:
             return x
         case core.Filter(psi, condition):
             return _after(condition, _local(psi))
-        case _:
+        case core.Or() | core.Seq() | core.Plus() | core.Strict() | core.Next() | core.Last() | core.Max():
             return None
+        case _:
+            assert_never(phi)
 
 
 def _after(condition: core.Condition, x: str | None) -> str | None:
@@ -158,12 +161,14 @@ def _types(phi: core.Formula) -> Types:
             return {x: frozenset({R})}
         case core.Plus():
             return {}
-        case _:
+        case core.Filter() | core.Or() | core.Seq() | core.Strict() | core.Next() | core.Last() | core.Max():
             types: dict[str, frozenset[str]] = {}
             for psi in children(phi):
-                for x, held in _types(psi).items():
-                    types[x] = types.get(x, frozenset()) | held
+                for x, of_variable in _types(psi).items():
+                    types[x] = types.get(x, frozenset()) | of_variable
             return types
+        case _:
+            assert_never(phi)
 
 
 def _in_atom(atom: core.Atom, around: Types, schema: Schema | None) -> Iterator[Problem]:

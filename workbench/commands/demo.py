@@ -39,9 +39,9 @@ ENGINE = "esper"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings and the conformance summary as JSON.")
 def command(out: Path, as_json: bool) -> int:
-    """Ask questions about a year of flights, test the built-in engine, and write the report.
+    """Run queries over a year of flights, test the built-in engine, and write the report.
 
-    Needs the flights: pip install 'cerify[examples]'. Where Java and Maven are, Esper is asked on the samples too.
+    Needs the flights: pip install 'cerify[examples]'. With Java and Maven, Esper runs on the samples too.
     Exit status: 0 if the automaton agrees with the definition everywhere, 1 if it does not.
     """
     console = Console(stderr=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.decide.checker import flaw
+from cerify.languages import language_named
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 
@@ -26,7 +26,7 @@ def command(file: Path) -> int:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {file}: {error}") from None
     certificate = Certificate.from_json(text, str(file))
-    wrong = flaw(certificate, Budget(seconds=SECONDS))
+    wrong = language_named(certificate.language).flaw(certificate, Budget(seconds=SECONDS))
     claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
     what = "complex events" if certificate.level == "events" else "valuations"
     said = (

@@ -32,7 +32,10 @@ class Section:
 
 
 def render(findings: Sequence[Finding], report: Report, engine: str, note: str, conformance: str) -> str:
-    """The page; engine names the engine asked besides, note says why if there is none, conformance is a link."""
+    """The page as HTML.
+
+    engine: the name of the second engine. note: why there is none, or "". conformance: the address of the report.
+    """
     return page(
         "examples/page.html",
         sections=[section(finding, engine) for finding in findings],

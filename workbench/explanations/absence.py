@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from cerify.explanations.evidence import braces, row
 from cerify.semantics.event_expressions import syntax as expr
@@ -12,6 +12,11 @@ from cerify.semantics.event_expressions.bindings import Bindings, bound, positio
 from cerify.semantics.event_expressions.denote import History, after, segments
 from cerify.semantics.event_expressions.occurrences import Occurrences
 from cerify.semantics.event_expressions.show import show
+
+_Single: TypeAlias = (
+    expr.Null | expr.Primitive | expr.AnyEvent | expr.First | expr.Variable | expr.Constraint
+    | expr.Not | expr.Prefix | expr.RelativePlus | expr.Before | expr.Happened | expr.Named
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ def absences(known: Occurrences, e: int) -> tuple[Absence, ...]:
 
 
 def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[Absence]:
-    """Of an E that does not take place."""
+    """The reasons of an E that does not take place at e, with the history h and the bindings b."""
 
     def because(why: str) -> Iterator[Absence]:
         yield Absence(E, h[0], e, why)
@@ -49,43 +54,16 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
         return sorted(d for d in known.events(F, h, b) if d < e)
 
     match E:
-        case expr.Null():
-            yield from because("it never takes place")
-        case expr.Primitive():
-            yield from because(f"event {e} is {row(known.S[e])}")
-        case expr.AnyEvent():
-            yield from because(f"event {e} is the start event")
-        case expr.First():
-            yield from because(f"event {h[0]} is the first")
-        case expr.Variable(x):
-            yield from because(f"{x} is event {position_of(x, b)}")
-        case expr.Constraint():
-            yield from because("the values do not compare so")
-        case expr.Not(F):
-            yield from because(f"{show(F)} does take place there")
-        case expr.Prefix(F):
-            yield from because(f"{show(F)} can take place at no event to come")
+        case (
+            expr.Null() | expr.Primitive() | expr.AnyEvent() | expr.First() | expr.Variable() | expr.Constraint()
+            | expr.Not() | expr.Prefix() | expr.RelativePlus() | expr.Before() | expr.Happened() | expr.Named()
+        ):  # fmt: skip
+            yield from because(_fact(known, E, h, e, b))
         case expr.And(left, right) | expr.Or(left, right):
             yield from of(left)
             yield from of(right)
         case expr.Relative() | expr.Prior() | expr.Sequence():
-            first = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
-            last = E.parts[-1]
-            ends = before(first)
-            if isinstance(E, expr.Sequence):
-                just_before = next((d for d in reversed(h) if d < e), None)
-                ends = [d for d in ends if d == just_before]
-            if not ends:
-                where = "just before" if isinstance(E, expr.Sequence) else "before"
-                yield from because(f"{show(first)} does not take place {where} event {e}")
-            elif not isinstance(E, expr.Relative):
-                yield from of(last)
-            elif len(ends) == 1:
-                yield from of(last, after(h, ends[0]))
-            else:
-                yield from because(f"{show(last)} does not take place there in what follows any of {_events(ends)}")
-        case expr.RelativePlus(F):
-            yield from because(f"no round of {show(F)} ends there")
+            yield from _one_after_another(known, E, h, e, b)
         case expr.Pipe(left, right):
             part = tuple(sorted(known.events(left, h, b)))
             yield from of(right, part) if e in part else of(left)
@@ -105,10 +83,6 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
                     yield from because(f"{show(closing)} has taken place at {_events(closed[:1])}")
                     return
             yield from _in_segment(known, E, opening, h, e, b, event)
-        case expr.Before(F):
-            yield from because(f"{show(F)} does not take place before event {e}")
-        case expr.Happened(F):
-            yield from because(f"{show(F)} does not take place up to event {e}")
         case expr.Series(left, right):
             yield from of(right)
             if odd := [d for d in h if d < e and d not in known.events(left, h, b)]:
@@ -121,10 +95,61 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
                 yield from _why(known, F, h, e, bound(b, x, position(places[0])))
             else:
                 yield from because(f"{show(F)} does not take place there, whichever event {x} is")
-        case expr.Named(name):
-            yield from because(f"{name} does not take place there")
         case expr.Let():
             raise ValueError("definitions stand at the beginning of a text, not inside an expression")
+        case _:
+            assert_never(E)
+
+
+def _one_after_another(
+    known: Occurrences, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
+) -> Iterator[Absence]:
+    """The reasons, for an expression whose parts take place one after another."""
+    first = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
+    last = E.parts[-1]
+    ends = sorted(d for d in known.events(first, h, b) if d < e)
+    if isinstance(E, expr.Sequence):
+        just_before = next((d for d in reversed(h) if d < e), None)
+        ends = [d for d in ends if d == just_before]
+    if not ends:
+        where = "just before" if isinstance(E, expr.Sequence) else "before"
+        yield Absence(E, h[0], e, f"{show(first)} does not take place {where} event {e}")
+    elif isinstance(E, expr.Relative) and len(ends) > 1:
+        why = f"{show(last)} does not take place there in what follows any of {_events(ends)}"
+        yield Absence(E, h[0], e, why)
+    else:
+        part = after(h, ends[0]) if isinstance(E, expr.Relative) else h
+        if e not in known.events(last, part, b):
+            yield from _why(known, last, part, e, b)
+
+
+def _fact(known: Occurrences, E: _Single, h: History, e: int, b: Bindings) -> str:
+    """The reason, for an expression that is not explained by its operands."""
+    match E:
+        case expr.Null():
+            return "it never takes place"
+        case expr.Primitive():
+            return f"event {e} is {row(known.S[e])}"
+        case expr.AnyEvent():
+            return f"event {e} is the start event"
+        case expr.First():
+            return f"event {h[0]} is the first"
+        case expr.Variable(x):
+            return f"{x} is event {position_of(x, b)}"
+        case expr.Constraint():
+            return "the values do not compare so"
+        case expr.Not(F):
+            return f"{show(F)} does take place there"
+        case expr.Prefix(F):
+            return f"{show(F)} can take place at no event to come"
+        case expr.RelativePlus(F):
+            return f"no round of {show(F)} ends there"
+        case expr.Before(F):
+            return f"{show(F)} does not take place before event {e}"
+        case expr.Happened(F):
+            return f"{show(F)} does not take place up to event {e}"
+        case expr.Named(name):
+            return f"{name} does not take place there"
         case _:
             assert_never(E)
 

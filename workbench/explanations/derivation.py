@@ -7,7 +7,7 @@ node's valuation is one that the interpreter itself gives for the node's formula
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 from cerify.explanations.evidence import braces, event, of_window, reasons_for
@@ -24,7 +24,15 @@ STRATEGIES = "tods21, section 7.1"
 SUGAR = "tods21, section 4"
 
 Preference: TypeAlias = cel.Next | cel.Last | cel.Max
-"""The strategies that hold the valuations of an interval against each other."""
+"""The strategies that compare the valuations of an interval with each other."""
+
+_Restriction: TypeAlias = (
+    cel.Filter | cel.Start | cel.Unless | cel.Strict | Preference | cel.Within | cel.PartitionBy | cel.Derived
+)
+
+
+_Claim: TypeAlias = tuple[cel.Formula, Valuation, int, int]
+"""That a valuation belongs to a formula over the stream from one position to another."""
 
 
 @dataclass(frozen=True)
@@ -73,100 +81,90 @@ def ordered(mus: Iterable[Valuation]) -> list[Valuation]:
 
 
 def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Interpreter) -> Iterator[Node]:
-    S = oracle.S
-
-    def below(psi: cel.Formula, nu: Valuation = mu, a: int = i, b: int = j) -> Iterator[Node]:
-        return _derive(psi, nu, a, b, oracle)
-
-    def node(clause: str, *children: Node, detail: str = "", evidence: Iterable[str] = (), of: str = FIGURE_3) -> Node:
-        return Node(phi, i, j, mu, clause, of, detail, tuple(evidence), children)
+    def over(detail: str, *operands: _Claim, evidence: tuple[str, ...] = ()) -> Iterator[Node]:
+        """A step for each choice of a derivation of each operand; there are one or two."""
+        title = OPERATORS[type(phi)].title
+        for first in _derive(*operands[0], oracle):
+            for rest in _derive(*operands[1], oracle) if len(operands) > 1 else [None]:
+                children = (first,) if rest is None else (first, rest)
+                yield Node(phi, i, j, mu, title, FIGURE_3, detail, evidence, children)
 
     if mu not in oracle.meaning(phi, i, j):
         raise InternalError(f"a derivation of {show(phi)} over ({i}, {j}) is not one by the interpreter", phi.span)
     match phi:
         case cel.Event(R):
-            yield node("event type", detail=f"S[{j}] has type {R}", evidence=[event(j, S)])
+            fact = event(j, oracle.S)
+            yield Node(phi, i, j, mu, "event type", FIGURE_3, f"S[{j}] has type {R}", (fact,))
         case cel.In(psi, A):
             for nu in ordered(oracle.meaning(psi, i, j)):
                 if frozenset(pair for pair in nu if pair[0] != A) | {(A, p) for p in sup(nu)} == mu:
-                    for child in below(psi, nu):
-                        yield node("variable binding", child, detail=f"{A} binds {braces(sup(nu))}")
-        case cel.Filter(psi, condition):
-            for child in below(psi):
-                yield node("filter", child, evidence=reasons_for(condition, mu, S))
-        case cel.Seq(left, right):
+                    yield from over(f"{A} binds {braces(sup(nu))}", (psi, nu, i, j))
+        case cel.Seq(left, right) | cel.ContiguousSeq(left, right):
             for k, one, two in _splits(phi, mu, i, j, oracle):
-                for first in below(left, one, i, k):
-                    for second in below(right, two, k + 1, j):
-                        yield node("sequencing", first, second, detail=f"k = {k}")
-        case cel.ContiguousSeq(left, right):
-            for k, one, two in _splits(phi, mu, i, j, oracle):
-                for first in below(left, one, i, k):
-                    for second in below(right, two, k + 1, j):
-                        fact = f"the left side ends at {k}, the right side begins at {k + 1}"
-                        yield node("contiguous sequencing", first, second, detail=f"k = {k}", evidence=[fact])
+                touching = f"the left side ends at {k}, the right side begins at {k + 1}"
+                evidence = (touching,) if isinstance(phi, cel.ContiguousSeq) else ()
+                yield from over(f"k = {k}", (left, one, i, k), (right, two, k + 1, j), evidence=evidence)
         case cel.Plus(psi) | cel.ContiguousPlus(psi):
-            name = "iteration" if isinstance(phi, cel.Plus) else "contiguous iteration"
             if mu in oracle.meaning(psi, i, j):
-                for child in below(psi):
-                    yield node(name, child, detail="the last round")
+                yield from over("the last round", (psi, mu, i, j))
             for k, one, two in _splits(phi, mu, i, j, oracle):
-                for first in below(psi, one, i, k):
-                    for rest in below(phi, two, k + 1, j):
-                        yield node(name, first, rest, detail=f"one round up to k = {k}, then more")
+                yield from over(f"one round up to k = {k}, then more", (psi, one, i, k), (phi, two, k + 1, j))
         case cel.Project(L, psi):
             for nu in ordered(oracle.meaning(psi, i, j)):
                 if frozenset(pair for pair in nu if pair[0] in L) == mu:
                     dropped = sup(nu) - sup(mu)
-                    for child in below(psi, nu):
-                        yield node(
-                            "projection", child, detail=f"drops the positions {braces(dropped)}" if dropped else ""
-                        )
-        case cel.Start(psi):
-            for child in below(psi):
-                yield node("anchoring", child, detail=f"the first position is i = {i}")
+                    yield from over(f"drops the positions {braces(dropped)}" if dropped else "", (psi, nu, i, j))
         case cel.Or(left, right):
             for side, psi in (("left", left), ("right", right)):
                 if mu in oracle.meaning(psi, i, j):
-                    for child in below(psi):
-                        yield node("disjunction", child, detail=f"by the {side} side")
+                    yield from over(f"by the {side} side", (psi, mu, i, j))
         case cel.And(left, right):
-            for first in below(left):
-                for second in below(right):
-                    yield node("conjunction", first, second, detail="the same valuation on both sides")
+            yield from over("the same valuation on both sides", (left, mu, i, j), (right, mu, i, j))
         case cel.All(left, right):
             for i1, j1, i2, j2 in sorted(interleavings(i, j)):
                 for one, two in _parts(mu, oracle.meaning(left, i1, j1), oracle.meaning(right, i2, j2)):
-                    for first in below(left, one, i1, j1):
-                        for second in below(right, two, i2, j2):
-                            where = f"({i1}, {j1}) on the left, ({i2}, {j2}) on the right"
-                            yield node("interleaved conjunction", first, second, detail=where)
+                    where = f"({i1}, {j1}) on the left, ({i2}, {j2}) on the right"
+                    yield from over(where, (left, one, i1, j1), (right, two, i2, j2))
+        case (
+            cel.Filter() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
+            | cel.Within() | cel.PartitionBy() | cel.Derived()
+        ):  # fmt: skip
+            psi, alone = _unchanged(phi, mu, i, j, oracle)
+            for child in _derive(psi, mu, i, j, oracle):
+                yield replace(alone, children=(child,))
+        case _:
+            assert_never(phi)
+
+
+def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Interpreter) -> tuple[cel.Formula, Node]:
+    """The operand that phi takes mu from as it is, and the step of the derivation without what is below it."""
+    S = oracle.S
+
+    def node(clause: str, of: str, *evidence: str, detail: str = "") -> Node:
+        return Node(phi, i, j, mu, clause, of, detail, evidence)
+
+    match phi:
+        case cel.Filter(psi, condition):
+            return psi, node("filter", FIGURE_3, *reasons_for(condition, mu, S))
+        case cel.Start(psi):
+            return psi, node("anchoring", FIGURE_3, detail=f"the first position is i = {i}")
         case cel.Unless(left, right):
             fact = f"{show(right)} has no valuation over any interval within ({i}, {j})"
-            for child in below(left):
-                yield node("guarded negation", child, evidence=[fact])
+            return left, node("guarded negation", FIGURE_3, fact)
         case cel.Strict(psi):
             span = f"{min(sup(mu))} to {max(sup(mu))}, without a gap" if mu else "nothing, which has no gap"
-            for child in below(psi):
-                yield node("STRICT", child, detail=f"the support is {span}", of=STRATEGIES)
+            return psi, node("STRICT", STRATEGIES, detail=f"the support is {span}")
         case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
-            name = {cel.Next: "NXT", cel.Last: "LAST", cel.Max: "MAX"}[type(phi)]
             lost = list(_losers(phi, sup(mu), supports(psi, i, j, oracle)))
             detail = f"won against {len(lost)}" if lost else "there was no other candidate"
-            for child in below(psi):
-                yield node(name, child, detail=detail, evidence=lost, of=STRATEGIES)
+            return psi, node(OPERATORS[type(phi)].symbol, STRATEGIES, *lost, detail=detail)
         case cel.Within(psi, window):
-            fact = f"within {show_window(window)}: {of_window(window, mu, S)}"
-            for child in below(psi):
-                yield node("window", child, evidence=[fact], of=SUGAR)
+            return psi, node("window", SUGAR, f"within {show_window(window)}: {of_window(window, mu, S)}")
         case cel.PartitionBy(psi, name):
-            shared = {event(p, S, [name]) for p in sup(mu)}
-            for child in below(psi):
-                yield node("partition", child, evidence=sorted(shared), of=SUGAR)
+            return psi, node("partition", SUGAR, *sorted({event(p, S, [name]) for p in sup(mu)}))
         case cel.Derived():
             operator = OPERATORS[type(phi)]
-            for child in below(phi.expansion):
-                yield node(operator.title, child, detail="by its expansion", of=operator.clause)
+            return phi.expansion, node(operator.title, operator.clause, detail="by its expansion")
         case _:
             assert_never(phi)
 

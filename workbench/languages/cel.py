@@ -23,6 +23,7 @@ from cerify.semantics.trees import children
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
+    from cerify.equivalence.decide.certificate import Certificate
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
@@ -126,6 +127,11 @@ class Cel(Language[Formula]):
         from cerify.equivalence.bounded.compare import compare
 
         return compare(left, right, question.bound, level, question.claim == "contained", schema, budget=budget)
+
+    def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
+        from cerify.equivalence.decide.checker import flaw
+
+        return flaw(certificate, budget)
 
     @property
     def normal_forms(self) -> Mapping[str, Callable[[Formula, int], Formula] | None]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cerify.automata.dfa.model import DFA
     from cerify.automata.dfa.parametric import Symbolic
     from cerify.draw.recording import Recording
+    from cerify.equivalence.decide.certificate import Certificate
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
@@ -143,6 +144,11 @@ class EventExpressions(Language[Expression]):
             raise IllFormed(f"{ANSWER}; compare at the level of events")
         decide = equivalent if question.claim == "equivalent" else contained
         return decide(left, right, question.schema, question.budget)
+
+    def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
+        from cerify.equivalence.decide.expression_checker import expression_flaw
+
+        return expression_flaw(certificate, budget)
 
     def explainer(self, query: Expression, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.event_expressions_explainer import ExpressionExplainer

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
+    from cerify.equivalence.decide.certificate import Certificate
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
@@ -297,6 +298,13 @@ class Language(ABC, Generic[F]):
 
         verdict = self.compare(left, right, Question(schema=schema, budget=budget))
         return verdict if isinstance(verdict, Different | Bounded | Undecided) else None
+
+    def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
+        """What is wrong with a certificate for two queries of the language; None if it proves its claim.
+
+        Raises Unsupported where there are no certificates, BudgetExceeded.
+        """
+        raise Unsupported(f"there are no certificates for {self.title}")
 
     @property
     def normal_forms(self) -> Mapping[str, Callable[[F, int], F] | None]:

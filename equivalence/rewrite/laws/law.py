@@ -86,7 +86,7 @@ class Law:
     def applies(self, *operands: Formula) -> bool:
         """Whether the law speaks of the instance with these operands."""
         by_letter = dict(zip(self.letters, operands, strict=False))
-        return all(_always_binds(by_letter[letter]) for letter in self.binding) and not any(
+        return all(always_binds(by_letter[letter]) for letter in self.binding) and not any(
             variable in names(by_letter[letter]) for letter, variable in self.without
         )
 
@@ -117,19 +117,18 @@ def fails(name: str, left: str, right: str, reason: str, witness: Witness, level
     return Law(name, parse(left), parse(right), level, reason, witness=witness)
 
 
-def _always_binds(phi: Formula) -> bool:
+def always_binds(phi: Formula) -> bool:
     """Whether every valuation of the formula has an event: only PROJECT can take away the last one."""
     return not any(isinstance(node, cel.Project) for node in subformulas(phi))
 
 
 def _substituted(phi: Formula, operands: dict[str, Formula], predicates: dict[str, Predicate]) -> Formula:
-    match phi:
-        case cel.Event(letter) if letter in operands:
-            return operands[letter]
-        case cel.Filter(psi, condition):
-            return cel.Filter(_substituted(psi, operands, predicates), _condition(condition, predicates))
-        case _:
-            return rebuilt(phi, [_substituted(child, operands, predicates) for child in children(phi)])
+    if isinstance(phi, cel.Event) and phi.type in operands:
+        return operands[phi.type]
+    below = [_substituted(child, operands, predicates) for child in children(phi)]
+    if isinstance(phi, cel.Filter):
+        return cel.Filter(below[0], _condition(phi.condition, predicates))
+    return rebuilt(phi, below)
 
 
 def _condition(condition: Condition, predicates: dict[str, Predicate]) -> Condition:

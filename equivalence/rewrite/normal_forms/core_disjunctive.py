@@ -38,7 +38,7 @@ def filtered(phis: Disjuncts, condition: core.Condition) -> Disjuncts:
 
 
 def filtered_nodes(condition: core.Condition, count: int, size: int) -> tuple[int, int]:
-    """How many formulas `filtered` makes of so many with so many nodes, and how many nodes those have."""
+    """The numbers of formulas that `filtered` makes of `count` formulas, and of nodes, of `size` nodes."""
     match condition:
         case core.Conjunction(left, right):
             return filtered_nodes(right, *filtered_nodes(left, count, size))

@@ -89,8 +89,10 @@ def _unbound_in(phi: core.Formula, outer: Variables, varied: Variables) -> Path 
             return ()
         case core.Next(psi) | core.Last(psi) | core.Max(psi):
             varied = varied | defined_outside_iteration(psi)
-        case _:
+        case core.Event() | core.Filter() | core.Or() | core.Seq() | core.Plus() | core.Strict():
             pass
+        case _:
+            assert_never(phi)
     for n, psi in enumerate(children(phi)):
         if (path := _unbound_in(psi, outer, varied)) is not None:
             return (n, *path)
@@ -118,9 +120,11 @@ def _decided(phi: core.Formula, path: Path, holds: bool) -> core.Formula | None:
     match phi:
         case core.Plus() | core.Strict() | core.Next() | core.Last() | core.Max():
             return around(phi, inside)
-        case _:
+        case core.Event() | core.Filter() | core.Or() | core.Seq():
             below[n] = inside
             return with_children(phi, below)
+        case _:
+            assert_never(phi)
 
 
 def _down(phi: core.Formula) -> core.Formula:

@@ -89,7 +89,7 @@ def _filtered_size(condition: cel.Condition, sizes: list[int]) -> int:
 
 
 def _sizes(condition: cel.Condition, made: tuple[int, int]) -> tuple[int, int]:
-    """How many formulas `_filtered` makes of so many with so many nodes, and how many nodes those have."""
+    """From the numbers of formulas and of their nodes to those after `_filtered`."""
     match condition:
         case cel.Conjunction(left, right):
             return _sizes(right, _sizes(left, made))

@@ -1,11 +1,11 @@
-"""Filter push-down for CEL: every filter moved towards the events that it speaks of, as far as its meaning lets it go.
+"""Filter push-down for CEL: every filter moved as close to the events of its variables as its meaning allows.
 
-`A[p]` asks something of each event of A alone. So it goes to both sides of an operator that unites valuations, and
+`A[p]` is a condition on each event of A alone. So it moves to both sides of an operator that unites valuations, and
 into each round of an iteration; where `IN A` binds A, to everything below; through PROJECT, as far as that keeps the
-variable. On the way it comes to event types only, or to NXT, LAST and MAX: these choose among valuations, and would
-choose among others if they were filtered before. A filter of which that cannot be said (correlated, registered, or an
-OR of atoms) moves as one piece, to the one side that binds all its variables; it does not go into an iteration, nor
-below an IN that binds one of them.
+variable. It stops at event types, and at NXT, LAST and MAX: these choose among valuations, and would choose among
+others if the filter came first. A filter that is no such condition (correlated, registered, or an OR of atoms) moves as
+one piece, to the one side that binds all its variables; it does not move into an iteration, nor below an IN that binds
+one of them.
 """
 
 from __future__ import annotations
@@ -95,8 +95,15 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
             return cel.Unless(_whole(left, condition), right)
         case cel.Or() | cel.And() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
             return rebuilt(phi, [_whole(psi, condition) for psi in children(phi)])
-        case _:
+        case (
+            cel.Event() | cel.In() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.All() | cel.Plus()
+            | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max()
+        ):  # fmt: skip
             return cel.Filter(phi, condition)
+        case cel.Derived():
+            return _whole(phi.expansion, condition)
+        case _:
+            assert_never(phi)
 
 
 def _through(phi: cel.Filter, below: cel.Formula) -> cel.Formula:

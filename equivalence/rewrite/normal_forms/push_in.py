@@ -50,8 +50,14 @@ class _Pushing:
                 psi = bound(psi, A, None)
             case cel.And():
                 psi = cel.And(*map(self.hidden, below))
-            case _:
+            case (
+                cel.Event() | cel.Filter() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All()
+                | cel.Unless() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next()
+                | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.Derived()
+            ):  # fmt: skip
                 psi = rebuilt(phi, below)
+            case _:
+                assert_never(phi)
         check_nodes(cel.size(psi), self.nodes, phi)
         return psi
 
@@ -80,8 +86,14 @@ def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
             return cel.Project(kept | {A}, bound(psi, A, kept if L is None else kept & L))
         case cel.Unless(left, right):
             return cel.Unless(bound(left, A, L), right)
-        case _:
+        case (
+            cel.Filter() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus()
+            | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
+            | cel.PartitionBy() | cel.Derived()
+        ):  # fmt: skip
             return rebuilt(phi, [bound(psi, A, L) for psi in children(phi)])
+        case _:
+            assert_never(phi)
 
 
 def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
@@ -97,8 +109,14 @@ def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
             return cel.Project(L - {A} | {B} if A in L else L, renamed(psi, A, B))
         case cel.Unless(left, right):
             return cel.Unless(renamed(left, A, B), right)
-        case _:
+        case (
+            cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus() | cel.ContiguousPlus()
+            | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+            | cel.Derived()
+        ):  # fmt: skip
             return rebuilt(phi, [renamed(psi, A, B) for psi in children(phi)])
+        case _:
+            assert_never(phi)
 
 
 def _renamed_in(condition: cel.Condition, A: str, B: str) -> cel.Condition:

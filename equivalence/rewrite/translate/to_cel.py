@@ -1,15 +1,14 @@
 """core-CEL in CEL: a formula with the same complex events at every position of every stream.
 
 R AS x becomes R IN x, and a filter on x one on the set x: that is right where x holds just the event of the
-valuation. To make it so the formula is seen as a set of alternatives, the ways through its ORs, as in the proofs that a
+valuation. To that end the formula is read as a set of alternatives, the ways through its ORs, as in the proofs that a
 formula can be made safe and brought into LP-normal form (cep17, section 5, Theorems 1 and 2):
 - an alternative that defines a variable on both sides of a sequence has no complex event, and is dropped;
 - a filter is put around the smallest part of the alternative that holds its variables; until then it is pending;
-- a filter inside an iteration that speaks of one variable of the rounds is pending as one about all rounds: that is
-  what CEL's filter on a set says. A filter inside that speaks only of variables around it is one on the whole
-  iteration,
-  which is split by the filters that its rounds use.
-Alternatives are kept apart only where a filter, or a sequence that defines the same variable, can tell them apart.
+- a filter inside an iteration on one variable of the rounds is pending as one on all rounds: that is the meaning of a
+  filter on a set in CEL. A filter inside an iteration on variables around it is one on the whole iteration, which is
+  split by the filters that its rounds use.
+Alternatives are distinguished only where a filter depends on them, or a sequence that defines the same variable.
 What is refused, and on which streams the languages differ there: docs/guide/translations.md.
 """
 

@@ -185,8 +185,13 @@ def _is_interval(phi: cel.Formula) -> bool:
             return _is_interval(psi)
         case cel.Derived():
             return _is_interval(phi.expansion)
-        case _:
+        case (
+            cel.Seq() | cel.Plus() | cel.Start() | cel.And() | cel.All() | cel.Unless() | cel.Within()
+            | cel.PartitionBy()
+        ):  # fmt: skip
             return False
+        case _:
+            assert_never(phi)
 
 
 # --- filters on single events -----------------------------------------------------------------------------------------

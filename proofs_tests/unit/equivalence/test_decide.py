@@ -16,15 +16,17 @@ from cerify.equivalence.decide import checker
 from cerify.equivalence.decide.cel import contained, equivalent, shortest_match
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.decide.expression_checker import expression_flaw
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, formula
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
+from cerify.languages import LANGUAGES
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary
-from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 
 TINY = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
@@ -270,7 +272,7 @@ def kept(relation: str, language: str = "cel", level: str = "events") -> str:
     ],
 )
 def test_a_state_may_be_written_as_json_schema_writes_integers(relation: str, language: str) -> None:
-    assert flaw(Certificate.from_json(kept(relation, language))) is None
+    assert LANGUAGES[language].flaw(Certificate.from_json(kept(relation, language))) is None
 
 
 def test_event_expressions_have_no_valuations_to_be_compared_by() -> None:
@@ -288,7 +290,17 @@ def test_pairs_that_are_repeated_cost_nothing() -> None:
 def test_a_pair_of_many_states_of_expressions_is_not_multiplied_out() -> None:
     certificate = Certificate.from_json(kept("[]", "event-expression"))
     many = tuple(range(100_000))
-    assert flaw(replace(certificate, relation=((many, many),))) == "a pair is not of one state each"
+    assert expression_flaw(replace(certificate, relation=((many, many),))) == "a pair is not of one state each"
+
+
+def test_a_certificate_is_checked_by_the_checker_of_its_language() -> None:
+    """a in a holds in both languages, but the pairs are of states of other automata."""
+    of_cel, of_expressions = (Certificate.from_json(kept("[]", name)) for name in ("cel", "event-expression"))
+    for check, certificate in ((expression_flaw, of_cel), (flaw, of_expressions)):
+        with pytest.raises(Unsupported, match="cannot be checked as"):
+            check(certificate)
+    with pytest.raises(Unsupported, match="no certificates for SASE"):
+        LANGUAGES["sase"].flaw(of_cel)
 
 
 def test_a_check_that_takes_too_long_stops(monkeypatch: pytest.MonkeyPatch) -> None:

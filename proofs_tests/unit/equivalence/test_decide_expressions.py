@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.decide.expression_checker import expression_flaw as flaw
 from cerify.equivalence.decide.expressions import contained, equivalent, shortest_history
 from cerify.equivalence.decide.valued_expressions import pairings
 from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, case, expression, history
