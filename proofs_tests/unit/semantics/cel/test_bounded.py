@@ -69,3 +69,10 @@ def test_expanded_formulas_keep_their_places_and_have_no_derived_operator() -> N
     assert psi.span == phi.span
     assert not any(isinstance(part, cel.Derived) for part in subformulas(psi))
     assert expanded(psi) is psi
+
+
+def test_what_has_no_derived_operator_in_it_stays_the_same_object() -> None:
+    phi = parse("((A{2} WITHIN 3 EVENTS) ; MAX(B ; C))")
+    left, right = children(expanded(phi))
+    assert not any(isinstance(psi, cel.Derived) for psi in subformulas(left))
+    assert right is children(phi)[1]
