@@ -78,6 +78,10 @@ def command(
     verdict = compared(left, right, claim, languages=languages, level=level, schema=schema, bound=bound)
     if certificate_file is not None and isinstance(verdict, Equivalent | Contained):
         write(certificate_file, verdict.certificate.to_json() + "\n")
+    elif certificate_file is not None:
+        click.echo(
+            f"{certificate_file} is not written: there is a certificate only where the claim is proved", err=True
+        )
     answer = (
         json.dumps(_json(verdict, claim), ensure_ascii=False) if as_json else "\n".join(_text(verdict, claim, level))
     )
@@ -160,11 +164,12 @@ def _json(verdict: Verdict, asked: Claim) -> dict[str, Any]:
                 "shortest": shortest,
             }
             return answer | {"verdict": "different", "witness": witness}
-        case Bounded(length):
+        case Bounded(length, schema):
             return answer | {
                 "verdict": "undecided",
                 "evidence": "bounded",
                 "bound": length,
+                "attributes": schema.attributes,
                 "reason": _bounded(asked, length),
             }
         case Undecided(reason):

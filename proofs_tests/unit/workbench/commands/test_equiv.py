@@ -28,9 +28,17 @@ def test_a_search_up_to_a_length_proves_nothing(right, options, reason, run) -> 
     answer = json.loads(printed)
     assert (code, answer["verdict"], answer["evidence"], answer["bound"]) == (3, "undecided", "bounded", 2)
     assert answer["reason"] == f"{reason}; longer ones were not compared"
+    assert answer["attributes"] == {"x": "int"}
     code, printed, _ = run(*query)
     assert code == 3
     assert printed.startswith(f"undecided: {reason}; longer ones were not compared")
+
+
+def test_without_a_proof_no_certificate_is_written(run, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "proof.json"
+    code, _, said = run("equiv", "A ; B", "A : B", "--certificate", str(file))
+    assert (code, file.exists()) == (1, False)
+    assert "proof.json is not written: there is a certificate only where the claim is proved" in said
 
 
 def test_with_a_bound_of_0_nothing_is_looked_at_and_the_answer_says_so(run) -> None:  # type: ignore[no-untyped-def]

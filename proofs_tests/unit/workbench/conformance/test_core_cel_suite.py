@@ -12,6 +12,8 @@ from cerify.conformance.cases import load
 from cerify.conformance.model import Case
 from cerify.conformance.mutants.core_cel import MUTANTS
 from cerify.conformance.mutants.mutant import Mutant
+from cerify.semantics.budget import Budget
+from cerify.semantics.core_cel.interpreter import by_clauses
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.wellformed import require_typed
@@ -36,6 +38,11 @@ def stream(case: Case) -> Stream:
 def test_every_case_expects_what_the_denotation_says_today() -> None:
     for case in suite():
         assert match(parse(case.query), stream(case), evaluator="denotational") == case.matches
+
+
+def test_every_case_expects_what_the_clauses_alone_say() -> None:
+    for case in suite():
+        assert by_clauses(parse(case.query), stream(case), Budget(valuations=20_000)) == case.matches
 
 
 def test_the_automaton_agrees_wherever_it_can() -> None:
