@@ -26,7 +26,13 @@ class Tree:
         return self is other or list(_preorder(self)) == list(_preorder(other))
 
     def __hash__(self) -> int:
-        return hash(tuple(_preorder(self)))
+        found: int | None = self.__dict__.get("_hash")
+        if found is None:
+            found = self.__dict__["_hash"] = hash(tuple(_preorder(self)))
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}  # it differs between processes
 
     def __repr__(self) -> str:
         written: list[str] = []

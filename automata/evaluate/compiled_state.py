@@ -146,8 +146,11 @@ class CompiledState(Evaluator):
                 arrays = dict(loaded)
             header = json.loads(arrays.pop("header").tobytes())
             written, query = (header["format"], header["version"]), header["query"]
-        except Exception as error:  # whatever numpy and zipfile make of bytes that they have not written
-            raise InputError(f"this is no saved state of an evaluator: {error}") from None
+        except Exception:  # whatever numpy and zipfile make of bytes that they have not written
+            raise InputError(
+                f"these {len(saved)} bytes are no saved state of an evaluator, or were damaged after `save`; "
+                "restore an earlier state, or start again"
+            ) from None
         if written != (FORMAT, VERSION):
             raise InputError(f"a state of format {written}; this version reads {(FORMAT, VERSION)}, so start again")
         if query != fingerprint(self.automaton.A, self.scope, self._options):

@@ -86,3 +86,12 @@ def test_a_file_packed_in_an_unknown_way_is_no_state() -> None:
     state[state.index(b"PK\x01\x02") + 10] = 99  # how the first member is compressed
     with pytest.raises(InputError, match="no saved state"):
         evaluator.fresh().restore(bytes(state))
+
+
+def test_a_damaged_state_is_refused_without_words_of_numpy() -> None:
+    """numpy advises to load unknown bytes with allow_pickle=True, which runs what they say."""
+    evaluator = CompiledCelEvaluator(parse("A ; B"))
+    for damaged in (b"", b"\x80\x04", evaluator.save()[:40]):
+        with pytest.raises(InputError, match="no saved state of an evaluator, or were damaged") as raised:
+            evaluator.fresh().restore(damaged)
+        assert "pickle" not in str(raised.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from functools import reduce
 
@@ -68,6 +69,16 @@ def test_deep_trees_are_compared_hashed_and_written(make: Callable[[], cel.Formu
     assert phi != cel.Plus(same)
     assert len(repr(phi)) > DEEP
     assert len({phi, same, A}) == 2
+
+
+def test_a_tree_is_hashed_once_and_leaves_its_hash_behind_when_it_is_pickled() -> None:
+    """Strings have other hashes in another process: a tree that took its hash along would not be found in a dict."""
+    phi = parse("A ; B")
+    assert hash(phi) == hash(phi) == phi.__dict__["_hash"]
+    phi.__dict__["_hash"] += 1
+    other = pickle.loads(pickle.dumps(phi))
+    assert other == phi
+    assert hash(other) == hash(parse("A ; B")) != hash(phi)
 
 
 @each_formula
