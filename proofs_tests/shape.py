@@ -3,6 +3,9 @@
 import ast
 from collections.abc import Iterator
 
+NAMES = frozenset({"cel", "core-cel", "event-expression", "sase", "denotational", "automaton", "kernel"})
+"""The languages and the evaluators by name."""
+
 
 def open_defaults(tree: ast.Module) -> Iterator[int]:
     """The lines of `case _` over several classes that do anything else than assert_never or raise.
@@ -17,3 +20,16 @@ def open_defaults(tree: ast.Module) -> Iterator[int]:
             text = ast.unparse(last.body[0])
             if len(classes) > 1 and wild and not text.startswith(("assert_never(", "return assert_never(", "raise ")):
                 yield last.pattern.lineno
+
+
+def switches(tree: ast.Module) -> Iterator[int]:
+    """The lines that compare with the name of a language or an evaluator, or have a table by such names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare | ast.match_case):
+            where = node if isinstance(node, ast.Compare) else node.pattern
+            if any(isinstance(part, ast.Constant) and part.value in NAMES for part in ast.walk(where)):
+                yield where.lineno
+        elif isinstance(node, ast.Dict):
+            keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
+            if len(keys & NAMES) > 1:
+                yield node.lineno

@@ -94,23 +94,36 @@ def test_every_module_says_what_it_is_for() -> None:
                 assert text.lstrip().startswith(('"""', "r'''", 'r"""')), f"{path.relative_to(ROOT)} has no docstring"
 
 
-def _broken(rule: Callable[[ast.Module], Iterator[int]], folders: tuple[str, ...]) -> list[str]:
+def _broken(rule: Callable[[ast.Module], Iterator[int]]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{line}"
-        for folder in folders
+        for folder in (*THEORY, "workbench")
         for path in sorted((ROOT / folder).rglob("*.py"))
         for line in rule(ast.parse(path.read_text(encoding="utf-8")))
     ]
 
 
 def test_no_default_takes_an_operator_that_is_added() -> None:
-    assert not _broken(shape.open_defaults, (*THEORY, "workbench"))
+    assert not _broken(shape.open_defaults)
 
 
 def test_an_open_default_is_found() -> None:
     planted = "match x:\n  case A():\n    pass\n  case B(y) | C(y):\n    pass\n  case _:\n    {}"
     assert list(shape.open_defaults(ast.parse(planted.format("return None")))) == [6]
     assert not list(shape.open_defaults(ast.parse(planted.format("assert_never(x)"))))
+
+
+def test_only_plug_ins_and_the_plan_ask_for_a_language_or_an_evaluator() -> None:
+    home = ("workbench/languages/", "workbench/plan.py:")
+    home += ("workbench/conformance/diagnosis.py:", "workbench/conformance/second_opinion.py:")  # still to be moved
+    assert not [where for where in _broken(shape.switches) if not where.startswith(home)]
+
+
+@pytest.mark.parametrize(
+    "planted", ["x = name == 'sase'", "match name:\n  case 'kernel':\n    pass", "x = {'cel': f, 'core-cel': g}"]
+)
+def test_a_switch_on_a_language_or_an_evaluator_is_found(planted: str) -> None:
+    assert len(list(shape.switches(ast.parse(planted)))) == 1
 
 
 def test_nothing_is_unpickled_or_executed() -> None:

@@ -1,0 +1,82 @@
+"""The tables of operators of docs/reference/syntax.md: `python -m proofs_tests.operators` writes them anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cerify.semantics.cel import operators as cel
+from cerify.semantics.cel import show as cel_show
+from cerify.semantics.cel.syntax import Event
+from cerify.semantics.core_cel import operators as core
+from cerify.semantics.core_cel import show as core_show
+from cerify.semantics.core_cel.syntax import Event as CoreEvent
+from cerify.semantics.event_expressions import operators as expr
+from cerify.semantics.event_expressions import show as expr_show
+from cerify.semantics.event_expressions.syntax import Primitive
+from cerify.semantics.operators import Operator, Operators
+
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "syntax.md"
+BEGIN, END = "<!-- operators of {}: written by `python -m proofs_tests.operators` -->\n", "<!-- end -->\n"
+
+# Of each language: its table, from a tree to its text, and operands for the examples.
+LANGUAGES: Mapping[str, tuple[Operators, Callable[[Any], str], tuple[Any, ...]]] = {
+    "CEL": (cel.OPERATORS, cel_show.show, (Event("A"), Event("B"))),
+    "core-CEL": (core.OPERATORS, core_show.show, (CoreEvent("R", "x"), CoreEvent("S", "y"))),
+    "event expressions": (expr.OPERATORS, expr_show.show, tuple(map(Primitive, "abc"))),
+}
+
+
+@click.command()
+def main() -> None:
+    """Write the tables into the page."""
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+
+
+def written(page: str) -> str:
+    """The page with its tables written anew."""
+    for name in LANGUAGES:
+        begin = BEGIN.format(name)
+        head, found, rest = page.partition(begin)
+        _, closed, tail = rest.partition(END)
+        if not found or not closed:
+            raise ValueError(f"{PAGE.name} has no place for the operators of {name}: {begin.strip()} … {END.strip()}")
+        page = head + begin + table(name) + END + tail
+    return page
+
+
+def hand_written(page: str) -> str:
+    """The page without these tables."""
+    return re.sub(BEGIN.replace("{}", "[^:]*") + ".*?" + END, "", page, flags=re.DOTALL)
+
+
+def table(name: str) -> str:
+    """The operators of a language, a row for each, and which of them bind tighter than which."""
+    rows = ["| text | also | meaning | defined in |", "|---|---|---|---|"]
+    levels: dict[int, list[str]] = {}
+    operators, show, operands = LANGUAGES[name]
+    for operator in operators.values():
+        examples = [show(sample(*operands[: _arity(operator)])) for sample in operator.instances()]
+        if operator.position in ("prefix", "infix", "postfix"):
+            symbol = examples[0] if operator.symbol.startswith(("a ", "an ")) else operator.symbol
+            levels.setdefault(operator.level, []).append(f"`{symbol}`")
+        also = [examples[0].replace(operator.symbol, alias, 1) for alias in operator.aliases]
+        rows.append(f"| {_code(examples)} | {_code(also)} | {operator.title} | {operator.clause} |")
+    order = "; then ".join(", ".join(levels[n]) for n in sorted(levels, reverse=True))
+    return "\n".join([*rows, "", f"Tightest first: {order}.", ""])
+
+
+def _arity(operator: Operator) -> int:
+    return max(len(operator.node.operands), 2 if operator.node.operands == ("parts",) else 0)
+
+
+def _code(texts: list[str]) -> str:
+    return ", ".join(f"`{text}`" for text in dict.fromkeys(texts)).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    main()
