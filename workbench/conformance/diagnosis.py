@@ -1,8 +1,8 @@
-"""The likely causes of what an engine reported over pieces of its stream: wrong semantics that report the same.
+"""The likely causes of what an engine reported over pieces of its stream: hypotheses under which it reports the same.
 
-A log has what was reported, and its engine cannot be run again. The mutants of the suite are run instead: one that
-reports exactly what the log has is a likely cause, and its difference from the meaning can be shrunk to a short query
-and stream.
+A log has what was reported, and its engine cannot be run again. Engines that depart from the definition in one axis
+(see hypotheses) are run instead: one that reports exactly what the log has is a likely cause, and its difference from
+the definition can be shrunk to a short query and stream.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from cerify.api import match
-from cerify.conformance.mutants import cel, core_cel, event_expressions, sase
-from cerify.conformance.mutants.mutant import Mutant
+from cerify.conformance.hypotheses import INTERPRETATIONS, interpretation_of
+from cerify.conformance.hypotheses.axis import EngineError, choices_of
 from cerify.conformance.shrinking import shrink_case
 from cerify.languages import LANGUAGES
 from cerify.semantics.budget import Budget
@@ -28,7 +28,7 @@ Report = frozenset[Place]
 """What is reported over a whole stream."""
 
 Reports = Callable[[str, Stream], Report | None]
-"""From a query and a stream to what a wrong semantics reports; None where that takes too long."""
+"""From a query and a stream to what an engine reports; None where it answers with an error."""
 
 BUDGET = Budget(valuations=200_000, seconds=2.0)
 Progress = Callable[[str, int, int], None]
@@ -70,7 +70,7 @@ class Smallest:
 
 @dataclass(frozen=True)
 class Cause:
-    """A wrong semantics by its name, the names of others that fit as well, and what it explains."""
+    """A hypothesis as axis=value, others that fit as well, and what it explains."""
 
     name: str
     alike: tuple[str, ...]
@@ -81,9 +81,9 @@ class Cause:
 def causes(
     query: str, language: str, evidence: Iterable[Evidence], progress: Progress = lambda what, done, total: None
 ) -> tuple[list[Cause], list[Evidence]]:
-    """The fewest wrong semantics found that report what was reported, and the evidence that none of them explains.
+    """The fewest hypotheses found that report what was reported, and the evidence that none of them explains.
 
-    Of some at a time the semantics that explains most is taken, with all that it explains. Raises ParseError.
+    Of some at a time the hypothesis that explains most is taken, with all that it explains. Raises ParseError.
     """
     LANGUAGES[language].parse(query)
     left, found, unknown = list(evidence), list[Cause](), list[Evidence]()
@@ -174,19 +174,24 @@ def _moved(one: Place, kept: Sequence[int]) -> Place:
     return number[one[0]], tuple(number[e] for e in one[1])
 
 
-def _reports(mutant: Mutant, language: str, query: str, S: Stream) -> Report | None:
-    found = mutant.matches(LANGUAGES[language].parse(query), S)
-    return None if found is None else frozenset((m.at, m.events) for m in found)
+def _reports(language: str, axis: str, value: str, query: str, S: Stream) -> Report | None:
+    """What an engine reports whose meaning departs from the definition in one axis. Raises CerifyError."""
+    interpretation = interpretation_of(language)
+    try:
+        found = interpretation.matches(
+            LANGUAGES[language].parse(query), S, choices_of({axis: value}, interpretation.axes), budget=BUDGET
+        )
+    except EngineError:
+        return None
+    return frozenset((m.at, m.events) for m in found)
 
 
-MUTANTS: Mapping[str, Sequence[Mutant]] = {
-    "cel": cel.MUTANTS,
-    "core-cel": core_cel.MUTANTS,
-    "event-expression": event_expressions.MUTANTS,
-    "sase": sase.MUTANTS,
-}
 SUSPECTS: Mapping[str, Mapping[str, Reports]] = {
-    language: {mutant.name: partial(_reports, mutant, language) for mutant in mutants}
-    for language, mutants in MUTANTS.items()
+    language: {
+        f"{axis.name}={value}": partial(_reports, language, axis.name, value)
+        for axis in one.axes.values()
+        for value in axis.values[1:]
+    }
+    for language, one in INTERPRETATIONS.items()
 }
-"""For each language the function from a query and a stream to what a wrong semantics reports, by its name."""
+"""For each language what engines report that depart from the definition in one axis, by the axis and its value."""

@@ -7,14 +7,20 @@ from functools import partial
 from typing import Any
 
 from cerify.commands.engine import serve
-from cerify.conformance.diagnosis import MUTANTS
+from cerify.conformance.mutants import cel, core_cel, event_expressions, sase
 from cerify.conformance.mutants.mutant import Mutant
-from cerify.conformance.mutants.sase import READINGS
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.protocol import EngineInfo
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
+
+MUTANTS = {
+    "cel": cel.MUTANTS,
+    "core-cel": core_cel.MUTANTS,
+    "event-expression": event_expressions.MUTANTS,
+    "sase": sase.MUTANTS,
+}
 
 
 def evaluate(mutant: Mutant, language: str, phi: Any, S: Stream, options: Options) -> list[Match]:
@@ -29,7 +35,7 @@ def evaluate(mutant: Mutant, language: str, phi: Any, S: Stream, options: Option
 
 def main(name: str, language: str = "cel") -> None:
     """Serve the mutant."""
-    (mutant,) = (mutant for mutant in (*MUTANTS[language], *READINGS) if mutant.name == name)
+    (mutant,) = (mutant for mutant in (*MUTANTS[language], *sase.READINGS) if mutant.name == name)
     wrong = partial(evaluate, mutant, language)
     serve(EngineInfo(f"broken ({mutant.name})", "0", [language]), {language: wrong})
 

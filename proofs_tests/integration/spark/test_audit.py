@@ -121,8 +121,8 @@ def test_where_and_how_often_it_was_reported(verdicts: list[Any]) -> None:
 @pytest.mark.thorough
 def test_the_causes_are_named_and_shrunk(findings: Findings) -> None:
     causes = {name: one for one in findings.explained for name in (one.cause.name, *one.cause.alike)}
-    assert {"within: one longer", "filter: > taken for >="} <= set(causes)
-    for name in ("within: one longer", "filter: > taken for >="):
+    assert {"window@events=off-by-one", "comparison=inclusive"} <= set(causes)
+    for name in ("window@events=off-by-one", "comparison=inclusive"):
         smallest = causes[name].cause.smallest
         assert smallest is not None
         assert len(smallest.S) <= 3
@@ -141,7 +141,7 @@ def test_the_report_says_it(findings: Findings) -> None:
         assert kind in said
         assert data["counts"][kind] == count
         assert kind in page
-    assert "within: one longer" in said
+    assert "window@events=off-by-one" in said
     assert "<svg" in page
 
 

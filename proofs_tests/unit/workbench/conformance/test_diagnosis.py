@@ -1,4 +1,4 @@
-"""From what was reported to the wrong semantics behind it, and the smallest case of that."""
+"""From what was reported to the hypothesis behind it, and the smallest case of that."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pieces(wrong: str, count: int, query: str = QUERY, language: str = "cel") ->
     return found
 
 
-@pytest.mark.parametrize("wrong", ["within: one longer", "filter: > taken for >=", "plus: greedy", "seq: contiguous"])
+@pytest.mark.parametrize("wrong", ["window@events=off-by-one", "comparison=inclusive", "loop=greedy", "seq=strict"])
 def test_the_wrong_semantics_is_found_and_its_smallest_case(wrong: str) -> None:
     evidence = [Evidence(piece) for piece in pieces(wrong, 4)]
     (cause, *more), unknown = causes(QUERY, "cel", evidence)
@@ -40,16 +40,16 @@ def test_the_wrong_semantics_is_found_and_its_smallest_case(wrong: str) -> None:
 
 
 def test_what_is_reported_one_position_later_is_not_asked_for_past_the_end() -> None:
-    (cause,), unknown = causes(QUERY, "cel", map(Evidence, pieces("event: reported one position later", 4)))
-    assert cause.name == "event: reported one position later"
+    (cause,), unknown = causes(QUERY, "cel", map(Evidence, pieces("emit=one-later", 4)))
+    assert cause.name == "emit=one-later"
     assert not unknown
 
 
 def test_two_wrong_engines_in_one_log() -> None:
-    evidence = [Evidence(p) for wrong in ("filter: > taken for >=", "plus: greedy") for p in pieces(wrong, 4)]
+    evidence = [Evidence(p) for wrong in ("comparison=inclusive", "loop=greedy") for p in pieces(wrong, 4)]
     found, unknown = causes(QUERY, "cel", evidence)
     assert not unknown
-    assert {"filter: > taken for >=", "plus: greedy"} <= {name for c in found for name in (c.name, *c.alike)}
+    assert {"comparison=inclusive", "loop=greedy"} <= {name for c in found for name in (c.name, *c.alike)}
 
 
 def test_a_match_that_is_lost_by_chance_has_no_cause() -> None:
@@ -66,9 +66,9 @@ def test_a_match_that_is_lost_by_chance_has_no_cause() -> None:
 @pytest.mark.parametrize(
     ("language", "query", "wrong"),
     [
-        ("core-cel", "(A AS a ; B AS b) FILTER a.x > 2", "filter: ignored"),
-        ("event-expression", "prior(A, B)", "ev-event: any type"),
-        ("sase", "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { a.x > 2 } RETURN a.x", "event: any type"),
+        ("core-cel", "(A AS a ; B AS b) FILTER a.x > 2", "filter=ignored"),
+        ("event-expression", "prior(A, B)", "prior=sequence"),
+        ("sase", "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { a.x > 2 } RETURN a.x", "strategy@any=strict"),
     ],
 )
 def test_every_language_has_its_suspects(language: str, query: str, wrong: str) -> None:

@@ -1,0 +1,530 @@
+"""Hypotheses about CEL: an interpreter of Figure 3 of tods21 in which the meaning of each operator is a choice.
+
+Letters as in cerify.semantics.cel.denote: phi and psi are formulas, i and j the ends of an interval, mu a valuation.
+Read it beside that module: at the default of every axis each case is the clause there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from itertools import chain, product
+from typing import Any, assert_never
+
+from cerify.automata.evaluator import Output
+from cerify.conformance.hypotheses.axis import Axis, Choices, axes
+from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
+from cerify.conformance.hypotheses.interpretation import Interpretation
+from cerify.conformance.hypotheses.reporting import EMIT, OVERLAP, TIES, WINDOW_DEFAULT
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import (
+    NONE,
+    SECONDS,
+    Valuations,
+    at,
+    bind,
+    contiguous,
+    first,
+    interleavings,
+    last,
+    last_at_most,
+    next_at_most,
+    sup,
+)
+from cerify.semantics.cel.operators import OPERATORS
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bindings_of
+from cerify.semantics.predicates import Predicate, compare, mentions
+from cerify.semantics.values import kind
+
+SEQUENCES = ("any", "next-from-left", "next-from-right", "strict")
+LOOPS = ("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next")
+WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling")
+SELECTIONS = ("as-defined", "ignored", "strict", "nxt", "last", "max")
+
+SEQUENCE_SAYS = (
+    "the second part after the first: any; the first that can follow; after the last that can precede; the next event"
+)
+LOOP_SAYS = (
+    "rounds of an iteration: any; none that fits is omitted from the first one taken until what follows; neighbours; "
+    "the longest only; two or more; one; as any, up to the first event with which what follows can begin"
+)
+WINDOW_SAYS = (
+    "a match that spans the width exactly is in; is out; the width plus one is in too; spans and widths are cut to "
+    "whole numbers; windows lie side by side and do not slide"
+)
+SELECTION_SAYS = "the strategy is as defined; is ignored; is taken for another one"
+
+AXES = axes(
+    Axis("seq", SEQUENCES, ("seq",), SEQUENCE_SAYS),
+    Axis("seq@cseq", ("strict", "any", "next-from-left", "next-from-right"), ("cseq",), SEQUENCE_SAYS),
+    Axis("loop", LOOPS, ("plus",), LOOP_SAYS),
+    Axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single"), ("cplus",), LOOP_SAYS),
+    OVERLAP,
+    EMIT,
+    TIES,
+    WINDOW_DEFAULT,
+    Axis("window@events", tuple(w for w in WINDOWS if w != "integer"), ("within-events",), WINDOW_SAYS),
+    Axis("window@time", WINDOWS, ("within-time",), WINDOW_SAYS),
+    Axis("window@attribute", WINDOWS, ("within-attribute",), WINDOW_SAYS),
+    Axis(
+        "partition",
+        ("filter", "substream", "ignored"),
+        ("partition",),
+        "PARTITION BY keeps matches that agree; is evaluated over the events of each key alone; is ignored",
+    ),
+    Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER is as defined; is ignored"),
+    Axis(
+        "filter-loop",
+        ("every", "some", "first", "last"),
+        ("filter",),
+        "a filter on a variable of several events holds of every one; of some; of the first; of the last",
+    ),
+    Axis("unbound", ("true", "false"), ("filter",), "a filter on a variable that has no event is true; is false"),
+    Axis(
+        "filter-connectives",
+        ("as-defined", "and-as-or", "or-as-and"),
+        ("filter",),
+        "AND and OR between conditions are as defined; AND is taken for OR; OR is taken for AND",
+    ),
+    *(Axis(one.name, one.values, ("filter",), one.says) for one in CONDITIONS),
+    Axis(
+        "or", ("both", "left-first"), ("or",), "OR has the matches of both sides; of the right where the left has none"
+    ),
+    Axis("and", ("valuations", "events"), ("and",), "AND: the same valuations on both sides; the same events suffice"),
+    Axis(
+        "all",
+        ("as-defined", "disjoint", "one-after-the-other"),
+        ("all",),
+        "ALL: the sides interleave and may share events; share none; come one after the other",
+    ),
+    Axis(
+        "negation",
+        ("all", "next", "any-between", "whole", "ignored"),
+        ("unless",),
+        "UNLESS looks for its right side from the beginning of the stream to the end of the match; at the event after "
+        "the first event of the match; between its first and last event; for one that ends with the match; nowhere",
+    ),
+    Axis("start", ("interval", "stream", "ignored"), ("start",), "START: of the interval; of the stream; ignored"),
+    Axis("in", ("all", "last"), ("in",), "IN binds all events; the last one only"),
+    Axis("project", ("as-defined", "ignored"), ("project",), "PROJECT is as defined; is ignored"),
+    *(
+        Axis(f"selection@{name}", tuple(v for v in SELECTIONS if v != name), (name,), SELECTION_SAYS)
+        for name in ("strict", "nxt", "last", "max")
+    ),
+)
+CLOSING = frozenset({"omit-nothing", "greedy"})  # values of the axis loop for which it matters what follows the loop
+
+
+def found(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
+    """The matches at all positions. Raises EngineError, Unsupported and BudgetExceeded."""
+    interpreter = Interpreter(S, choices, budget)
+    with_bindings = output == "valuations"
+    return [
+        Match(n, events, bindings)
+        for n in range(len(S))
+        for events, bindings in {
+            (tuple(sorted(sup(mu))), bindings_of(mu) if with_bindings else None)
+            for mu in interpreter.meaning(phi, 0, n)
+        }
+    ]
+
+
+def operators(phi: cel.Formula) -> frozenset[str]:
+    """The names of the operators in a formula; that of a window has its kind."""
+    names = set()
+    for psi in cel.subformulas(cel.expanded(phi)):
+        match psi:
+            case cel.Within(_, cel.EventWindow()):
+                names.add("within-events")
+            case cel.Within(_, cel.TimeWindow()):
+                names.add("within-time")
+            case cel.Within():
+                names.add("within-attribute")
+            case _:
+                names.add(OPERATORS[type(psi)].name)
+    return frozenset(names)
+
+
+class Interpreter:
+    """The valuations of formulas over one stream for an engine with these choices; each is computed once."""
+
+    def __init__(self, S: Stream, choices: Choices, budget: Budget) -> None:
+        self.S, self.choices, self.budget = S, choices, budget
+        self.conditions = Conditions(choices)
+        self._made = 0
+        self._computed: dict[tuple[int, int, int, int], Valuations] = {}
+        self._rounds: dict[int, cel.Formula | None] = {}
+        self._substreams: dict[tuple[str, Any], tuple[list[int], Interpreter]] = {}
+        self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
+
+    def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
+        """The valuations of phi from i to j where follow, if it is given, comes next. Raises BudgetExceeded."""
+        key = (id(phi), i, j, id(follow))
+        if (mus := self._computed.get(key)) is None:
+            self._alive.append(phi)
+            mus = self._computed[key] = frozenset(self.clause(phi, i, j, follow))
+            self._made += 1 + len(mus)
+            if self._made > self.budget.valuations:
+                raise BudgetExceeded(f"more than {self.budget.valuations} valuations; shorten the stream")
+        return mus
+
+    def clause(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
+        """The valuations of phi from i to j, given those of any formula over any interval."""
+        choices = self.choices
+        match phi:
+            case cel.Event(R):
+                return {bind(R, {j})} if self.S[j].type == R else NONE
+            case cel.In(psi, A):
+                return (mu - at(mu, A) | bind(A, self.bound(mu)) for mu in self.meaning(psi, i, j, follow))
+            case cel.Filter(psi, condition):
+                mus = self.meaning(psi, i, j, follow)
+                if choices["filter"] == "ignored":
+                    return mus
+                return (mu for mu in mus if self.satisfies(mu, condition))
+            case cel.Seq(left, right):
+                return self.sequenced(left, right, i, j, choices["seq"], follow)
+            case cel.ContiguousSeq(left, right):
+                return self.sequenced(left, right, i, j, choices["seq@cseq"], follow)
+            case cel.Plus(psi):
+                return self.iterated(phi, psi, i, j, choices["loop"], follow)
+            case cel.ContiguousPlus(psi):
+                return self.iterated(phi, psi, i, j, choices["loop@cplus"], follow)
+            case cel.Project(L, psi):
+                mus = self.meaning(psi, i, j, follow)
+                if choices["project"] == "ignored":
+                    return mus
+                return (frozenset((A, p) for A, p in mu if A in L) for mu in mus)
+            case cel.Start(psi):
+                begin = {"interval": i, "stream": 0}.get(choices["start"])
+                mus = self.meaning(psi, i, j, follow)
+                return mus if begin is None else (mu for mu in mus if mu and first(mu) == begin)
+            case cel.Or(left, right):
+                mus = self.meaning(left, i, j, follow)
+                return mus if mus and choices["or"] == "left-first" else mus | self.meaning(right, i, j, follow)
+            case cel.And(left, right):
+                return self.conjoined(self.meaning(left, i, j), self.meaning(right, i, j))
+            case cel.All(left, right):
+                return self.interleaved(left, right, i, j)
+            case cel.Unless(left, right):
+                return (mu for mu in self.meaning(left, i, j) if not self.spoilt(mu, right, i, j))
+            case cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+                name = OPERATORS[type(phi)].name
+                chosen = choices[f"selection@{name}"]
+                return selected(name if chosen == "as-defined" else chosen, self.meaning(psi, i, j))
+            case cel.Within(psi, window):
+                return (mu for mu in self.meaning(psi, i, j, follow) if self.fits(window, sup(mu)))
+            case cel.PartitionBy(psi, a):
+                return self.partitioned(psi, a, i, j, follow)
+            case cel.Derived():
+                return self.meaning(phi.expansion, i, j, follow)
+            case _:
+                assert_never(phi)
+
+    # --- sequences and iterations -------------------------------------------------------------------------------------
+
+    def sequenced(
+        self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguity: str, follow: cel.Formula | None
+    ) -> Iterator[Valuation]:
+        """left ; right, or left : right, with what may lie between them as the choice says."""
+        if isinstance(left, cel.Or) and self.choices["loop"] in CLOSING:  # a side may end with an iteration
+            yield from self.sequenced(left.left, right, i, j, contiguity, follow)
+            yield from self.sequenced(left.right, right, i, j, contiguity, follow)
+            return
+        another = self.another_round(left) if self.choices["loop"] in CLOSING else None
+        for k, mu1, mu2 in self.pairs(left, right, i, j, contiguity, follow):
+            if another is None or not self.occurs(another, k + 1, first(mu2) if mu2 else k + 1):
+                yield mu1 | mu2
+
+    def pairs(
+        self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguity: str, follow: cel.Formula | None
+    ) -> Iterator[tuple[int, Valuation, Valuation]]:
+        """The end of a valuation of left, this valuation, and one of right that may come after it."""
+        for k in range(i, j):
+            lefts, rights = self.meaning(left, i, k, right), self.meaning(right, k + 1, j, follow)
+            for mu1 in lefts if rights else ():
+                for mu2 in rights:
+                    start = first(mu2) if mu2 else k + 1
+                    match contiguity:
+                        case "any":
+                            allowed = True
+                        case "strict":
+                            allowed = bool(mu1) and last(mu1) == k and bool(mu2) and start == k + 1
+                        case "next-from-left":
+                            allowed = not self.begins(right, k + 1, start, j)
+                        case "next-from-right":
+                            allowed = not any(self.meaning(left, i, b, right) for b in range(k + 1, start))
+                        case _:
+                            raise Unsupported(f"the contiguity {contiguity} of a sequence")
+                    if allowed:
+                        yield k, mu1, mu2
+
+    def iterated(
+        self, phi: cel.Formula, psi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
+    ) -> Iterable[Valuation]:
+        """psi+ or psi:+, whose rounds are as the choice says."""
+        once = self.meaning(psi, i, j)
+        match loop:
+            case "single":
+                return once
+            case "contiguous":
+                return chain(once, contiguous(psi, phi, i, j, self.meaning))
+            case "all" | "omit-nothing" | "until-next":
+                return chain(once, self.rounds(psi, phi, i, j, loop, follow))
+            case "greedy":
+                return selected("max", self.any_rounds(psi, i, j, type(phi) is cel.ContiguousPlus))
+            case "at-least-two":
+                adjacent = type(phi) is cel.ContiguousPlus
+                return frozenset(
+                    mu1 | mu2
+                    for k in range(i, j)
+                    for mu1 in self.meaning(psi, i, k)
+                    for mu2 in self.any_rounds(psi, k + 1, j, adjacent)
+                    if not adjacent or (mu1 and mu2 and last(mu1) == k and first(mu2) == k + 1)
+                )
+            case _:
+                raise Unsupported(f"iteration with {loop} rounds")
+
+    def rounds(
+        self, psi: cel.Formula, phi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
+    ) -> Iterator[Valuation]:
+        """psi ; phi, the rounds after the first one being those of phi itself."""
+        for k in range(i, j):
+            for mu1 in self.meaning(psi, i, k):
+                for mu2 in self.meaning(phi, k + 1, j, follow):
+                    start = first(mu2) if mu2 else k + 1
+                    if loop == "omit-nothing" and self.occurs(psi, k + 1, start):
+                        continue
+                    if (
+                        loop == "until-next"
+                        and follow is not None
+                        and self.begins(follow, k + 1, start, len(self.S) - 1)
+                    ):
+                        continue
+                    yield mu1 | mu2
+
+    def any_rounds(self, psi: cel.Formula, i: int, j: int, adjacent: bool) -> Valuations:
+        """psi+ or psi:+ as defined."""
+        mus = set(self.meaning(psi, i, j))
+        for k in range(i, j):
+            for mu1 in self.meaning(psi, i, k):
+                for mu2 in self.any_rounds(psi, k + 1, j, adjacent):
+                    if not adjacent or (mu1 and mu2 and last(mu1) == k and first(mu2) == k + 1):
+                        mus.add(mu1 | mu2)
+        return frozenset(mus)
+
+    def occurs(self, phi: cel.Formula, since: int, before: int) -> bool:
+        """Whether phi has a valuation from one position on, up to the position before another."""
+        return any(self.meaning(phi, since, b) for b in range(since, before))
+
+    def begins(self, phi: cel.Formula, since: int, before: int, until: int) -> bool:
+        """Whether phi has a valuation that begins from one position on, before another, and ends by a third."""
+        return any(
+            since <= first(mu) < before
+            for b in range(since, until + 1)
+            for mu in self.meaning(phi, since, b)
+            if mu and before > since
+        )
+
+    def another_round(self, phi: cel.Formula) -> cel.Formula | None:
+        """The formula of one round more of the iteration with which phi ends; None if it does not end with one."""
+        if id(phi) not in self._rounds:
+            self._alive.append(phi)
+            self._rounds[id(phi)] = self._another_round(phi)
+        return self._rounds[id(phi)]
+
+    def _another_round(self, phi: cel.Formula) -> cel.Formula | None:
+        match phi:
+            case cel.Plus(psi):
+                return psi
+            case cel.In(psi, A):
+                return None if (more := self.another_round(psi)) is None else cel.In(more, A)
+            case cel.Filter(psi, condition):
+                return None if (more := self.another_round(psi)) is None else cel.Filter(more, condition)
+            case cel.Seq(_, right) | cel.ContiguousSeq(_, right):
+                return self.another_round(right)
+            case cel.Project(_, psi) | cel.Start(psi) | cel.Within(psi, _) | cel.PartitionBy(psi, _):
+                return self.another_round(psi)
+            case cel.Derived():
+                return self.another_round(phi.expansion)
+            case cel.Or(left, right) | cel.And(left, right) | cel.All(left, right) | cel.Unless(left, right):
+                if self.another_round(left) is None and self.another_round(right) is None:
+                    return None
+                raise Unsupported("iteration inside an operand that another formula follows", phi.span)
+            case cel.Event() | cel.ContiguousPlus() | cel.Strict() | cel.Next() | cel.Last() | cel.Max():
+                return None
+            case _:
+                assert_never(phi)
+
+    # --- the other operators ------------------------------------------------------------------------------------------
+
+    def bound(self, mu: Valuation) -> Iterable[int]:
+        """The positions that IN binds."""
+        C = sup(mu)
+        return {max(C)} if C and self.choices["in"] == "last" else C
+
+    def conjoined(self, left: Valuations, right: Valuations) -> Iterable[Valuation]:
+        """left AND right."""
+        if self.choices["and"] == "valuations":
+            return left & right
+        Cs = set(map(sup, right))
+        return (mu for mu in left if sup(mu) in Cs)
+
+    def interleaved(self, left: cel.Formula, right: cel.Formula, i: int, j: int) -> Iterator[Valuation]:
+        """left ALL right."""
+        for i1, j1, i2, j2 in interleavings(i, j):
+            for mu1 in self.meaning(left, i1, j1):
+                for mu2 in self.meaning(right, i2, j2):
+                    match self.choices["all"]:
+                        case "as-defined":
+                            allowed = True
+                        case "disjoint":
+                            allowed = sup(mu1).isdisjoint(sup(mu2))
+                        case _:
+                            allowed = bool(mu1 and mu2) and (last(mu1) < first(mu2) or last(mu2) < first(mu1))
+                    if allowed:
+                        yield mu1 | mu2
+
+    def spoilt(self, mu: Valuation, guard: cel.Formula, i: int, j: int) -> bool:
+        """Whether UNLESS excludes a valuation of its left side, since its right side is there."""
+        match self.choices["negation"]:
+            case "all":
+                intervals = [(a, b) for b in range(i, j + 1) for a in range(i, b + 1)]
+            case "next":
+                intervals = [(first(mu) + 1, first(mu) + 1)] if mu and first(mu) < j else []
+            case "any-between":
+                inside = range(first(mu), last(mu) + 1) if mu else range(0)
+                intervals = [(a, b) for b in inside for a in inside if a <= b]
+            case "whole":
+                intervals = [(i, j)]
+            case _:
+                intervals = []
+        return any(self.meaning(guard, a, b) for a, b in intervals)
+
+    def satisfies(self, mu: Valuation, condition: cel.Condition) -> bool:
+        """Whether the events that mu binds satisfy the condition of a filter."""
+        match condition:
+            case cel.Every(A, P):
+                return self.holds_of([(self.S[p],) for _, p in sorted(at(mu, A))], P)
+            case cel.Correlated(P):
+                ranges = [[self.S[p] for _, p in sorted(at(mu, m.variable))] for m in mentions(P)]
+                return self.holds_of(list(product(*ranges)), P)
+            case cel.Conjunction(left, right):
+                parts = (self.satisfies(mu, left), self.satisfies(mu, right))
+                return any(parts) if self.choices["filter-connectives"] == "and-as-or" else all(parts)
+            case cel.Disjunction(left, right):
+                parts = (self.satisfies(mu, left), self.satisfies(mu, right))
+                return all(parts) if self.choices["filter-connectives"] == "or-as-and" else any(parts)
+            case cel.Named():
+                raise Unsupported("a registered predicate", condition.span)
+            case _:
+                assert_never(condition)
+
+    def holds_of(self, tuples: list[tuple[Any, ...]], P: Predicate) -> bool:
+        """Whether a predicate holds of tuples of events, of all or of those that the choice names."""
+        if not tuples:
+            return self.choices["unbound"] == "true"
+        match self.choices["filter-loop"]:
+            case "first":
+                tuples = tuples[:1]
+            case "last":
+                tuples = tuples[-1:]
+        truths = [self.holds(P, events) for events in tuples]
+        return any(truths) if self.choices["filter-loop"] == "some" else all(truths)
+
+    def holds(self, P: Predicate, events: tuple[Any, ...]) -> bool:
+        """The truth of a predicate on one event, or with an event for each attribute that it mentions."""
+        if len(events) == 1:
+            return self.conditions.satisfied(P, lambda a: events[0].get(a.name), events[0].type)
+        remaining = iter(events)
+        return self.conditions.satisfied(P, lambda a: next(remaining).get(a.name))
+
+    def fits(self, window: cel.Window, C: ComplexEvent) -> bool:
+        """Whether the events are in the window."""
+        match window:
+            case cel.EventWindow(count):
+                how = self.choices["window@events"]
+                if how == "tumbling":
+                    return bool(C) and min(C) // count == max(C) // count
+                return bool(C) and within(max(C) - min(C) + 1, count, how)
+            case cel.TimeWindow(amount, unit):
+                return self.spans(C, "time", amount * SECONDS[unit], self.choices["window@time"])
+            case cel.AttributeWindow(width, a):
+                return self.spans(C, a, width, self.choices["window@attribute"])
+            case _:
+                assert_never(window)
+
+    def spans(self, C: ComplexEvent, a: str, width: float, how: str) -> bool:
+        """Whether the values of an attribute, all numbers or all times, are within the width."""
+        values = [value for p in C if (value := self.S[p].get(a)) is not None]
+        if not values or len(values) < len(C) or len(set(map(kind, values))) > 1 or any(v != v for v in values):
+            return False
+        match min(values), max(values):
+            case (datetime() as low, datetime() as high):
+                begin, end = low.timestamp(), high.timestamp()
+                difference = (high - low).total_seconds()
+            case (int() | float() as low, int() | float() as high) if not isinstance(low, bool):
+                begin, end, difference = low, high, high - low
+            case _:
+                return False
+        if how == "tumbling":
+            return width > 0 and begin // width == end // width
+        return within(difference, width, how)
+
+    def partitioned(self, psi: cel.Formula, a: str, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
+        """psi PARTITION BY [a]."""
+        if self.choices["partition"] == "ignored":
+            return self.meaning(psi, i, j, follow)
+        if self.choices["partition"] == "filter":
+            S = self.S
+            return (
+                mu
+                for mu in self.meaning(psi, i, j, follow)
+                if all(compare("=", S[p].get(a), S[q].get(a)) for p in sup(mu) for q in sup(mu))
+            )
+        value = self.S[j].get(a)
+        if value is None:
+            return NONE
+        if (a, value) not in self._substreams:
+            places = [p for p in range(len(self.S)) if compare("=", self.S[p].get(a), value)]
+            inner = Interpreter(Stream([self.S[p] for p in places], self.S.schema), self.choices, self.budget)
+            self._substreams[a, value] = places, inner
+        places, inner = self._substreams[a, value]
+        if j not in places:
+            return NONE
+        begin = next(n for n, p in enumerate(places) if p >= i)
+        mus = inner.meaning(psi, begin, places.index(j), follow)
+        return (frozenset((A, places[p]) for A, p in mu) for mu in mus)
+
+
+def within(span: float, width: float, how: str) -> bool:
+    """Whether a span is within a width."""
+    match how:
+        case "closed":
+            return span <= width
+        case "open":
+            return span < width
+        case "off-by-one":
+            return span <= width + 1
+        case "integer":
+            return span < int(width) + 1
+        case _:
+            raise Unsupported(f"windows that are {how}")
+
+
+def selected(strategy: str, mus: Iterable[Valuation]) -> Iterable[Valuation]:
+    """The valuations that a selection strategy keeps, by the definitions of section 7.1."""
+    mus = list(mus)
+    Cs = set(map(sup, mus))
+    keeps: dict[str, Callable[[ComplexEvent], bool]] = {
+        "ignored": lambda C: True,
+        "strict": lambda C: not C or max(C) - min(C) < len(C),
+        "nxt": lambda C: all(next_at_most(other, C) for other in Cs),
+        "last": lambda C: all(last_at_most(other, C) for other in Cs),
+        "max": lambda C: not any(other > C for other in Cs),
+    }
+    return [mu for mu in mus if keeps[strategy](sup(mu))]
+
+
+INTERPRETATION = Interpretation(AXES, found, operators)
