@@ -294,6 +294,7 @@ LITERAL = (
     SASE,
     "unit/semantics/test_arrow_columns.py",
     "unit/semantics/test_budget.py",
+    "unit/semantics/test_errors.py",
     "unit/semantics/test_events.py",
     "unit/semantics/test_observed.py",
     "unit/semantics/cel/test_denote.py",

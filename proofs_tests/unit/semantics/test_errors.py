@@ -1,0 +1,36 @@
+"""Messages of errors, and how the place in a query is shown."""
+
+import pytest
+
+from cerify.semantics.errors import IllFormed, ParseError, QueryWarning, Span, errors_in, underline
+
+
+@pytest.mark.parametrize("kind", [IllFormed, ParseError])
+def test_the_text_of_an_error_is_its_message_alone(kind: type[Exception]) -> None:
+    assert str(kind("no such type", Span(0, 1))) == "no such type"
+    assert QueryWarning("no such type", Span(0, 1)).args == ("no such type",)
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "shown"),
+    [
+        ("A ; B", Span(0, 1), "A ; B\n^"),
+        ("A ; B", Span(4, 5), "A ; B\n    ^"),
+        ("A ;\nB OR C\n; D", Span(4, 10), "B OR C\n^^^^^^"),
+        ("A ;\n\tB", Span(5, 6), "\tB\n\t^"),
+        ("A", Span(0, 0), "A\n^"),
+        ("A", Span(1, 2), "A\n ^"),
+        ("A", Span(-3, 1), "A\n^"),
+        ("A OR\nB", Span(0, 6), "A OR\n^^^^"),
+        ("A", Span(7, 9), "A\n ^"),
+        ("A ;\n", Span(3, 4), "A ;\n   ^"),
+    ],
+)
+def test_the_line_is_shown_with_the_place_underlined(text: str, span: Span, shown: str) -> None:
+    assert underline(text, span) == shown
+
+
+def test_the_text_that_is_known_first_stays() -> None:
+    with pytest.raises(ParseError) as caught, errors_in("outer"), errors_in("A ; B"):
+        raise ParseError("no", Span(2, 3))
+    assert caught.value.described() == "no\nA ; B\n  ^"
