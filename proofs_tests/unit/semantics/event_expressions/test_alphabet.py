@@ -22,6 +22,7 @@ from cerify.semantics.predicates import (
     Predicate,
     holds,
 )
+from cerify.semantics.values import Value
 
 X, Y = Attribute("x"), Attribute("y")
 
@@ -65,6 +66,21 @@ def test_masks_are_combined_in_all_ways_that_there_are() -> None:
     assert outcomes(OneOf(X, (1, 2)), Comparison("=", X, Constant(1))) == {(False, False), (True, False), (True, True)}
     assert outcomes(InRange(X, 1, 3), InRange(X, 2, 4)) == {(a, b) for a in (True, False) for b in (True, False)}
     assert outcomes(Anything()) == {(True,)}
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1, 2), (1, 3), (1, 9), (0.5, 1), (1, 1.5), ("k", "m"), (NOON, NOON.replace(hour=13)), (-3, 2.25)]
+)
+def test_there_are_values_below_between_and_above(low: Value, high: Value) -> None:
+    """Of no value and of one of another kind no comparison is true; 1 and 2 have one between them, of a float."""
+    for sign in ("<", "<="):
+        one, other = (Comparison(sign, X, Constant(value)) for value in (low, high))
+        assert outcomes(one, other) == {(True, True), (False, True), (False, False)}
+    one, other = (Comparison("<", X, Constant(low)), Comparison(">=", X, Constant(high)))
+    assert outcomes(one, other) == {(True, False), (False, False), (False, True)}
+    one, other = (Comparison(">", X, Constant(low)), Comparison("<", X, Constant(high)))
+    assert outcomes(one, other) == {(True, True), (True, False), (False, True), (False, False)}
+    assert (True, True) not in outcomes(Comparison("<", X, Constant(low)), Comparison(">", X, Constant(high)))
 
 
 def test_there_is_an_event_of_another_type() -> None:
