@@ -15,7 +15,7 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.bindings import NOTHING_BOUND, Bindings
 from cerify.semantics.event_expressions.continuations import words
-from cerify.semantics.event_expressions.denote import NOWHERE, Events, History, clause, in_scope
+from cerify.semantics.event_expressions.denote import Events, History, clause, in_scope
 from cerify.semantics.event_expressions.history import places_of, require_start_first
 from cerify.semantics.event_expressions.residual import Letter, Machine
 from cerify.semantics.event_expressions.scope import names_in
@@ -70,8 +70,6 @@ class Interpreter:
 
     def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
         """E[h] under the bindings b. Raises BudgetExceeded, Unsupported."""
-        if not h:
-            return NOWHERE
         if not self.plain:
             b = self._about(E, b)
             if (remembered := self._meanings.get((id(E), h, b))) is not None:

@@ -10,7 +10,7 @@ from cerify.automata.dfa.model import DFA
 from cerify.automata.minimize import classes
 from cerify.equivalence.generate.expressions import CORRELATED, EVERYTHING, MASKED, Profile, case, expression
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.bindings import NOTHING_BOUND, bound, value
 from cerify.semantics.event_expressions.compatible import compatible
@@ -49,7 +49,10 @@ def test_no_more_pasts_are_distinguished_than_counted(profile: Profile) -> None:
     [
         ("a", 1), ("first", 2), ("<3> a", 4), ("every <3> a", 3), ("relative(a, first)", 4), ("prior(a, b, c)", 4),
         ("sequence(a, b)", 2), ("a / b", 2), ("a /+ b", 2), ("firstAfter(a, b, c)", 3), ("before(a)", 2), ("a * b", 2),
-        ("exists x (prior(a = x, x))", 8), ("relative+(first)", 4),
+        ("exists x (prior(a = x, x))", 8), ("relative+(first)", 4), ("firstAfter(first, <3> a, before(b))", 34),
+        ("prior(<3> a, first)", 16), ("every <3> first", 6), ("<3> first", 8), ("before(<3> a)", 5),
+        ("<2> a * first", 7),
+        ("<2> a / first", 5), ("<3> a and first", 8),
     ],
 )  # fmt: skip
 def test_pasts(text: str, pasts: int) -> None:
@@ -60,6 +63,14 @@ def test_a_name_counts_as_what_it_stands_for() -> None:
     E = parse("p(I) := <3> order(I, Q); q := p(1) or x = x; q and p(2)")
     assert isinstance(E, expr.Let)
     assert distinguished_pasts(E.body, {d.name: d for d in E.definitions}) == (4 << 4) * 4
+
+
+def test_an_argument_that_is_of_no_attribute_is_refused_at_its_place() -> None:
+    E = parse("b or a(1, 2)")
+    with pytest.raises(Unsupported, match="which attribute of a is the argument 2") as caught:
+        letters(E, NOTHING_BOUND, {}, {"a": ("n",)})
+    assert caught.value.span == Span(5, 12)
+    assert takes_place(E, Stream([Event("a", {"n": 1}), Event("b")])) == frozenset({1})
 
 
 def test_every_event_is_like_a_letter() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, Profile, case
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, InputError, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import matches_of, takes_place
 from cerify.semantics.event_expressions.parse import parse
@@ -236,6 +236,21 @@ def test_what_blows_up_stops_with_a_typed_error(query: str, length: int) -> None
     S = Stream([Event("a"), *(Event("order", {"n": n}) for n in range(length)), *map(Event, "a" * length)])
     with pytest.raises(BudgetExceeded):
         takes_place(parse(query), S, Budget(valuations=50_000))
+
+
+def test_a_part_is_applied_once_whatever_names_that_it_does_not_have_stand_for() -> None:
+    """relative(b, b) does not depend on x; were it applied for each x, 88 events would be needed."""
+    E, S = parse("exists x (a = x and relative(b, b))"), history("a a b b")
+    assert takes_place(E, S, Budget(valuations=49)) == frozenset()
+    with pytest.raises(BudgetExceeded):
+        takes_place(E, S, Budget(valuations=48))
+
+
+def test_a_part_that_took_half_of_the_budget_is_not_named() -> None:
+    """Of 6 events the whole and each operand take 3."""
+    with pytest.raises(BudgetExceeded, match=r"^a and b: expressions") as caught:
+        takes_place(parse("a and b"), history("a b c"), Budget(valuations=6))
+    assert caught.value.span == Span(0, 7)
 
 
 @pytest.mark.parametrize(
