@@ -9,7 +9,7 @@ from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, Transition
 from cerify.equivalence.decide.cel import equivalent
-from cerify.equivalence.rewrite.laws.law import Law, holds
+from cerify.equivalence.rewrite.laws.law import Law
 from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.fragment import beyond_star
@@ -193,7 +193,9 @@ def _law(
     kind: Kind = "proposition",
 ) -> None:
     """An equivalence of a proof, of all instances over a few operands."""
-    laws = [holds(id_, left, printed, "", "events") for printed in (right, corrected) if printed is not None]
+    laws = [
+        Law(id_, parse(left), parse(printed), "events", "") for printed in (right, corrected) if printed is not None
+    ]
 
     @claim(id_, f"{left} = {right}".replace("phi", "φ").replace("psi", "ψ").replace("chi", "χ"), kind, reading)
     def check(effort: Effort) -> Finding:

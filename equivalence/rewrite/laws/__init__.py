@@ -1,32 +1,27 @@
-"""The algebra of CEL: named equations between schematic formulas, those that hold and those that fail."""
+"""The algebra of CEL: named equations between schematic formulas, those that hold and those that fail.
 
-from cerify.equivalence.rewrite.laws.combinations import LATTICE, UNLESS
-from cerify.equivalence.rewrite.laws.failing_conditions import CONDITIONS
-from cerify.equivalence.rewrite.laws.failing_operators import OPERATORS
-from cerify.equivalence.rewrite.laws.law import Law, Level, Witness
-from cerify.equivalence.rewrite.laws.selection import STRATEGIES, WINDOWS
-from cerify.equivalence.rewrite.laws.sequences import ANCHORS, BOUNDED, ITERATION, SEQUENCES
-from cerify.equivalence.rewrite.laws.variables import BINDING, FILTERS, PROJECTION
+They are data, a law to a line: holding.jsonl and failing.jsonl, which has of each law the smallest witness found. The
+fields are those of `Law`, and the section of docs/laws.md that lists the law.
+"""
 
-HOLDING: dict[str, tuple[Law, ...]] = {
-    "Sequencing": SEQUENCES,
-    "Iteration": ITERATION,
-    "Bounded iteration": BOUNDED,
-    "OR, AND and ALL": LATTICE,
-    "UNLESS": UNLESS,
-    "IN": BINDING,
-    "PROJECT": PROJECTION,
-    "FILTER": FILTERS,
-    "START": ANCHORS,
-    "Selection strategies": STRATEGIES,
-    "Windows and partitions": WINDOWS,
-}
+from __future__ import annotations
 
-FAILING: dict[str, tuple[Law, ...]] = {
-    "Operators": OPERATORS,
-    "Filters, strategies, windows and partitions": CONDITIONS,
-}
+import json
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 
+from cerify.equivalence.rewrite.laws.law import Law, Level, Witness, law_of_json
+
+
+def _read(name: str) -> dict[str, tuple[Law, ...]]:
+    """The laws of a file by section."""
+    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
+    sections = groupby(map(json.loads, text.splitlines()), itemgetter("section"))
+    return {section: tuple(map(law_of_json, laws)) for section, laws in sections}
+
+
+HOLDING, FAILING = _read("holding.jsonl"), _read("failing.jsonl")
 LAWS: tuple[Law, ...] = tuple(law for table in (HOLDING, FAILING) for laws in table.values() for law in laws)
 
 __all__ = ["FAILING", "HOLDING", "LAWS", "Law", "Level", "Witness"]

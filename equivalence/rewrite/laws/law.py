@@ -7,10 +7,10 @@ law with X and Y is one for any two different variables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
 from cerify.equivalence.rewrite.trees import names
 from cerify.semantics.cel import syntax as cel
@@ -99,22 +99,20 @@ class Law:
         return _substituted(self.left, by_letter, by_name), _substituted(self.right, by_letter, by_name)
 
 
-def holds(
-    name: str,
-    left: str,
-    right: str,
-    reason: str,
-    level: Level = "valuations",
-    binding: tuple[str, ...] = (),
-    without: tuple[tuple[str, str], ...] = (),
-) -> Law:
-    """A law that holds."""
-    return Law(name, parse(left), parse(right), level, reason, binding, without)
-
-
-def fails(name: str, left: str, right: str, reason: str, witness: Witness, level: Level = "valuations") -> Law:
-    """A law that one might expect, and that fails."""
-    return Law(name, parse(left), parse(right), level, reason, witness=witness)
+def law_of_json(row: Mapping[str, Any]) -> Law:
+    """The law that a line of the files of laws has; one with a witness fails. Raises KeyError, ParseError."""
+    found = row.get("witness")
+    witness = found and Witness(tuple(found["operands"]), found["types"], found["at"], tuple(found.get("x", ())))
+    return Law(
+        row["name"],
+        parse(row["left"]),
+        parse(row["right"]),
+        row.get("level", "valuations"),
+        row["reason"],
+        tuple(row.get("binding", ())),
+        tuple((letter, variable) for letter, variable in row.get("without", ())),
+        witness,
+    )
 
 
 def always_binds(phi: Formula) -> bool:
