@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
-from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Language, Options, Question, without_numba
+from cerify.languages.built_in import BuiltInLanguage
+from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, Question, without_numba
 from cerify.semantics.budget import Budget
-from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strategy, Strict, size
-from cerify.semantics.core_cel.wellformed import is_unary, problems, require_typed
+from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict, size
+from cerify.semantics.core_cel.wellformed import is_unary, problems
 from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.selection import Selection
-from cerify.semantics.trees import children
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
@@ -32,44 +29,24 @@ if TYPE_CHECKING:
 
 ANSWER = "the answer of a core-CEL query is its complex events"
 
-OPERATORS: Mapping[Selection, type[Strategy]] = {
-    Selection.STRICT: Strict,
-    Selection.NEXT: Next,
-    Selection.LAST: Last,
-    Selection.MAX: Max,
-}
-"""The operator of each strategy; ALL needs none."""
 
-
-class CoreCel(Language[Formula]):
+class CoreCel(BuiltInLanguage[Formula]):
     """core-CEL."""
 
     name = "core-cel"
     title = "core-CEL"
     trees = get_args(Formula)
+    package = "core_cel"
+    strategies: ClassVar = {
+        Selection.STRICT: Strict,
+        Selection.NEXT: Next,
+        Selection.LAST: Last,
+        Selection.MAX: Max,
+    }
     answer = ANSWER
-
-    def parse(self, text: str) -> Formula:
-        return parse(text)
-
-    def show(self, query: Formula) -> str:
-        return show(query)
 
     def size(self, query: Formula) -> int:
         return size(query)
-
-    def problems(self, query: Formula, schema: Schema | None) -> list[Problem]:
-        return problems(query, schema)
-
-    def require_typed(self, query: Formula, schema: Schema) -> None:
-        require_typed(query, schema)
-
-    def children(self, query: Formula) -> tuple[Formula, ...]:
-        return children(query)
-
-    def selected(self, query: Formula, selection: Selection) -> Formula:
-        operator = OPERATORS.get(selection)
-        return query if operator is None else operator(query)
 
     def operations(self) -> QueryOperations[Formula]:
         from cerify.equivalence.shrink.core_cel import CORE_CEL

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
+from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import (
     DENOTATIONAL,
     BuiltIn,
     Checked,
-    Language,
     Options,
     Question,
     ValuedMatch,
@@ -20,10 +20,8 @@ from cerify.languages.language import (
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
 from cerify.semantics.event_expressions.syntax import Expression, children, rebuilt
-from cerify.semantics.event_expressions.wellformed import problems, require_typed
+from cerify.semantics.event_expressions.wellformed import problems
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 
@@ -41,12 +39,13 @@ if TYPE_CHECKING:
 ANSWER = "the answer of an event expression is the events at which it takes place"
 
 
-class EventExpressions(Language[Expression]):
+class EventExpressions(BuiltInLanguage[Expression]):
     """Event expressions."""
 
     name = "event-expression"
     title = "event expressions"
     trees = get_args(Expression)
+    package = "event_expressions"
     answer = ANSWER
     takes_place = True
     positional = True
@@ -55,20 +54,8 @@ class EventExpressions(Language[Expression]):
     )
     loops = ("relative(A, A)",)
 
-    def parse(self, text: str) -> Expression:
-        return parse(text)
-
-    def show(self, query: Expression) -> str:
-        return show(query)
-
     def size(self, query: Expression) -> int:
         return expr.size(query)
-
-    def problems(self, query: Expression, schema: Schema | None) -> list[Problem]:
-        return problems(query, schema)
-
-    def require_typed(self, query: Expression, schema: Schema) -> None:
-        require_typed(query, schema)
 
     def children(self, query: Expression) -> tuple[Expression, ...]:
         return children(query)

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
-from cerify.languages.language import BuiltIn, Checked, Language, Options, Question, without_numba
+from cerify.languages.built_in import BuiltInLanguage
+from cerify.languages.language import BuiltIn, Checked, Options, Question, without_numba
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase import program
-from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.reading import Reading
-from cerify.semantics.sase.show import show
 from cerify.semantics.sase.streams import blocks_of, queries_of
 from cerify.semantics.sase.syntax import Tree
-from cerify.semantics.sase.wellformed import problems, require_typed, require_wellformed
+from cerify.semantics.sase.wellformed import problems, require_wellformed
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
@@ -41,12 +39,13 @@ FINDERS: Mapping[str, str] = {
 """Of each evaluator the module whose `bindings` finds what a query block binds."""
 
 
-class Sase(Language[Tree]):
+class Sase(BuiltInLanguage[Tree]):
     """SASE+."""
 
     name = "sase"
     title = "SASE+"
     trees = get_args(Tree)
+    package = "sase"
     results = True
     unsaved = (
         "of this query no state can be saved, and no window bounds what it looks back on; put WITHIN around it, or use "
@@ -54,18 +53,6 @@ class Sase(Language[Tree]):
     )
     settings = frozenset({"aggregates", "reading"})
     loops = ("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",)
-
-    def parse(self, text: str) -> Tree:
-        return parse(text)
-
-    def show(self, query: Tree) -> str:
-        return show(query)
-
-    def problems(self, query: Tree, schema: Schema | None) -> list[Problem]:
-        return problems(query, schema)
-
-    def require_typed(self, query: Tree, schema: Schema) -> None:
-        require_typed(query, schema)
 
     def constants(self, query: Tree) -> list[Value]:
         blocks = [q for part in queries_of(query) for q in blocks_of(part)]

@@ -1,0 +1,46 @@
+"""What the plug-ins of the languages of this distribution share: where their syntax is, and their strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, ClassVar, TypeVar
+
+from cerify.languages.language import Language
+from cerify.semantics.events import Schema
+from cerify.semantics.predicate_types import Problem
+from cerify.semantics.selection import Selection
+
+F = TypeVar("F")
+
+
+class BuiltInLanguage(Language[F]):
+    """A language whose text and syntax are a package of cerify.semantics, with the modules parse, show and wellformed.
+
+    package: its name. strategies: the operator of each selection strategy that is one; ALL needs none.
+    """
+
+    package: ClassVar[str]
+    strategies: ClassVar[Mapping[Selection, Callable[[Any], Any]]] = {}
+
+    def parse(self, text: str) -> F:
+        query: F = self._module("parse").parse(text)
+        return query
+
+    def show(self, query: F) -> str:
+        return str(self._module("show").show(query))
+
+    def problems(self, query: F, schema: Schema | None) -> list[Problem]:
+        return list(self._module("wellformed").problems(query, schema))
+
+    def require_typed(self, query: F, schema: Schema) -> None:
+        self._module("wellformed").require_typed(query, schema)
+
+    def selected(self, query: F, selection: Selection) -> F:
+        if selection not in self.strategies:
+            return super().selected(query, selection)
+        found: F = self.strategies[selection](query)
+        return found
+
+    def _module(self, name: str) -> Any:
+        return import_module(f"cerify.semantics.{self.package}.{name}")
