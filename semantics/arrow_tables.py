@@ -42,7 +42,7 @@ def _renamed(table: pa.Table, reserved: Mapping[str, str], name: str) -> pa.Tabl
             purpose = {TYPE: "the event type", TIME: "the time"}[meant]
             raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}")
     names = [reserved.get(column, column) for column in names]
-    if doubled := next((column for column in names if names.count(column) > 1), None):
+    if (doubled := next((column for column in names if names.count(column) > 1), None)) is not None:
         origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)
         reason = f"; {origin!r} takes that name, so rename the other" if origin else "; give each its own name"
         raise InputError(f"{name}: two columns are called {doubled!r}{reason}")

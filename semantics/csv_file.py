@@ -2,13 +2,15 @@
 
 A header line names the columns. An empty cell, quoted or not, is an absent value: CSV cannot tell an empty string from
 none. Columns whose value type is known are read as text and converted; the others get the type that Arrow infers from
-all their cells. A whole number that a column of floats would round is refused.
+all their cells. A whole number that a column of floats would round is refused. A column without a name and without
+values, as trailing commas write it, is left out with an InputWarning; one with values is refused.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -18,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from cerify.semantics.errors import InputError
-from cerify.semantics.text_columns import may_be_rounded, require_kept, values_of_text
+from cerify.semantics.errors import InputError, InputWarning
+from cerify.semantics.text_columns import first, may_be_rounded, require_kept, shown, values_of_text
 from cerify.semantics.values import ValueType
 
 
@@ -43,6 +45,7 @@ def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:
     def place(row: int) -> str:
         return line_of(source, row)
 
+    table = _named(source, table)
     for i, name in enumerate(table.column_names):
         if name in known:
             table = table.set_column(i, name, values_of_text(table.column(i), known[name], name, place))
@@ -80,9 +83,25 @@ def _parsed(source: Source, column_types: Mapping[str, pa.DataType]) -> pa.Table
             names = table.column_names
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise InputError(_explained(source, str(error))) from None
-    if doubled := next((name for name in names if names.count(name) > 1), None):
+    if (doubled := next((name for name in names if name.strip() and names.count(name) > 1), None)) is not None:
         raise InputError(f"{source.name}, line 1: two columns are called {doubled!r}; give each its own name")
     return table
+
+
+def _named(source: Source, table: pa.Table) -> pa.Table:
+    """The table without the columns that have neither a name nor a value. Raises InputError for one with a value."""
+    unnamed = [i for i, name in enumerate(table.column_names) if not name.strip()]
+    for i in unnamed:
+        if (row := first(table.column(i).is_valid())) is not None:
+            raise InputError(
+                f"{line_of(source, row)}, column {i + 1}: {shown(str(table.column(i)[row].as_py()))}, but the column "
+                "has no name in line 1; name it there, or write the file without it"
+            )
+    if not unnamed:
+        return table
+    places = ", ".join(str(i + 1) for i in unnamed)
+    warnings.warn(InputWarning(f"{source.name}: left out without name and values: column {places}"), stacklevel=4)
+    return table.select([i for i in range(table.num_columns) if i not in unnamed])
 
 
 def _records(source: Source) -> Iterator[tuple[int, list[str]]]:

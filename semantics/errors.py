@@ -99,6 +99,10 @@ class QueryWarning(_Located, UserWarning):
         return self.described()
 
 
+class InputWarning(UserWarning):
+    """A part of a file of events was left out; the message names the file and the part."""
+
+
 @contextmanager
 def errors_in(text: str) -> Iterator[None]:
     """Errors raised inside speak of this query text."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -39,6 +40,8 @@ SUFFIXES: Mapping[str, Format] = {
     ".ipc": "arrow",
 }
 IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin
+VALUE_BYTES = 8  # that a value takes in memory, about
+LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
 
 def read(
@@ -155,21 +158,41 @@ def _positioned(table: pa.Table, schema: Schema | None, reserved: Mapping[str, s
 def _read_parquet(source: Source) -> pa.Table:
     import pyarrow.parquet as pq  # a fifth of a second, which only those who read Parquet need to wait
 
-    with source.open() as file:
-        try:
-            return _validated(pq.ParquetFile(file).read())
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{source.name}: not a Parquet file that can be read: {error}") from None
+    with _errors_of_arrow(source, "a Parquet file"), source.open() as file:
+        size = file.seek(0, io.SEEK_END)
+        parquet = pq.ParquetFile(file)
+        data = parquet.metadata
+        # not the metadata of a column: where that is damaged, Arrow ends the process
+        _require_plausible(sum(data.row_group(g).total_byte_size for g in range(data.num_row_groups)), size)
+        _require_plausible(data.num_rows * data.num_columns * VALUE_BYTES, size)
+        return _validated(parquet.read())
 
 
 def _read_ipc(source: Source) -> pa.Table:
-    with source.open() as file:
-        is_file = file.read(len(IPC_FILE)) == IPC_FILE
-        file.seek(0)
-        try:
-            return _validated((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all())
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{source.name}: not an Arrow IPC file that can be read: {error}") from None
+    with _errors_of_arrow(source, "an Arrow IPC file"), source.open() as file:
+        data = (
+            file.read()
+        )  # Arrow allocates what a message of a file claims, but takes no more than there is of a buffer
+        is_file = data.startswith(IPC_FILE)
+        table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.py_buffer(data)).read_all()
+        _require_plausible(table.num_rows * table.num_columns * VALUE_BYTES, len(data))
+        return _validated(table)
+
+
+@contextmanager
+def _errors_of_arrow(source: Source, kind: str) -> Iterator[None]:
+    """Errors that Arrow raises inside, for a damaged file, become InputErrors that name the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:  # ValueError: a name that is not UTF-8
+        reason = str(error) or "it claims more memory than there is"
+        raise InputError(f"{source.name}: not {kind} that can be read: {reason}") from None
+
+
+def _require_plausible(claimed: int, size: int) -> None:
+    """Raises ValueError if a file of this many bytes claims to hold more of them than a real one would."""
+    if not 0 <= claimed <= max(LARGEST_CLAIM, MOST_COMPRESSED * size):
+        raise ValueError(f"it claims {claimed:,} bytes of values, where the file has {size:,}")
 
 
 def _validated(table: pa.Table) -> pa.Table:

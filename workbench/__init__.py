@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cerify.semantics.errors import CerifyError as CerifyError
     from cerify.semantics.errors import IllFormed as IllFormed
     from cerify.semantics.errors import InputError as InputError
+    from cerify.semantics.errors import InputWarning as InputWarning
     from cerify.semantics.errors import InternalError as InternalError
     from cerify.semantics.errors import NoTruthValue as NoTruthValue
     from cerify.semantics.errors import ParseError as ParseError
@@ -63,6 +64,7 @@ _HOME = {
     "Event": "semantics.events",
     "IllFormed": "semantics.errors",
     "InputError": "semantics.errors",
+    "InputWarning": "semantics.errors",
     "InternalError": "semantics.errors",
     "LANGUAGES": "languages",
     "Language": "languages.language",
@@ -107,6 +109,7 @@ __all__ = [
     "Event",
     "IllFormed",
     "InputError",
+    "InputWarning",
     "InternalError",
     "Language",
     "Match",

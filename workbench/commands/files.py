@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property, wraps
 from pathlib import Path
@@ -12,7 +14,7 @@ import click
 
 from cerify.fit import require_fit
 from cerify.languages import DEFAULT, LANGUAGES, language_named
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.readers import Format, read, read_schema
 
@@ -69,7 +71,8 @@ class Source:
         """The schema that is given. Raises InputError."""
         if self.schema_text is None:
             return None
-        return read_schema(self.schema_text, type_column=self.type_column, time_column=self.time_column)
+        with _notes():
+            return read_schema(self.schema_text, type_column=self.type_column, time_column=self.time_column)
 
     def read_for(self, query: str, language: str, file: str) -> Stream:
         """The events of a file that a query is to be run over; warnings about the two are written to standard error.
@@ -84,13 +87,25 @@ class Source:
 
     def read(self, file: str) -> Stream:
         """The events of a file; of standard input if it is called -. Raises InputError."""
-        return read(
-            file,
-            format=self.format_,
-            schema=self.schema,
-            type_column=self.type_column,
-            time_column=self.time_column,
-        )
+        schema = self.schema
+        with _notes():
+            return read(
+                file,
+                format=self.format_,
+                schema=schema,
+                type_column=self.type_column,
+                time_column=self.time_column,
+            )
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Writes what is left out of the files that are read inside to standard error."""
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always", InputWarning)
+        yield
+    for warning in issued:
+        click.echo(f"cerify: note: {warning.message}", err=True)
 
 
 def reads_events(command: Callable[..., int]) -> Callable[..., int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cerify.semantics.errors import IllFormed, InputError
+from cerify.semantics import readers
+from cerify.semantics.errors import IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.json_events import json_of_event
-from cerify.semantics.readers import read, read_schema
+from cerify.semantics.readers import IPC_STREAM, read, read_schema
 from cerify.semantics.values import ARROW
 
 SCHEMA = Schema(
@@ -182,6 +184,23 @@ def test_a_number_that_a_column_of_floats_would_change_is_refused(
 def test_large_numbers_that_a_float_carries_are_read(write: Callable[..., Path]) -> None:
     stream = read(write("e.csv", "type,x\nT,18446744073709551616\nT,1e300\nT,-inf\nT,nan\n"))
     assert [str(event.get("x")) for event in stream] == ["1.8446744073709552e+19", "1e+300", "-inf", "nan"]
+
+
+def test_columns_without_name_and_values_are_left_out_with_a_note(write: Callable[..., Path]) -> None:
+    """Spreadsheets write trailing commas for columns that once had something in them."""
+    path = write("e.csv", "type,x,, \nA,1,,\nB,2,,\n")
+    with pytest.warns(InputWarning, match=r"e\.csv: left out without name and values: column 3, 4$"):
+        stream = read(path)
+    assert list(stream) == [Event("A", {"x": 1}), Event("B", {"x": 2})]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("type,x,,\nA,1,,\nB,2,,3\n", "line 3, column 4: '3'"), (",type,x\n0,A,1\n", "line 2, column 1: '0'")],
+)
+def test_a_column_of_values_without_a_name_is_refused(text: str, place: str, write: Callable[..., Path]) -> None:
+    problem = "but the column has no name in line 1; name it there, or write the file without it"
+    refuses(write("e.csv", text), f", {place}, {problem}")
 
 
 def test_a_header_alone_is_an_empty_stream(write: Callable[..., Path]) -> None:
@@ -485,6 +504,11 @@ def test_whole_floats_fit_an_integer_attribute(write: Callable[..., Path]) -> No
     assert stream.table["id"].type == pa.int64()
 
 
+def test_two_parquet_columns_without_a_name_are_refused(write: Callable[..., Path]) -> None:
+    table = pa.Table.from_arrays([pa.array(["T"]), pa.array([1]), pa.array([2])], names=["type", "", ""])
+    refuses(write("e.parquet", table), ": two columns are called ''; give each its own name")
+
+
 def test_two_parquet_columns_of_one_name_are_refused(write: Callable[..., Path]) -> None:
     table = pa.Table.from_arrays([pa.array(["T"]), pa.array([1]), pa.array([2])], names=["type", "a", "a"])
     refuses(write("e.parquet", table), ": two columns are called 'a'; give each its own name")
@@ -509,6 +533,59 @@ def test_arrow_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         writer.write_table(table)
     with pytest.raises(InputError, match=r"not an Arrow IPC file that can be read: .*UTF8"):
         read(tmp_path / "e.arrow")
+
+
+@pytest.mark.parametrize("name", ["e.parquet", "e.arrow", "e.arrows"])
+def test_a_column_name_that_is_not_utf8_is_refused(name: str, tmp_path: Path) -> None:
+    """Arrow reads the file and fails only when Python asks for the name."""
+    path = WRITERS[name](tmp_path / name)
+    path.write_bytes(path.read_bytes().replace(b"room", b"\xffoom"))
+    with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: not an? .* file that can be read: "):
+        read(path)
+
+
+def test_a_damaged_arrow_stream_takes_no_more_memory_than_it_has_bytes(tmp_path: Path) -> None:
+    """The length of a message is the file's claim; read from a file, Arrow allocates all of it."""
+    path = write_ipc_stream(tmp_path / "e.arrows")
+    path.write_bytes(IPC_STREAM + (2**28).to_bytes(4, "little") + path.read_bytes()[8:])
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="not an Arrow IPC file that can be read"):
+            read(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["e.parquet", "e.arrow"])
+def test_a_file_that_claims_far_more_values_than_bytes_is_refused(
+    name: str, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few bytes of Parquet, or a column of nulls in Arrow, can stand for any number of rows."""
+    monkeypatch.setattr(readers, "LARGEST_CLAIM", 50_000)
+    table = pa.table({"type": pa.array(["T"] * 10_000).dictionary_encode(), "x": pa.nulls(10_000)})
+    path = write("e.parquet", table)
+    if name == "e.arrow":
+        path = path.with_suffix(".arrow")
+        with pa.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table)
+    assert len(read(path)) == 10_000
+    monkeypatch.setattr(readers, "MOST_COMPRESSED", 1)
+    with pytest.raises(InputError, match=r"it claims 160,000 bytes of values, where the file has [0-9,]+$"):
+        read(path)
+
+
+def test_no_memory_for_a_file_is_an_error_with_its_name(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MemoryError of Arrow has no message."""
+
+    def refuse(claimed: int, size: int) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(readers, "_require_plausible", refuse)
+    path = write("e.parquet", pa.table({"type": ["T"]}))
+    refuses(path, ": not a Parquet file that can be read: it claims more memory than there is")
 
 
 # --- files and schemas ------------------------------------------------------------------------------------------------

@@ -51,3 +51,11 @@ def test_the_columns_of_a_file_of_events_can_be_named(tmp_path: Path, run: Run) 
     assert run(*query)[0] == 2
     assert run(*query, "--type", "kind")[0] == 1
     assert run(*query, "--type", "kind", "--time", "when")[0] == 0
+
+
+def test_what_is_left_out_of_a_file_is_a_note(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("type,id,,\nT,1,,\n")
+    note = f"cerify: note: {path}: left out without name and values: column 3, 4\n"
+    assert run("match", "T", str(path))[::2] == (0, note)
+    assert run("check", "T", "--schema", str(path))[::2] == (0, note)
