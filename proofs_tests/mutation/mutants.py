@@ -219,7 +219,7 @@ def _is_left_out(node: ast.AST) -> bool:
             return True
         case ast.Raise(exc=ast.Name("NotImplementedError")) | ast.Subscript(value=ast.Name("Literal")):
             return True
-        case ast.keyword(arg="strict"):  # of zip: an assertion
+        case ast.keyword(arg="strict" | "samples"):  # of zip: an assertion; operators as tests and drawings show them
             return True
         case ast.Call(func=ast.Name("assert_never" | "TypeVar" | "cast" | "NewType" | "ParamSpec" | "field")):
             return True
