@@ -130,3 +130,10 @@ def test_where_the_budget_ends_before_the_search_there_is_no_answer() -> None:
     with pytest.raises(BudgetExceeded, match="more than 500 events"):
         takes_place(E, history("a"), Budget(valuations=500), plain=True)
     assert takes_place(E, history("a")) == frozenset()
+
+
+def test_the_states_of_prefix_are_counted() -> None:
+    E, S = parse("prefix(<5> a)"), history("a")
+    assert takes_place(E, S, Budget(states=4)) == frozenset({0})
+    with pytest.raises(BudgetExceeded, match="prefix distinguishes more than 3 histories"):
+        takes_place(E, S, Budget(states=3))

@@ -5,10 +5,10 @@ from random import Random
 import pytest
 
 from cerify.equivalence.generate.expressions import CORRELATED, MASKED, Profile, expression
-from cerify.semantics.errors import BudgetExceeded, ParseError
+from cerify.semantics.errors import BudgetExceeded, ParseError, Span
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.show import brief, show
 from cerify.semantics.predicates import Attribute, Comparison, Constant
 from proofs_tests.unit.semantics.event_expressions import examples
 
@@ -159,3 +159,30 @@ def test_every_operand_is_a_subexpression_in_the_order_of_the_text() -> None:
     assert list(map(show, expr.children(E))) == ["a", "b or c", "firstAfter(d, prior(e, f, g), p or h)"]
     for F in expr.subexpressions(E):
         assert expr.rebuilt(F, expr.children(F)) == F
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a / b / c", "a / (b / c)", "a /+ b /+ c", "a /+ (b /+ c)", "a / (b /+ c)", "a / b /+ c", "a | b | c",
+     "a | (b | c)", "a * b * c", "(a or b) and c", "a or b and c", "!a and b", "!(a and b)", "<2> <3> a", "<2> a / b",
+     "<2> (a / b)", "every <2> <3> a", "(a | b) * c"],
+)  # fmt: skip
+def test_text_with_no_more_parentheses_than_needed_stays(text: str) -> None:
+    assert show(parse(text)) == text
+
+
+def test_a_text_of_200_characters_is_shown_whole_in_an_error_and_a_longer_one_cut() -> None:
+    whole = " or ".join(["a" * 17] * 9) + " or " + "b" * 11
+    assert len(whole) == 200
+    assert brief(parse(whole)) == whole
+    assert len(brief(parse(whole + "b"))) < 200
+
+
+def test_operands_and_bodies_of_definitions_are_replaced_in_their_order() -> None:
+    E = parse("p := a; q := b and p; q or p")
+    below = expr.children(E)
+    assert [show(F) for F in below] == ["a", "b and p", "q or p"]
+    assert expr.rebuilt(E, below) == E
+    assert show(expr.rebuilt(E, (parse("c"), *below[1:]))) == "p := c; q := b and p; q or p"
+    negated = expr.rebuilt(parse("!a"), (parse("b"),))
+    assert (show(negated), negated.span) == ("!b", Span(0, 2))
