@@ -2,6 +2,8 @@ package cerify.adapters.esper;
 
 import cerify.adapters.cel.CelParser;
 import cerify.adapters.cel.Formula;
+import cerify.adapters.outline.Binder;
+import cerify.adapters.outline.Outline;
 import cerify.adapters.protocol.Schema;
 
 /** A CEL query and its translation: the EPL, and what its variables are called there. */
@@ -12,13 +14,13 @@ record CelToEpl(Outline outline, EventType type, String epl) {
         Formula phi = CelParser.parse(query);
         EventType type = new EventType(schema);
         if (phi instanceof Formula.Selection selection && selection.strategy() == Formula.Strategy.NXT) {
-            if (Unsayable.hasProjection(phi)) {
+            if (phi.hasProjection()) {
                 throw Manual.PATTERNS.skip("a projection under NXT changes which of the matches is the greatest");
             }
-            Outline outline = Binder.outline(selection.phi());
+            Outline outline = Binder.outline(selection.phi(), new EsperClaims());
             return new CelToEpl(outline, type, FollowedBy.epl(outline, type));
         }
-        Outline outline = Binder.outline(phi);
+        Outline outline = Binder.outline(phi, new EsperClaims());
         return new CelToEpl(outline, type, RowRecognition.epl(outline, type));
     }
 }

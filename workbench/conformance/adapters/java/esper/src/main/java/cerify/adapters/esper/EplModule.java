@@ -1,5 +1,6 @@
 package cerify.adapters.esper;
 
+import cerify.adapters.outline.Definition;
 import cerify.adapters.protocol.Event;
 import cerify.adapters.protocol.Problem;
 import com.espertech.esper.common.client.EPCompiled;
@@ -70,7 +71,7 @@ final class EplModule {
         try {
             return EPCompilerProvider.getCompiler().compile(epl, new CompilerArguments(configuration));
         } catch (EPCompileException e) {
-            throw new Problem(Problem.Code.INTERNAL, "Esper does not compile the translation: " + e.getMessage());
+            throw new Problem(Problem.Code.INTERNAL, "Esper does not compile the translation: " + e.getMessage(), e);
         }
     }
 
@@ -79,7 +80,7 @@ final class EplModule {
             String deployment = runtime.getDeploymentService().deploy(compiled).getDeploymentId();
             return runtime.getDeploymentService().getStatement(deployment, MATCHES);
         } catch (EPDeployException e) {
-            throw new Problem(Problem.Code.INTERNAL, "Esper does not deploy the translation: " + e.getMessage());
+            throw new Problem(Problem.Code.INTERNAL, "Esper does not deploy the translation: " + e.getMessage(), e);
         }
     }
 

@@ -1,5 +1,9 @@
 package cerify.adapters.esper;
 
+import cerify.adapters.outline.Constraint;
+import cerify.adapters.outline.Definition;
+import cerify.adapters.outline.Outline;
+import cerify.adapters.outline.Shape;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -64,6 +68,9 @@ final class FollowedBy {
         Shape.Repeat repeat = (Shape.Repeat) shape;
         requireGaps(repeat.contiguous());
         List<Definition> round = single(repeat.shape());
+        if (repeat.least() != 1 || repeat.most() != 0) {
+            throw Manual.PATTERNS.skip("a bounded iteration under NXT");
+        }
         if (round == null) {
             throw Manual.PATTERNS.skip("an iteration of a sequence: repeat-until of EPL patterns ends when the event after "
                     + "it comes, and that cuts a round that has begun");

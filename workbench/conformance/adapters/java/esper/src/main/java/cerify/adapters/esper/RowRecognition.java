@@ -1,5 +1,9 @@
 package cerify.adapters.esper;
 
+import cerify.adapters.outline.Constraint;
+import cerify.adapters.outline.Definition;
+import cerify.adapters.outline.Outline;
+import cerify.adapters.outline.Shape;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -79,7 +83,20 @@ final class RowRecognition {
         }
         Shape.Repeat repeat = (Shape.Repeat) shape;
         String round = pattern(repeat.shape());
-        return repeat.contiguous() ? "(" + round + ")+" : round + " (" + gap(false) + round + ")*";
+        if (repeat.contiguous()) {
+            return "(" + round + ")" + quantifier(repeat.least(), repeat.most());
+        }
+        if (repeat.most() == 1) {
+            return "(" + round + ")";
+        }
+        return round + " (" + gap(false) + round + ")" + quantifier(repeat.least() - 1, Math.max(0, repeat.most() - 1));
+    }
+
+    private static String quantifier(int least, int most) {
+        if (most == 0 && least <= 1) {
+            return least == 0 ? "*" : "+";
+        }
+        return "{" + least + "," + (most == 0 ? "" : most) + "}";
     }
 
     private String gap(boolean contiguous) {

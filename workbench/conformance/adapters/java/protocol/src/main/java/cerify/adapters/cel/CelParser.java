@@ -109,12 +109,40 @@ public final class CelParser {
             if (cursor.accept("IN")) {
                 phi = new Formula.In(phi, name("a variable"));
             } else if (cursor.accept("+")) {
-                phi = new Formula.Iteration(phi, false);
+                phi = new Formula.Iteration(phi, 1, 0, false);
             } else if (cursor.accept(":+")) {
-                phi = new Formula.Iteration(phi, true);
+                phi = new Formula.Iteration(phi, 1, 0, true);
+            } else if (cursor.accept("{")) {
+                phi = repeated(phi, false);
+            } else if (cursor.at(":") && cursor.peek(1).is("{")) {
+                cursor.take();
+                cursor.expect("{");
+                phi = repeated(phi, true);
             } else {
                 return phi;
             }
+        }
+    }
+
+    private Formula repeated(Formula phi, boolean contiguous) {
+        int least = rounds();
+        int most = least;
+        if (cursor.accept(",")) {
+            most = cursor.at("}") ? 0 : rounds();
+        }
+        Token end = cursor.expect("}");
+        if (least == 0 || most != 0 && most < least) {
+            throw new Problem(Problem.Code.ILL_FORMED, "an iteration has one round or more, the least number first", end.span());
+        }
+        return new Formula.Iteration(phi, least, most, contiguous);
+    }
+
+    private int rounds() {
+        Token token = cursor.expect(Token.Kind.NUMBER, "a number of rounds");
+        try {
+            return Integer.parseInt(token.text());
+        } catch (NumberFormatException e) {
+            throw new Problem(Problem.Code.PARSE, "a number of rounds is an integer of 32 bits", token.span());
         }
     }
 

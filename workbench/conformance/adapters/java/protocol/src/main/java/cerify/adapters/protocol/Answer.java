@@ -25,7 +25,7 @@ public sealed interface Answer {
     /** The run failed. */
     record Failed(Problem problem) implements Answer {}
 
-    /** The answer of an engine to a run, whatever the engine throws. */
+    /** The answer of an engine to a run, whatever the engine throws; its stack trace goes to standard error. */
     static Answer to(Run run, Engine engine) {
         try {
             if (!engine.languages().contains(run.language())) {
@@ -37,10 +37,16 @@ public sealed interface Answer {
         } catch (Skip skip) {
             return new Skipped(skip.getMessage(), skip.link());
         } catch (Problem problem) {
+            if (problem.getCause() != null) {
+                problem.getCause().printStackTrace();
+            }
             return new Failed(problem);
         } catch (OutOfMemoryError | StackOverflowError e) {
+            System.err.println("query " + run.query() + ": " + e);
             return new Failed(new Problem(Problem.Code.BUDGET, "the run needed more memory than there is: " + e));
         } catch (RuntimeException e) {
+            System.err.println("query " + run.query());
+            e.printStackTrace();
             return new Failed(new Problem(Problem.Code.INTERNAL, e.toString()));
         }
     }

@@ -26,7 +26,7 @@ public final class Problem extends RuntimeException {
 
     /** A problem of the run as a whole. */
     public Problem(Code code, String message) {
-        this(code, message, null);
+        this(code, message, (Span) null);
     }
 
     /** A problem at a place of the query's text. */
@@ -34,6 +34,13 @@ public final class Problem extends RuntimeException {
         super(message);
         this.code = code;
         this.span = span;
+    }
+
+    /** A problem of the run as a whole, with the exception of the engine that it stems from. */
+    public Problem(Code code, String message, Throwable cause) {
+        super(message, cause);
+        this.code = code;
+        this.span = null;
     }
 
     /** The kind of problem. */

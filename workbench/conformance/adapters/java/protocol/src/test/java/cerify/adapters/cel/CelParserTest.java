@@ -27,6 +27,8 @@ class CelParserTest {
         "A FILTER A.x > 1 FILTER A.y > 2 | ((A FILTER A.x > 1) FILTER A.y > 2)",
         "A FILTER A[x = - 1]    | A FILTER (A[(x = -1)])",
         "A WITHIN 4 hours       | A WITHIN 4 hour",
+        "A{1,}                  | A+",
+        "A:{1,} ; B{2}          | (A:+) ; (B{2,2})",
     })
     void theTwoTextsAreTheSameFormula(String text, String same) {
         assertEquals(CelParser.parse(same), CelParser.parse(text));
@@ -42,6 +44,7 @@ class CelParserTest {
         "A FILTER A[B.x > 1] | 9 | 19",
         "A FILTER A.s like '(' | 18 | 21",
         "𝒜 ; ?               | 4 | 5",
+        "A{2,x}              | 4 | 5",
     })
     void anErrorKnowsItsPlaceInCodePoints(String text, int start, int end) {
         Problem problem = assertThrows(Problem.class, () -> CelParser.parse(text));

@@ -1,4 +1,4 @@
-package cerify.adapters.esper;
+package cerify.adapters.outline;
 
 import java.util.Collection;
 import java.util.HashSet;
@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** How the definitions of a formula follow each other: what is left of it when variables and filters are gone. */
-sealed interface Shape {
+/** How the definitions of a formula follow each other: the formula without variables and filters. */
+public sealed interface Shape {
 
     /** One event of the definition. */
     record One(Definition definition) implements Shape {}
@@ -18,8 +18,8 @@ sealed interface Shape {
     /** One of the shapes. */
     record Choice(List<Shape> shapes) implements Shape {}
 
-    /** The shape once or more; each round begins at the next event if contiguous. */
-    record Repeat(Shape shape, boolean contiguous) implements Shape {}
+    /** The shape least to most times, without an upper bound if most is 0; if contiguous, rounds are neighbours. */
+    record Repeat(Shape shape, int least, int most, boolean contiguous) implements Shape {}
 
     /** All definitions of the shape. */
     default Set<Definition> definitions() {

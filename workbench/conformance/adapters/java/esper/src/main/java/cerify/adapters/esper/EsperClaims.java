@@ -2,15 +2,14 @@ package cerify.adapters.esper;
 
 import cerify.adapters.cel.Condition;
 import cerify.adapters.cel.Formula;
+import cerify.adapters.outline.Claims;
 import cerify.adapters.protocol.Skip;
 
-/** What CEL says and this adapter does not say in EPL, with the reasons. */
-final class Unsayable {
+/** What CEL can express and this adapter does not translate to EPL, with the reasons. */
+final class EsperClaims implements Claims {
 
-    private Unsayable() {}
-
-    /** The reason why the formula's outermost operator has no translation. */
-    static Skip skip(Formula phi) {
+    @Override
+    public Skip operator(Formula phi) {
         if (phi instanceof Formula.Start) {
             return Manual.MATCH_RECOGNIZE.skip("START: a row pattern has no anchor at the beginning of the stream");
         }
@@ -44,31 +43,20 @@ final class Unsayable {
         throw new IllegalStateException("no reason to skip " + phi);
     }
 
-    /** The reason why the atom of a filter has no translation. */
-    static Skip skip(Condition atom) {
-        return Manual.MATCH_RECOGNIZE.skip("a user-defined predicate has no definition in EPL: " + atom);
+    @Override
+    public Skip predicate(Condition.Named atom) {
+        return Manual.MATCH_RECOGNIZE.skip("a user-defined predicate has no definition in EPL: " + atom.name());
     }
 
-    /** Whether PROJECT occurs in the formula. */
-    static boolean hasProjection(Formula phi) {
-        if (phi instanceof Formula.Project) {
-            return true;
-        }
-        if (phi instanceof Formula.In in) {
-            return hasProjection(in.phi());
-        }
-        if (phi instanceof Formula.Filter filter) {
-            return hasProjection(filter.phi());
-        }
-        if (phi instanceof Formula.Sequence sequence) {
-            return hasProjection(sequence.left()) || hasProjection(sequence.right());
-        }
-        if (phi instanceof Formula.Iteration iteration) {
-            return hasProjection(iteration.phi());
-        }
-        if (phi instanceof Formula.Or or) {
-            return hasProjection(or.left()) || hasProjection(or.right());
-        }
-        return phi instanceof Formula.Selection selection && hasProjection(selection.phi());
+    @Override
+    public Skip correlationInIteration() {
+        return Manual.MATCH_RECOGNIZE.skip("a correlated filter under an iteration compares events of the same round; a "
+                + "variable of EPL has the events of all rounds together");
+    }
+
+    @Override
+    public Skip contiguityOfProjection() {
+        return Manual.MATCH_RECOGNIZE.skip("contiguity after a projection looks at the events that are still bound; a row "
+                + "pattern always looks at all the rows that it matched");
     }
 }

@@ -1,4 +1,4 @@
-package cerify.adapters.esper;
+package cerify.adapters.outline;
 
 import cerify.adapters.cel.Predicate;
 import java.util.Collections;
@@ -6,23 +6,23 @@ import java.util.Comparator;
 import java.util.List;
 
 /** A predicate over several mentions, each ranging over the events of a definition: all must satisfy it. */
-record Constraint(Predicate predicate, List<Definition> definitions) {
+public record Constraint(Predicate predicate, List<Definition> definitions) {
 
     /** The definition whose events come last in the stream, where the definitions are in sequence. */
-    Definition last() {
+    public Definition last() {
         return Collections.max(definitions, Comparator.comparingInt(Definition::index));
     }
 
     /** The definitions other than the last. */
-    List<Definition> earlier() {
+    public List<Definition> earlier() {
         return definitions.stream().filter(d -> d != last()).distinct().toList();
     }
 
     /**
-     * Whether it can be tested when an event of the last definition arrives: all else is bound then, and for the last
-     * definition itself there is only this event to look at.
+     * Whether a condition on one event of the last definition can express it: all other definitions are bound by then,
+     * and no more than one mention ranges over several events.
      */
-    boolean isTestedAtLast() {
+    public boolean isTestedAtLast() {
         long iterated = definitions.stream().filter(Definition::isIterated).count();
         return earlier().size() <= 1 && iterated <= 1;
     }

@@ -1,4 +1,4 @@
-package cerify.adapters.esper;
+package cerify.adapters.outline;
 
 import cerify.adapters.cel.Condition;
 import cerify.adapters.cel.Formula;
@@ -13,29 +13,34 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Takes a formula apart (tods21, Figure 3, read as a traversal).
+ * The outline of a formula: its shape, its definitions, and its filters moved to them (tods21, Figure 3).
  *
  * <p>A filter applies to what a variable is bound to in the formula on its left. A unary one is a condition on each
  * single event, so it moves to the definitions that the variable binds there; a correlated one becomes a constraint on
  * them. OR in a filter is OR of two filtered formulas (section 4), with definitions of their own. STRICT makes every
  * step inside it contiguous, which is its meaning where all events of the formula show.
  */
-final class Binder {
+public final class Binder {
 
     private static final int MOST_DEFINITIONS = 256;
 
+    private final Claims claims;
     private final List<Constraint> constraints = new ArrayList<>();
     private int definitions;
+
+    private Binder(Claims claims) {
+        this.claims = claims;
+    }
 
     /** Where in the formula the traversal is. */
     private record Place(boolean strict, boolean iterated, boolean optional) {}
 
-    /** A subformula taken apart. */
+    /** The outline of a subformula. */
     private record Part(Shape shape, Map<String, Set<Definition>> variables) {}
 
-    /** The formula taken apart; throws Skip where EPL has no words for it. */
-    static Outline outline(Formula phi) {
-        Binder binder = new Binder();
+    /** The outline of the formula; throws the Skip of the claims where an operator is not claimed. */
+    public static Outline outline(Formula phi, Claims claims) {
+        Binder binder = new Binder(claims);
         Part part = binder.part(phi, new Place(false, false, false));
         List<Constraint> constraints = binder.constraints.stream()
                 .filter(constraint -> part.shape.bindsTogether(constraint.definitions()))
@@ -69,7 +74,8 @@ final class Binder {
             boolean contiguous = iteration.contiguous() || place.strict;
             requireNoProjection(phi, contiguous);
             Part part = part(iteration.phi(), new Place(place.strict, true, place.optional));
-            return new Part(new Shape.Repeat(part.shape, contiguous), part.variables);
+            Shape shape = new Shape.Repeat(part.shape, iteration.least(), iteration.most(), contiguous);
+            return new Part(shape, part.variables);
         }
         if (phi instanceof Formula.Or or) {
             Place branch = new Place(place.strict, place.iterated, true);
@@ -84,12 +90,12 @@ final class Binder {
             requireNoProjection(phi, true);
             return part(selection.phi(), new Place(true, place.iterated, place.optional));
         }
-        throw Unsayable.skip(phi);
+        throw claims.operator(phi);
     }
 
     private Definition define(String type, Place place) {
         if (++definitions > MOST_DEFINITIONS) {
-            String message = "the query needs more than " + MOST_DEFINITIONS + " variables in EPL";
+            String message = "the query has more than " + MOST_DEFINITIONS + " occurrences of event types";
             throw new Problem(Problem.Code.BUDGET, message);
         }
         return new Definition(definitions, type, place.iterated, place.optional);
@@ -115,12 +121,11 @@ final class Binder {
                 bound(part, every.variable()).forEach(definition -> definition.require(every.predicate()));
             } else if (atom instanceof Condition.Correlated correlated) {
                 if (place.iterated) {
-                    throw Manual.MATCH_RECOGNIZE.skip("a correlated filter under an iteration compares events of the same "
-                            + "round; a variable of EPL holds the events of all rounds together");
+                    throw claims.correlationInIteration();
                 }
                 constrain(correlated.predicate(), part);
             } else {
-                throw Unsayable.skip(atom);
+                throw claims.predicate((Condition.Named) atom);
             }
         }
         return part;
@@ -165,10 +170,9 @@ final class Binder {
         return choice(List.of(left, right)).variables;
     }
 
-    private static void requireNoProjection(Formula phi, boolean contiguous) {
-        if (contiguous && Unsayable.hasProjection(phi)) {
-            throw Manual.MATCH_RECOGNIZE.skip("contiguity after a projection looks at the events that are still "
-                    + "bound; a row pattern always looks at all the rows that it matched");
+    private void requireNoProjection(Formula phi, boolean contiguous) {
+        if (contiguous && phi.hasProjection()) {
+            throw claims.contiguityOfProjection();
         }
     }
 }
