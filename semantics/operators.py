@@ -35,7 +35,6 @@ class Operator:
         fields than its operands.
     aliases: other spellings of the symbol that parse.
     chains: of an infix operator, whether another one of its level may be its first operand without parentheses.
-    linear: whether each valuation or complex event of it comes from one of its only operand over the same interval.
     """
 
     node: type[Any]
@@ -48,7 +47,6 @@ class Operator:
     level: int
     samples: tuple[Callable[..., Any], ...] = ()
     aliases: tuple[str, ...] = ()
-    linear: bool = False
     chains: bool = False
 
     @property

@@ -52,11 +52,11 @@ OPERATORS = table(
     ),
     Operator(
         cel.Start, "start", "START", "anchoring", "tods21 Figure 3, anchoring", "START({phi})",
-        "call", POSTFIX, linear=True,
+        "call", POSTFIX,
     ),
     Operator(
         cel.Strict, "strict", "STRICT", "STRICT", "tods21 section 7.1, STRICT", "STRICT({phi})",
-        "call", POSTFIX, linear=True,
+        "call", POSTFIX,
     ),
     Operator(cel.Max, "max", "MAX", "MAX", "tods21 section 7.1, MAX", "MAX({phi})", "call", POSTFIX),
     Operator(cel.Last, "last", "LAST", "LAST", "tods21 section 7.1, LAST", "LAST({phi})", "call", POSTFIX),
@@ -65,25 +65,25 @@ OPERATORS = table(
     ),
     Operator(
         cel.In, "in", "IN", "variable binding", "tods21 Figure 3, variable binding", "{phi} IN {variable}",
-        "postfix", POSTFIX, samples=(lambda phi: cel.In(phi, "X"),), aliases=("AS",), linear=True,
+        "postfix", POSTFIX, samples=(lambda phi: cel.In(phi, "X"),), aliases=("AS",),
     ),
     Operator(
         cel.Filter, "filter", "FILTER", "filtering", "tods21 Figure 3, filtering", "{phi} FILTER {condition}",
-        "postfix", FILTERED, samples=(lambda phi: cel.Filter(phi, cel.Every("A", SMALL)),), linear=True,
+        "postfix", FILTERED, samples=(lambda phi: cel.Filter(phi, cel.Every("A", SMALL)),),
     ),
     Operator(
         cel.Project, "project", "PROJECT", "projection", "tods21 Figure 3, variable projection",
         "PROJECT[{variables}]({phi})", "call", POSTFIX,
-        samples=(lambda phi: cel.Project(frozenset({"A", "X"}), phi),), aliases=("π",), linear=True,
+        samples=(lambda phi: cel.Project(frozenset({"A", "X"}), phi),), aliases=("π",),
     ),
     Operator(
         cel.PartitionBy, "partition", "PARTITION BY", "partition", "tods21 section 4, W.a = W.a",
         "{phi} PARTITION BY [{attribute}]", "postfix", FILTERED,
-        samples=(lambda phi: cel.PartitionBy(phi, "x"),), linear=True,
+        samples=(lambda phi: cel.PartitionBy(phi, "x"),),
     ),
     Operator(
         cel.Within, "within", "WITHIN", "window", "tods21 section 4, the predicate Q of windows",
-        "{phi} WITHIN {window}", "postfix", FILTERED, linear=True,
+        "{phi} WITHIN {window}", "postfix", FILTERED,
         samples=(
             lambda phi: cel.Within(phi, cel.EventWindow(2)),
             lambda phi: cel.Within(phi, cel.AttributeWindow(1, "x")),

@@ -25,7 +25,7 @@ OPERATORS = table(
     Operator(core.Plus, "plus", "+", "iteration", "cep17 section 3, iteration", "{phi}+", "postfix", POSTFIX),
     Operator(
         core.Strict, "strict", "STRICT", "STRICT", "cep17 section 4, STRICT", "STRICT({phi})",
-        "call", POSTFIX, linear=True,
+        "call", POSTFIX,
     ),
     Operator(core.Max, "max", "MAX", "MAX", "cep17 section 4, MAX", "MAX({phi})", "call", POSTFIX),
     Operator(core.Last, "last", "LAST", "LAST", "cep17 section 4, LAST", "LAST({phi})", "call", POSTFIX),
@@ -34,6 +34,6 @@ OPERATORS = table(
     ),
     Operator(
         core.Filter, "filter", "FILTER", "filtering", "cep17 section 3, FILTER", "{phi} FILTER {condition}",
-        "postfix", FILTERED, samples=(lambda phi: core.Filter(phi, core.Unary("x", SMALL)),), linear=True,
+        "postfix", FILTERED, samples=(lambda phi: core.Filter(phi, core.Unary("x", SMALL)),),
     ),
 )  # fmt: skip
