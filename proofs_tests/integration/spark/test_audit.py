@@ -145,6 +145,16 @@ def test_the_report_says_it(findings: Findings) -> None:
     assert "<svg" in page
 
 
+def test_where_the_plain_definition_differs_cerify_is_wrong(audited: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cerify.spark.auditing.report import text
+
+    monkeypatch.setattr("cerify.spark.auditing.pieces.second_opinion", lambda *of: frozenset())
+    found = audited.findings(samples=1)
+    assert {one.kind for one in found.unexplained} >= {"disputed"}
+    assert not [one for one in found.explained if "missing" in one.kinds]
+    assert "disputed: cerify contradicts itself here" in text(found)
+
+
 def test_a_right_report_has_no_verdicts_in_whatever_order_it_names_events(events: DataFrame, right: DataFrame) -> None:
     from pyspark.sql import functions as F
 

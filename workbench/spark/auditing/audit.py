@@ -25,6 +25,7 @@ Verdict = Mapping[str, Any]
 
 SAMPLES = 24  # verdicts sampled for each kind and number of events
 NO_SEMANTICS = ("duplicated", "malformed")  # kinds that no semantics causes
+DISPUTED = "disputed"  # the kind of the verdicts on which the plain definition and the interpreter differ
 EXAMPLES = 3  # verdicts shown without a known cause, for each kind and types of events
 
 
@@ -91,12 +92,12 @@ class Audit:
             return Findings(self.query, {}, (), (), 0)
         both = [*rows, *beside(rows, self._reported, self._columns.keys)]
         found = list(divergences(both, self._events, self._id, self._reported, self._columns, self.query))
-        known, _ = causes(
-            self.query.text, self.query.language, self._evidence(found[: len(rows)], found[len(rows) :]), progress
-        )
-        of_piece = {id(d.piece): d for d in found[: len(rows)] if d.piece is not None}
+        own, others = found[: len(rows)], found[len(rows) :]
+        evidence = self._evidence([d for d in own if not d.disputed], others)
+        known, _ = causes(self.query.text, self.query.language, evidence, progress)
+        of_piece = {id(d.piece): d for d in own if d.piece is not None}
         explained = [(cause, [of_piece.pop(id(one.piece)) for one in cause.explains]) for cause in known]
-        left = [d for d in found[: len(rows)] if d.piece is None or id(d.piece) in of_piece]
+        left = [d for d in own if d.piece is None or id(d.piece) in of_piece]
         return Findings(
             self.query,
             {row["kind"]: row["count"] for row in counts},
@@ -163,12 +164,12 @@ def _grouped(left: Sequence[Divergence], query: Query) -> list[Unexplained]:
         types: tuple[str, ...] = ()
         if d.piece is not None and d.about is not None and d.kind not in NO_SEMANTICS:
             types = tuple(d.piece.S[e].type for e in d.about[1])
-        groups.setdefault((d.kind, types), []).append(d)
+        groups.setdefault((DISPUTED if d.disputed else d.kind, types), []).append(d)
     found = []
     for (kind, types), some in sorted(groups.items(), key=lambda group: group[0]):
         smallest = min(some, key=lambda d: (d.piece is None, 0 if d.piece is None else len(d.piece.S)))
         piece, about = smallest.piece, smallest.about
-        if piece is not None and about is not None:
+        if piece is not None and about is not None and kind != DISPUTED:
             piece, about = thinned(query.text, query.language, piece, about, smallest.reported_at)
         found.append(Unexplained(kind, types, len(some), tuple(d.verdict for d in some[:EXAMPLES]), piece, about))
     return found

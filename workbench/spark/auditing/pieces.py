@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from cerify.conformance.diagnosis import Piece, Place, meant
+from cerify.conformance.second_opinion import second_opinion
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
 from cerify.spark.columns import column
@@ -29,13 +30,15 @@ class Divergence:
     """A verdict on the log, by its columns.
 
     piece: the part of the log around it, if that part alone shows the divergence. about: the match that is due there,
-    or not due. reported_at: the position at which it was reported.
+    or not due. reported_at: the position at which it was reported. disputed: the plain definition has other matches
+    over the piece than the interpreter, so that cerify is wrong there.
     """
 
     verdict: Mapping[str, Any]
     piece: Piece | None = None
     about: Place | None = None
     reported_at: int | None = None
+    disputed: bool = False
 
     @property
     def kind(self) -> str:
@@ -109,7 +112,9 @@ def _divergence(
     if row["kind"] != REPORTED and (about in expected) != due:
         return Divergence(row)  # it depends on events before the piece
     reported = frozenset(found for at, events in nearby if (found := place(at, events)) is not None)
-    return Divergence(row, Piece(S, expected, reported), about, number.get(row["reported_at"]))
+    second = second_opinion(query.language, query.parsed, S, "matches")
+    disputed = second is not None and expected != {(match.at, match.events) for match in second}
+    return Divergence(row, Piece(S, expected, reported), about, number.get(row["reported_at"]), disputed)
 
 
 def _kept(named: Sequence[bool]) -> list[int]:

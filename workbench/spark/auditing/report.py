@@ -16,7 +16,7 @@ from cerify.draw.stream import every_column
 from cerify.draw.timeline import Kind, Row, timeline
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import json_of_event
-from cerify.spark.auditing.audit import NO_SEMANTICS, Explained, Findings, Unexplained, Verdict
+from cerify.spark.auditing.audit import DISPUTED, NO_SEMANTICS, Explained, Findings, Unexplained, Verdict
 
 MEANING = {
     "missing": "due, and not reported",
@@ -24,6 +24,7 @@ MEANING = {
     "late": "reported at a later event than it is due",
     "early": "reported at an earlier event than it is due",
     "duplicated": "reported more than once",
+    "disputed": "cerify contradicts itself here, and is wrong rather than the engine; please report it",
     "malformed": "reported without a key or events, or of events that the log does not have",
 }
 
@@ -89,7 +90,7 @@ def _with_cause(one: Explained) -> View:
 
 def _without_cause(one: Unexplained, query: str) -> View:
     title = f"{one.kind}: {MEANING[one.kind]}" + (f" ({' '.join(one.types)})" if one.types else "")
-    semantics = "" if one.kind in NO_SEMANTICS else "; no wrong semantics that is known reports this"
+    semantics = "" if one.kind in (*NO_SEMANTICS, DISPUTED) else "; no wrong semantics that is known reports this"
     note = f"{one.sampled} of the sample{semantics}."
     if one.piece is None:
         return View(title, note, query, None, frozenset(), frozenset(), one.verdicts)
