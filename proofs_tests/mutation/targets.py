@@ -296,6 +296,7 @@ LITERAL = (
     "unit/semantics/test_budget.py",
     "unit/semantics/test_errors.py",
     "unit/semantics/test_events.py",
+    "unit/semantics/test_predicates.py",
     "unit/semantics/test_texts.py",
     "unit/semantics/test_observed.py",
     "unit/semantics/cel/test_denote.py",
