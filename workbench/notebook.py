@@ -25,10 +25,9 @@ from cerify.draw.timeline import Row
 from cerify.drawing import diagram_of, record
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
 from cerify.explanations.evidence import braces
-from cerify.explanations.explanation import Derived, Rejected, steps_of
+from cerify.explanations.explanation import Derived, Rejected, rejection_lines, steps_of
 from cerify.explanations.explanation import summary as explained
 from cerify.explanations.step import Step
-from cerify.explanations.text import rejection_lines
 from cerify.languages import DEFAULT
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported

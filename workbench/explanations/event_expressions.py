@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from cerify.explanations.absence import Absence, absences
 from cerify.explanations.evidence import row, value_text
 from cerify.explanations.explainer import Json
-from cerify.explanations.step import Step, json_of_tree, printed_tree, tree_of
+from cerify.explanations.step import Step, json_of_tree, tree_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
@@ -81,25 +78,6 @@ def as_json(found: TakesPlace | DoesNot, E: expr.Expression, S: Stream) -> Json:
                 for reason in reasons
             ]
             return {**head, "match": False, "reasons": said}
-
-
-def print_event(found: TakesPlace | DoesNot, E: expr.Expression, S: Stream, console: Console) -> None:
-    """Print what an event is to the expression, and why."""
-    yes = isinstance(found, TakesPlace)
-    words = "takes place" if yes else "does not take place"
-    console.print(Text(f"{words} at event {found.at}: {row(S[found.at])}", style="bold green" if yes else "bold red"))
-    match found:
-        case TakesPlace(_, listed, more):
-            for one in listed:
-                console.print()
-                console.print(printed_tree(steps_of(one, S)))
-            if more:
-                console.print(Text("\nThere are more occurrences: --derivations N shows N of them.", style="dim"))
-        case DoesNot(_, reasons):
-            for reason in reasons:
-                console.print(
-                    Text.assemble("  ", (show(reason.expression), "cyan"), f"  from {reason.start}: {reason.why}")
-                )
 
 
 def citation(E: expr.Expression) -> str:

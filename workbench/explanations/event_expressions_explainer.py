@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from cerify.draw.stream import places_row
+from cerify.draw.timeline import Row
+from cerify.explanations.absence import Absence
 from cerify.explanations.event_expressions import (
     DoesNot,
     TakesPlace,
     as_json,
+    below,
+    citation,
     explain_event,
     explain_events,
-    print_event,
+    steps_of,
 )
-from cerify.explanations.explainer import Explainer, Json, Listing, Request
+from cerify.explanations.evidence import braces, row
+from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
+from cerify.explanations.step import Step
+from cerify.explanations.view import Drawing, Part, View, numbered
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.occurrences import Occurrence
+from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Stream
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Found: TypeAlias = TakesPlace | DoesNot
 
 
 class ExpressionExplainer(Explainer[Found]):
     """The occurrences of an expression at an event, or why there are none."""
+
+    heading = "Why it takes place, and why not"
+    legend = (
+        "“from i at j” says that a part of the expression is applied to the history that begins with event i, and "
+        "takes place at event j. A dot is an event at which the expression, or a part of it, takes place; the flag "
+        "stands after the event that is explained; a diamond is an event at which it does not take place."
+    )
+    walk = "The history, event by event"
+    idle = "does not take place"
+    nothing = "It takes place at no event."
 
     def __init__(self, E: expr.Expression, S: Stream, query: str) -> None:
         self.E, self.S, self.query = E, S, query
@@ -43,10 +59,7 @@ class ExpressionExplainer(Explainer[Found]):
         return explain_event(self.E, self.S, at, request.count)
 
     def all(self, request: Request) -> Listing[Found]:
-        listed = list(islice(explain_events(self.E, self.S), request.limit + 1))
-        more = len(listed) > request.limit
-        last = listed[request.limit - 1].at if more else len(self.S) - 1
-        return Listing(listed[: request.limit], more, 0, last)
+        return listing(explain_events(self.E, self.S), request, len(self.S), lambda one: one.at)
 
     def is_match(self, found: Found) -> bool:
         return isinstance(found, TakesPlace)
@@ -54,22 +67,40 @@ class ExpressionExplainer(Explainer[Found]):
     def json(self, found: Found) -> Json:
         return as_json(found, self.E, self.S)
 
-    def page(self, found: Sequence[Found], listing: Listing[Found] | None) -> str:
-        from cerify.explanations.event_expressions_html import render
+    def view(self, found: Found) -> View:
+        e = found.at
+        match found:
+            case TakesPlace(_, listed, more):
+                parts = [Part(trees=(steps_of(one, self.S),), drawing=_drawing(one)) for one in listed]
+                sentence = f"takes place at event {e}: {row(self.S[e])}"
+                shown = numbered("occurrence", parts)
+                return View(sentence, True, (e,), e, "takes place", shown, more="occurrences" if more else "")
+            case DoesNot(_, reasons):
+                sentence = f"does not take place at event {e}"
+                drawing = Drawing((Row("extra", [e], None, sentence),))
+                part = Part("what is in the way", tuple(map(_reason, reasons)))
+                return View(f"{sentence}: {row(self.S[e])}", False, (e,), e, "does not take place", (part,), drawing)
 
-        if listing is None:
-            return render(self.E, self.S, found)
-        return render(self.E, self.S, found, listing.more, listing.last + 1)
+    def overview(self, views: Sequence[View]) -> Drawing:
+        return Drawing((places_row("takes place", [view.at for view in views]),))
 
-    def print(self, found: Found, console: Console) -> None:
-        print_event(found, self.E, self.S, console)
 
-    def print_listing(self, listing: Listing[Found], console: Console) -> None:
-        for one in listing.found:
-            self.print(one, console)
-            console.print()
-        if listing.more:
-            known = len(listing.found)
-            console.print(f"There are more than {known}: --limit N explains the first N events.", style="dim")
-        if not listing.found:
-            console.print(f"takes place at none of the {len(self.S)} events")
+def _reason(reason: Absence) -> Step:
+    return Step(show(reason.expression), f"from {reason.start}", "", citation(reason.expression), (reason.why,))
+
+
+def _drawing(found: Occurrence) -> Drawing:
+    """The events at which the expression and its parts take place, joined, with what variables name them."""
+    parts, pending = list[Occurrence](), [found]
+    while pending:
+        parts.append(pending.pop())
+        pending.extend(below(parts[-1]))
+    places = {one.at for one in parts}
+    named: dict[int, list[str]] = {}
+    for one in parts:
+        for name, (sort, to) in sorted(one.bound):
+            if sort == "position" and isinstance(to, int):
+                named.setdefault(to, []).append(name)
+    marks = {p: f"is {', '.join(dict.fromkeys(names))}" for p, names in named.items()}
+    caption = f"takes place at {found.at}, because of {braces(places)}"
+    return Drawing((Row("common", sorted(places), found.at, caption),), marks)

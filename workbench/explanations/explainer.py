@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from cerify.automata.evaluator import Output
 from cerify.semantics.errors import InputError
@@ -13,6 +14,8 @@ from cerify.semantics.events import ComplexEvent, Stream, Valuation
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from cerify.explanations.view import Drawing, View
 
 E = TypeVar("E")
 Json: TypeAlias = dict[str, Any]
@@ -43,24 +46,39 @@ class Request:
 class Listing(Generic[E]):
     """The explanations of the first matches; more: whether there are others.
 
-    first and last are the positions that were looked at; matches is the number of all matches where that is known.
+    first and last are the positions of which all matches are in found; with more, that is up to the last one found.
     """
 
     found: Sequence[E]
     more: bool
-    first: int = 0
-    last: int = -1
-    matches: int | None = None
+    first: int
+    last: int
+
+
+def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E], int]) -> Listing[E]:
+    """The first explanations of all in the order of their positions on a stream of so many events."""
+    first, last = (0, length - 1) if request.at is None else (request.at, request.at)
+    listed = list(islice(found, request.limit + 1))
+    more = len(listed) > request.limit
+    shown = listed[: request.limit]
+    return Listing(shown, more, first, at(shown[-1]) if more else last)
 
 
 class Explainer(ABC, Generic[E]):
     """What explains a query over a stream; E is the type of an explanation.
 
     S: the stream that positions count on. query: the query as the JSON of a listing writes it.
+    Of a page, heading is its title, legend says how to read it, and walk is the heading of the stream as a whole. idle:
+    what there is at a position without a match. nothing: what is said where nothing is explained.
     """
 
     S: Stream
     query: str
+    heading: ClassVar[str] = "What matches, and what does not"
+    legend: ClassVar[str] = ""
+    walk: ClassVar[str] = "The stream, step by step"
+    idle: ClassVar[str] = "no match"
+    nothing: ClassVar[str] = "Nothing matches."
 
     @abstractmethod
     def one(self, request: Request) -> E | None:
@@ -86,16 +104,36 @@ class Explainer(ABC, Generic[E]):
         return {"query": self.query, "matches": list(map(self.json, listing.found)), "more": listing.more}
 
     @abstractmethod
+    def view(self, found: E) -> View:
+        """An explanation as a person sees it."""
+
+    def overview(self, views: Sequence[View]) -> Drawing:
+        """The matches that were explained, together."""
+        from cerify.draw.timeline import Row
+        from cerify.explanations.view import Drawing
+
+        rows = {
+            (view.at, view.label): Row("common", view.places, view.at, f"{view.label} at {view.at}") for view in views
+        }
+        return Drawing(tuple(rows.values()))
+
     def page(self, found: Sequence[E], listing: Listing[E] | None) -> str:
         """Explanations as the text of an HTML page; of a listing it begins with the stream as a whole."""
+        from cerify.explanations.html import render
 
-    @abstractmethod
+        return render(self, list(map(self.view, found)), listing)
+
     def print(self, found: E, console: Console) -> None:
         """Print an explanation."""
+        from cerify.explanations.text import print_view
 
-    @abstractmethod
+        print_view(self.view(found), self.S, console)
+
     def print_listing(self, listing: Listing[E], console: Console) -> None:
         """Print a listing."""
+        from cerify.explanations.text import print_listing
+
+        print_listing(self, listing, console)
 
     def require_on_stream(self, position: int, option: str) -> None:
         """Raises InputError for a position that is not on the stream; option names where it was given."""

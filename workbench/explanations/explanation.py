@@ -176,11 +176,16 @@ def summary(explanation: Explanation) -> str:
     return f"{what} is {'a' if isinstance(explanation, Derived) else 'not a'} match at {explanation.at}"
 
 
-def changes(near: ComplexEvent, asked: ComplexEvent) -> str:
-    """How to get from the set that was asked about to a match, in words."""
-    more, less = sorted(near - asked), sorted(asked - near)
-    words = [f"with {_list(more)}"] if more else []
-    return " and ".join([*words, *([f"without {_list(less)}"] if less else [])])
+def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
+    """Notes on a rejection: what was not found, and why."""
+    if rejection.gave_up:
+        yield "The search for the reason took too long and was stopped. Explain a shorter stream."
+    elif not rejection.reasons:
+        yield "With looser filters, strategies, order and types the formula still does not match exactly these events."
+    if rejection.nearest is None:
+        yield f"The matches at {at} could not all be found, so the nearest are not known. Explain a shorter stream."
+    elif not rejection.nearest:
+        yield f"Nothing matches at {at}."
 
 
 def _derived(phi: cel.Formula, C: ComplexEvent, n: int, mus: list[Valuation], oracle: Oracle, count: int) -> Derived:

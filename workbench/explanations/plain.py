@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from cerify.explanations.evidence import braces, row
-from cerify.explanations.explainer import Explainer, Json, Listing, Request
+from cerify.draw.timeline import Row
+from cerify.explanations.evidence import braces
+from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
+from cerify.explanations.view import Drawing, View, nearest
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Match, Stream
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 NEAREST = 3
 
@@ -48,7 +46,7 @@ class PlainExplainer(Explainer[Found]):
 
     def all(self, request: Request) -> Listing[Found]:
         found = [Found(frozenset(m.events), m.at, True) for m in self.matches if request.at in (None, m.at)]
-        return Listing(found[: request.limit], len(found) > request.limit, matches=len(found))
+        return listing(found, request, len(self.S), lambda one: one.at)
 
     def is_match(self, found: Found) -> bool:
         return found.match
@@ -58,20 +56,12 @@ class PlainExplainer(Explainer[Found]):
         near = [{"events": list(m.events), "at": m.at} for m in found.nearest]
         return answer if found.match else answer | {"nearest": near}
 
-    def page(self, found: Sequence[Found], listing: Listing[Found] | None) -> str:
-        raise Unsupported("there is no page of explanations of this language; leave --html out")
-
-    def print(self, found: Found, console: Console) -> None:
-        console.print(f"{braces(found.events)} is {'a' if found.match else 'not a'} match at {found.at}")
-        for p in sorted(found.events):
-            console.print(f"  {p}  {row(self.S[p])}", markup=False)
-        for near in found.nearest:
-            console.print(f"nearest match: {braces(near.events)} at {near.at}")
-
-    def print_listing(self, listing: Listing[Found], console: Console) -> None:
-        for one in listing.found:
-            self.print(one, console)
-        if listing.more:
-            console.print(f"There are {listing.matches} matches: --limit N explains the first N.")
-        if not listing.found:
-            console.print(f"no match in {len(self.S)} events")
+    def view(self, found: Found) -> View:
+        label = braces(found.events)
+        sentence = f"{label} is {'a' if found.match else 'not a'} match at {found.at}"
+        rows = [Row("common" if found.match else "extra", sorted(found.events), found.at, sentence)]
+        rows += [Row("missing", m.events, m.at, f"a match: {braces(m.events)} at {m.at}") for m in found.nearest]
+        parts = nearest("", (m.events for m in found.nearest), found.events)
+        return View(
+            sentence, found.match, tuple(sorted(found.events)), found.at, label, parts, Drawing(tuple(rows)), True
+        )

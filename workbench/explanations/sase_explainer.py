@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+import json
+from collections.abc import Mapping
+from typing import TypeAlias
 
+from cerify.draw.timeline import Row
 from cerify.explanations import sase as runs
-from cerify.explanations.explainer import Explainer, Json, Listing, Request
-from cerify.explanations.sase import Accepted, NoMatch
-from cerify.explanations.sase_json import as_json
+from cerify.explanations.evidence import braces, printable
+from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
+from cerify.explanations.sase import Accepted, Failure, NoMatch, bound_text
+from cerify.explanations.step import Step, json_of_run
+from cerify.explanations.view import Drawing, Part, View, nearest, numbered
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import Stream, bindings_of
+from cerify.semantics.events import Bindings, Stream, bindings_of
+from cerify.semantics.sase.show import show
 from cerify.semantics.sase.syntax import Tree
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from cerify.semantics.values import plain
 
 Found: TypeAlias = Accepted | NoMatch
 
 
 class SaseExplainer(Explainer[Found]):
     """The runs that bind the events of a match, or the step that no run can make; S is the stream that is read."""
+
+    heading = "The runs that make a match"
+    legend = (
+        "A run begins with an event, takes more for a Kleene plus, ignores what its strategy lets it skip, and "
+        "proceeds to the next component without an event. A dot is an event that is bound, the flag stands where the "
+        "match is reported; diamonds are events that are no match, rings those of a match near to them."
+    )
 
     def __init__(self, q: Tree, S: Stream, query: str) -> None:
         self.runs, self.query = runs.Explainer(q, S), query
@@ -36,8 +46,8 @@ class SaseExplainer(Explainer[Found]):
         return self.runs.explain(events, bound, request.count)
 
     def all(self, request: Request) -> Listing[Found]:
-        listed = [one for one in self.runs.all() if request.at in (None, one.match.at)]
-        return Listing(listed[: request.limit], len(listed) > request.limit, matches=len(listed))
+        found = (one for one in self.runs.all() if request.at in (None, one.match.at))
+        return listing(found, request, len(self.S), _at)
 
     def is_match(self, found: Found) -> bool:
         return isinstance(found, Accepted)
@@ -45,18 +55,77 @@ class SaseExplainer(Explainer[Found]):
     def json(self, found: Found) -> Json:
         return as_json(found, self.runs.q)
 
-    def page(self, found: Sequence[Found], listing: Listing[Found] | None) -> str:
-        from cerify.explanations.sase_html import render
+    def view(self, found: Found) -> View:
+        match found:
+            case Accepted(match, M, runs, more, absent):
+                sentence = f"{braces(match.events)} is a match at {match.at}: {bound_text(M)}"
+                marks = {p: a if len(at) == 1 else f"{a}[{i}]" for a, at in M for i, p in enumerate(at, 1)}
+                drawing = Drawing((Row("common", match.events, match.at, bound_text(M)),), marks)
+                parts = numbered("run", [Part(run=tuple(move.step for move in run)) for run in runs])
+                result = (
+                    ()
+                    if match.result is None
+                    else (f"RETURN {printable(json.dumps(plain(match.result.attributes), ensure_ascii=False))}",)
+                )
+                parts += (Part(lines=(*absent, *result)),) if absent or result else ()
+                label = braces(match.events)
+                return View(sentence, True, match.events, match.at, label, parts, drawing, more="runs" if more else "")
+            case NoMatch(events, failures, near):
+                label, places = braces(events), tuple(sorted(events))
+                rows = [Row("extra", places, None, f"no match: {label}")]
+                rows += [Row("missing", C, max(C), f"a match: {braces(C)}") for C in near]
+                parts = (*map(_failure, failures), *nearest("", near, events))
+                return View(f"{label} is not a match", False, places, max(places), label, parts, Drawing(tuple(rows)))
 
-        return render(self.runs, found)
 
-    def print(self, found: Found, console: Console) -> None:
-        from cerify.explanations.sase_text import print_found
+def _at(found: Found) -> int:
+    return found.match.at if isinstance(found, Accepted) else max(found.events)
 
-        print_found(found, console)
 
-    def print_listing(self, listing: Listing[Found], console: Console) -> None:
-        from cerify.explanations.sase_text import print_matches
+def _failure(found: Failure) -> Part:
+    stuck = Step(found.text, facts=found.because, move="stuck")
+    heading = f"with {bound_text(found.bindings)}" if found.bindings else ""
+    return Part(heading, run=(*(move.step for move in found.steps), stuck))
 
-        shown = [one for one in listing.found if isinstance(one, Accepted)]
-        print_matches(shown, listing.matches or 0, self.runs, console)
+
+def as_json(found: Found, q: Tree) -> Json:
+    """What the events are to the query, as one JSON object."""
+    match found:
+        case Accepted(match, M, runs, more, absent):
+            return {
+                "query": show(q),
+                "events": list(match.events),
+                "at": match.at,
+                "match": True,
+                "bindings": _positions(M),
+                "result": None if match.result is None else plain(match.result.attributes),
+                "runs": [json_of_run(move.step for move in run) for run in runs],
+                "more": more,
+                "absent": list(absent),
+            }
+        case NoMatch(events, failures, nearest):
+            reasons = [
+                {
+                    "bindings": _positions(f.bindings),
+                    "steps": json_of_run(move.step for move in f.steps),
+                    "message": f.text,
+                    "because": list(f.because),
+                }
+                for f in failures
+            ]
+            near = [
+                {"events": list(C), "missing": sorted(set(C) - events), "extra": sorted(events - set(C))}
+                for C in nearest
+            ]
+            return {
+                "query": show(q),
+                "events": sorted(events),
+                "at": max(events),
+                "match": False,
+                "reasons": reasons,
+                "nearest": near,
+            }
+
+
+def _positions(M: Bindings) -> Mapping[str, list[int]]:
+    return {a: list(at) for a, at in M}

@@ -1,21 +1,16 @@
 """The steps of an explanation, in every language: a derivation by clauses is a tree of them, a run a sequence.
 
-Explanations are rendered from their steps: as JSON and as text here, in HTML by the macros of base.html.
+Explanations are rendered from their steps: as JSON here, as text by text.py, in HTML by the macros of step.html.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.tree import Tree
+from typing import Any, TypeAlias, TypeVar
 
 N = TypeVar("N")
 Json: TypeAlias = dict[str, Any]
-STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim"}  # of the moves of a run
 
 
 @dataclass(frozen=True)
@@ -71,43 +66,3 @@ def json_of_tree(root: Step) -> Json:
 def json_of_run(steps: Iterable[Step]) -> list[Json]:
     """A run as JSON."""
     return [step.json for step in steps]
-
-
-def printed_tree(root: Step) -> Tree:
-    """A tree of steps as rich prints it: for each step what it is about, its clause, and its facts."""
-    from rich.text import Text
-    from rich.tree import Tree
-
-    def label(step: Step) -> Text:
-        text = Text.assemble((step.text, "bold cyan"), f"  {step.where}")
-        if step.bound:
-            text.append(f"  {step.bound}", style="green")
-        if step.clause:
-            text.append(f"\n{step.clause}", style="yellow")
-        for fact in step.facts:
-            text.append(f"\n{fact}", style="dim")
-        return text
-
-    top = Tree(label(root))
-    pending = [(root, top)]
-    while pending:
-        step, branch = pending.pop()
-        pending.extend([(child, branch.add(label(child))) for child in step.children])
-    return top
-
-
-def print_run(steps: Iterable[Step], console: Console) -> None:
-    """Print the steps of a run, a line for each, with what makes its formula true."""
-    from rich.text import Text
-
-    for step in steps:
-        console.print(Text.assemble("  ", (f"{step.move:<8}", STYLES[step.move]), step.text))
-        print_facts(step.facts, console)
-
-
-def print_facts(facts: Iterable[str], console: Console) -> None:
-    """Print facts below the step that they belong to."""
-    from rich.text import Text
-
-    for fact in facts:
-        console.print(Text(f"            {fact}", style="dim"))

@@ -26,7 +26,8 @@ from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.equivalence.verdict import Contained, Equivalent
 from cerify.explanations.absence import absences
 from cerify.explanations.event_expressions import DoesNot, TakesPlace, explain_event, explain_events
-from cerify.explanations.event_expressions_html import render
+from cerify.explanations.event_expressions_explainer import ExpressionExplainer
+from cerify.explanations.explainer import Listing
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -163,37 +164,42 @@ def test_the_command_writes_the_page(run: Run, file: str, tmp_path: Path) -> Non
     assert isinstance(run(explain.command, "a", file, "--html", str(tmp_path)).exception, click.UsageError | InputError)
 
 
+def page_of(E: expr.Expression, S: Stream, *found: TakesPlace | DoesNot, walked: bool = False) -> str:
+    """The page that explains some events, at its beginning the whole history if it is walked."""
+    return ExpressionExplainer(E, S, show(E)).page(found, Listing(found, False, 0, len(S) - 1) if walked else None)
+
+
 def test_the_page_of_an_event_has_a_fold_for_every_step_and_a_drawing_for_every_occurrence() -> None:
     E = parse("exists x (prior(deposit = x, withdraw) and !relative(x, interest))")
     S = Stream(map(Event, ["deposit", "deposit", "withdraw"]))
-    outline = Outline(render(E, S, [explain_event(E, S, 2, 3)]))
+    outline = Outline(page_of(E, S, explain_event(E, S, 2, 3)))
     assert outline.complaints == outline.open == []
     assert outline.tags.count("svg") == 2
     assert outline.tags.count("details") == 2 * 7
-    page = render(E, S, [explain_event(E, S, 2, 1)])
+    page = page_of(E, S, explain_event(E, S, 2, 1))
     assert "There are more occurrences" in page
     assert "is x" in page
     assert "takes place at 2, because of {0, 2}" in page
-    no = render(E, S, [explain_event(E, S, 1)])
+    no = page_of(E, S, explain_event(E, S, 1))
     assert "does not take place at event 1" in no
-    assert "What is in the way" in no
+    assert "what is in the way" in no
 
 
 def test_the_page_of_a_history_goes_through_it_event_by_event() -> None:
     E = parse("b")
     for text, steps in (("a b a b", 4), ("a " * 40 + "b", 2)):
         S = Stream(map(Event, text.split()))
-        page = render(E, S, list(explain_events(E, S)), walked=len(S))
+        page = page_of(E, S, *explain_events(E, S), walked=True)
         assert page.count("<li") - page.count("<li>b") == steps
         assert page.count('href="#h') == text.count("b")
-    assert "It takes place at no event" in render(E, S.part(0, 3), [], walked=3)
+    assert "It takes place at no event" in page_of(E, S.part(0, 3), walked=True)
 
 
 def test_nothing_of_a_history_becomes_markup_on_its_page() -> None:
     S = Stream([Event("a", {"s": HOSTILE})])
     for text in ("a[s = '<b>']", "a"):
         E = parse(text)
-        outline = Outline(render(E, S, [explain_event(E, S, 0)], walked=1))
+        outline = Outline(page_of(E, S, explain_event(E, S, 0), walked=True))
         assert outline.complaints == outline.open == []
         assert not {"script", "img", "link", "iframe", "b"} & set(outline.tags)
 
@@ -205,7 +211,7 @@ def test_a_whole_stream_is_explained(run: Run, file: str) -> None:
     printed = run(explain.command, "withdraw", file, "--limit", "1")
     assert "There are more than 1" in printed.output
     nothing = run(explain.command, "NULL", file)
-    assert (nothing.output, nothing.return_value) == ("takes place at none of the 3 events\n", 1)
+    assert (nothing.output, nothing.return_value) == ("after events 0 to 2: does not take place\n\n", 1)
     for wrong in (["--output", "valuations"], ["--valuation", "{}"]):
         assert isinstance(run(explain.command, "withdraw", file, *wrong).exception, click.UsageError)
     for wrong in (["--match", "1,2"], ["--match", "1", "--at", "2"], ["--at", "9"]):

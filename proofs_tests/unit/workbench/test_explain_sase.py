@@ -12,9 +12,9 @@ from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import Runs
 from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import PROFILES
+from cerify.explanations.explainer import Listing
 from cerify.explanations.sase import Accepted, Explainer, NoMatch
-from cerify.explanations.sase_html import render
-from cerify.explanations.sase_json import as_json
+from cerify.explanations.sase_explainer import SaseExplainer, as_json
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase.parse import parse
@@ -131,9 +131,10 @@ def test_json_has_the_steps() -> None:
 
 def test_the_page_shows_text_as_text() -> None:
     S = Stream([Event("A", {"x": 1, "s": HOSTILE}), Event("B", {"x": 0, "s": HOSTILE})])
-    known = Explainer(parse(RISING), S)
-    for found in ([*known.all()], [known.explain(frozenset({0}))]):
-        text = render(known, found)
+    known = SaseExplainer(parse(RISING), S, RISING)
+    matches = [*known.runs.all()]
+    whole = Listing(matches, False, 0, len(S) - 1)
+    for text in (known.page(matches, whole), known.page([known.runs.explain(frozenset({0}))], None)):
         assert HOSTILE not in text
         Outline(text)
 

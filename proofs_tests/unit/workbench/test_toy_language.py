@@ -17,6 +17,7 @@ from cerify.semantics.errors import IllFormed, ParseError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.conftest import Run
 from proofs_tests.toy_language import Toy
+from proofs_tests.unit.workbench.test_html import Outline
 
 ABAB = [Event(R, {}) for R in "ABAB"]
 
@@ -79,7 +80,7 @@ def test_the_commands(events: str, run: Run) -> None:
     assert status == 0, err
 
 
-def test_explain(events: str, run: Run) -> None:
+def test_explain(events: str, run: Run, tmp_path: Path) -> None:
     status, out, _ = run("explain", "A B", events, "--language", "toy", "--match", "0,1", "--json")
     assert (status, json.loads(out)) == (0, {"query": "A B", "events": [0, 1], "at": 1, "match": True})
     status, out, _ = run("explain", "A B", events, "--language", "toy", "--match", "0,3", "--json")
@@ -87,7 +88,14 @@ def test_explain(events: str, run: Run) -> None:
     status, out, _ = run("explain", "A B", events, "--language", "toy", "--limit", "1", "--json")
     assert (status, len(json.loads(out)["matches"]), json.loads(out)["more"]) == (0, 1, True)
     status, out, _ = run("explain", "A B", events, "--language", "toy")
-    assert (status, out.splitlines()[0]) == (0, "{0, 1} is a match at 1")
+    assert (status, out.splitlines()[0]) == (0, "after event 0: no match")
+    assert "{0, 1} is a match at 1" in out
+    page = tmp_path / "explained.html"
+    for options in ((), ("--match", "0,3")):
+        run("explain", "A B", events, "--language", "toy", "--html", str(page), *options)
+        outline = Outline(page.read_text(encoding="utf-8"))
+        assert outline.complaints == outline.open == []
+        assert outline.tags.count("svg") >= 1
 
 
 def test_what_it_does_not_have_is_said(toy: Toy) -> None:
