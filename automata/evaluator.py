@@ -12,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias, cast, get_args
+
+import pyarrow as pa
 
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Events, Match, Stream
@@ -67,19 +69,26 @@ class Evaluator(ABC):
     """The matches of one query over one stream that comes in batches.
 
     position is that of the next event, so that the first event of the stream has position 0. A subclass defines `read`,
-    `save`, `restore`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and pickled by
+    `save`, `resume`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and pickled by
     what `remade` returns and by its saved state.
     """
 
     position: int = 0
     finished: bool = False
+    _first: int = 0  # the position at which a saved state was restored
+    _whole: bool = True  # false once an error has stopped the evaluator inside a batch
 
-    def push(self, batch: Batch) -> Matches:
+    def push(self, batch: Batch, limit: int | None = None) -> Matches:
         """Read the next events; the matches that the events so far make certain, less those already returned, sorted.
 
-        Raises InputError after `finish` and for events that do not fit the query, and BudgetExceeded.
+        With a limit the matches that are found first, at most that many; the others are passed over. Raises InputError
+        after `finish` and for events that do not fit the query, and BudgetExceeded.
         """
-        return Matches(self.read(self._opened(batch)))
+        return Matches(self.read(self._opened(batch), limit))
+
+    def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
+        """As `push`; the matches as a table with the columns at and events."""
+        return self.push(batch, limit).to_arrow().select(["at", "events"])
 
     def finish(self) -> Matches:
         """End the stream; the matches that only its end makes certain, sorted. Raises InputError the second time."""
@@ -96,8 +105,13 @@ class Evaluator(ABC):
         """All matches of a stream that is there as a whole, sorted: `push` and `finish`."""
         return Matches(sorted(self.push(batch) + self.finish()))
 
+    def fresh(self) -> Self:
+        """An evaluator of the same query that has read nothing."""
+        make, arguments = self.remade()
+        return cast("Self", make(*arguments))
+
     @abstractmethod
-    def read(self, S: Stream) -> list[Match]:
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
         """As `push`, of a Stream."""
 
     def rest(self) -> list[Match]:
@@ -112,13 +126,20 @@ class Evaluator(ABC):
     def save(self) -> bytes:
         """The state between two batches, in a format without code. Raises InputError inside a batch."""
 
-    @abstractmethod
     def restore(self, saved: bytes) -> None:
         """Continue from a saved state, in an evaluator that has read nothing yet.
 
         Raises InputError if it has, and for what is no state of an evaluator of the same query and options; then
         nothing has changed.
         """
+        if self.position:
+            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
+        self.resume(saved)
+        self._first = self.position
+
+    @abstractmethod
+    def resume(self, saved: bytes) -> None:
+        """As `restore`, of an evaluator that has read nothing."""
 
     @property
     @abstractmethod
@@ -131,6 +152,11 @@ class Evaluator(ABC):
 
     def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return _restored, (*self.remade(), self.save(), self.finished)
+
+    def _require_whole(self) -> None:
+        """Raises InputError if an error has stopped the evaluator inside a batch."""
+        if not self._whole:
+            raise InputError("the evaluator stopped inside an earlier batch; restore a saved state, or start again")
 
     def _opened(self, batch: Batch) -> Stream:
         self._require_open()

@@ -262,13 +262,14 @@ def _compared(left: Any, right: Any, languages: tuple[str, str], question: Quest
     for lang in (mine, theirs):
         if question.level == "valuations" and lang.answer:
             raise IllFormed(f"{lang.answer}; compare at the level of events")
-    try:
-        in_cel = []
-        for query, lang, tree in ((left, mine, phi), (right, theirs, psi)):
-            with errors_in(query if isinstance(query, str) else ""):
-                in_cel.append(lang.in_cel(tree, question.budget))
-    except Unsupported as error:
-        return Undecided(error.described())
+    in_cel = []
+    for query, lang, tree in ((left, mine, phi), (right, theirs, psi)):
+        with errors_in(query if isinstance(query, str) else ""):
+            formula = lang.in_cel(tree, question.budget)
+        if isinstance(formula, Unsupported):
+            formula.text = formula.text or (query if isinstance(query, str) else None)
+            return Undecided(formula.described())
+        in_cel.append(formula)
     return LANGUAGES["cel"].compare(in_cel[0], in_cel[1], question)
 
 
@@ -290,7 +291,7 @@ def simplify(
 
     lang, tree = read_query(query, DEFAULT, schema)
     with errors_in(query if isinstance(query, str) else ""):
-        return simplified(lang.in_cel(tree, budget), level, schema, budget, TRIES if tries is None else tries)
+        return simplified(lang.cel_formula(tree, budget), level, schema, budget, TRIES if tries is None else tries)
 
 
 def laws() -> tuple[Law, ...]:

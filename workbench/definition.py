@@ -42,7 +42,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         self._begin = 0  # the position after the last match that consumed
         self._events = Stream()
 
-    def read(self, S: Stream) -> list[Match]:
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
         """As `push`, of a Stream. Raises BudgetExceeded; then nothing has changed."""
         events, first, begin = Stream([*self._events, *S]), len(self._events), self._begin
         found: list[Match] = []
@@ -53,10 +53,10 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
                 found += here
         elif not self.waits_for_end:
             found = [m for m in self._matches(events, 0, len(events)) if m.at >= first]
-        if len(found) > self.options.budget.matches:
+        if limit is None and len(found) > self.options.budget.matches:
             raise BudgetExceeded(f"more than {self.options.budget.matches} matches; allow more: Budget(matches=...)")
         self._events, self._begin, self.position = events, begin, len(events)
-        return sorted(found)
+        return sorted(found)[:limit]
 
     def rest(self) -> list[Match]:
         """All matches of a query that waits."""
@@ -70,10 +70,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
             writer.write_table(table)
         return bytes(sink.getvalue())
 
-    def restore(self, saved: bytes) -> None:
-        """Continue from a saved state. Raises InputError if events have been read, and for a state of another query."""
-        if self.position:
-            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
+    def resume(self, saved: bytes) -> None:
         try:
             table = pa.ipc.open_stream(saved).read_all()
             table.validate(full=True)

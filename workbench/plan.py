@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.definition import DefinitionEvaluator
-from cerify.languages.language import DENOTATIONAL, Language, Options
+from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 
@@ -40,8 +40,8 @@ class Plan(Generic[F]):
     """The evaluator of a query, by its name; None if none of those that were considered can take it.
 
     rewrites: the languages into which the evaluator rewrites the query, one after the other. why_not: of each evaluator
-    that was considered and cannot take the query, the reason. batches: what evaluates a stream that comes in batches,
-    if that is wanted.
+    that was considered and cannot take the query, the reason. evaluation: what evaluates a whole stream; batches: what
+    evaluates a stream that comes in batches, if that is wanted.
     """
 
     language: Language[F]
@@ -50,11 +50,14 @@ class Plan(Generic[F]):
     evaluator: str | None
     rewrites: tuple[str, ...]
     why_not: Mapping[str, Unsupported]
+    evaluation: Evaluation | None = None
     batches: Evaluator | None = None
 
     def matches(self, S: Stream) -> Iterable[Match]:
         """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
-        return self.language.matches(self.query, S, self.chosen, self.options)
+        _ = self.chosen
+        assert self.evaluation is not None
+        return self.evaluation(S)
 
     def all_matches(self, S: Stream) -> list[Match]:
         """All matches, sorted. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
@@ -87,29 +90,35 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
     why_not: dict[str, Unsupported] = {}
     for name in AUTOMATIC if want.evaluator is None else (want.evaluator,):
         if name in names:
-            refused = names[name].why_not(query, schema, want.options)
-            make = None
-            if refused is None and want.batches:
-                make = _in_batches(language, name, query, schema, want)
-                refused = make if isinstance(make, Unsupported) else None
-            if refused is None:
+            prepare = _in_batches if want.batches else _whole
+            found = prepare(language, name, query, schema, want)
+            if not isinstance(found, Unsupported):
                 rewrites = language.rewrites(query, name)
-                return Plan(language, query, want.options, name, rewrites, why_not, cast("Evaluator | None", make))
-            why_not[name] = refused
+                return Plan(language, query, want.options, name, rewrites, why_not, *found)
+            why_not[name] = found
     return Plan(language, query, want.options, None, (), why_not)
+
+
+def _whole(
+    language: Language[F], name: str, query: F, schema: Schema | None, want: Want
+) -> tuple[Evaluation, None] | Unsupported:
+    """What evaluates the query over a whole stream, or why the evaluator of that name does not."""
+    found = language.evaluators[name].prepare(query, schema, want.options)
+    return found if isinstance(found, Unsupported) else (found, None)
 
 
 def _in_batches(
     language: Language[F], name: str, query: F, schema: Schema | None, want: Want
-) -> Evaluator | Unsupported:
+) -> tuple[None, Evaluator] | Unsupported:
     """What evaluates the query batch by batch, or why the evaluator of that name does not."""
     make = language.evaluators[name].batches
-    if make is None and name != DENOTATIONAL:
+    if make is not None:
+        made = make(query, schema, want.options, want.consumption)
+        return made if isinstance(made, Unsupported) else (None, made)
+    if name != DENOTATIONAL:
         return Unsupported(f"the evaluator {name} of {language.title} evaluates whole streams")
-    try:
-        if make is None:
-            waits = language.waits(query)
-            return DefinitionEvaluator(language, query, want.options, waits=waits, consumption=want.consumption)
-        return make(query, schema, want.options, want.consumption)
-    except Unsupported as error:
-        return error
+    refused = language.evaluators[name].prepare(query, schema, want.options)
+    if isinstance(refused, Unsupported):
+        return refused
+    waits = language.waits(query)
+    return None, DefinitionEvaluator(language, query, want.options, waits=waits, consumption=want.consumption)

@@ -42,9 +42,9 @@ class CEA:
 
     def remarked(self, marks: Callable[[Marks], Marks]) -> CEA:
         """The same automaton with other marks on its transitions; of transitions that become equal one is left."""
-        return replace(
-            self, transitions=tuple(dict.fromkeys(t._replace(marks=marks(t.marks)) for t in self.transitions))
-        )
+        other = {L: marks(L) for L in dict.fromkeys(t.marks for t in self.transitions)}
+        remarked = dict.fromkeys(t._replace(marks=other[t.marks]) for t in self.transitions)
+        return replace(self, transitions=tuple(remarked))
 
     def shifted(self, by: int) -> CEA:
         """The same automaton with its states renumbered from by on, to stand beside one of by states."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TypeAlias
+
 from cerify.automata.algebra.event_types import satisfiable
 from cerify.automata.cea.model import CEA
 from cerify.automata.explore import explore
+
+Edges: TypeAlias = list[tuple[None, int]]
 
 
 def trim(A: CEA) -> CEA:
     """An automaton with the same runs that accept, without dead states and with the rest renumbered."""
     empty = {P for P in A.predicates if not satisfiable(P)}
     alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
-    forward: dict[int, list[int]] = {}
-    backward: dict[int, list[int]] = {}
+    forward, backward = defaultdict[int, Edges](list), defaultdict[int, Edges](list)
     for t in alive:
-        forward.setdefault(t.source, []).append(t.target)
-        backward.setdefault(t.target, []).append(t.source)
+        forward[t.source].append((None, t.target))
+        backward[t.target].append((None, t.source))
     kept = sorted(_reachable(A.initial, forward) & _reachable(A.final, backward))
     number = {q: i for i, q in enumerate(kept)}
     return CEA(
@@ -30,6 +35,6 @@ def trim(A: CEA) -> CEA:
     )
 
 
-def _reachable(starts: frozenset[int], edges: dict[int, list[int]]) -> set[int]:
+def _reachable(starts: frozenset[int], edges: Mapping[int, Edges]) -> set[int]:
     everything = len(edges) + len(starts) + sum(map(len, edges.values()))  # no limit: the automaton is there already
-    return set(explore(sorted(starts), lambda q: [(None, p) for p in edges.get(q, ())], everything, "the automaton"))
+    return set(explore(sorted(starts), edges.__getitem__, everything, "the automaton"))

@@ -39,13 +39,11 @@ class ReadableEvaluator(Evaluator):
             self._machine = self._runner(automaton)
         else:
             self._machine = ParametricMonitor(automaton, budget)
-        self._first = 0
-        self._whole = True
 
-    def read(self, S: Stream) -> list[Match]:
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
         """As `push`, of a Stream. Raises BudgetExceeded also for more than budget.matches."""
-        positions = self._positions(S).tolist()
-        if len(positions) > self.budget.matches:
+        positions = self._positions(S)[:limit].tolist()
+        if limit is None and len(positions) > self.budget.matches:
             self._whole = False
             raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones, or count")
         return [Match(e, (e,)) for e in positions]
@@ -61,10 +59,7 @@ class ReadableEvaluator(Evaluator):
         state = {"format": FORMAT, "query": self._fingerprint, "position": self.position, "machine": machine}
         return json.dumps(state).encode()
 
-    def restore(self, saved: bytes) -> None:
-        """Continue from a saved state. Raises InputError if events have been read, and for a state of anything else."""
-        if self.position:
-            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
+    def resume(self, saved: bytes) -> None:
         try:
             state = json.loads(saved)
             written, query = state["format"], state["query"]
@@ -79,7 +74,7 @@ class ReadableEvaluator(Evaluator):
             self._machine.resume(state["machine"], position)
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise InputError(f"the saved state is damaged: {error!r}") from None
-        self.position = self._first = position
+        self.position = position
 
     @property
     def counters(self) -> Counters:
@@ -103,10 +98,6 @@ class ReadableEvaluator(Evaluator):
             raise
         self.position += len(S)
         return found if isinstance(found, np.ndarray) else found[0]
-
-    def _require_whole(self) -> None:
-        if not self._whole:
-            raise InputError("an error has stopped this evaluator inside a batch; make a new one, or restore a state")
 
     @property
     def _fingerprint(self) -> str:

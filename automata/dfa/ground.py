@@ -48,7 +48,24 @@ def with_terms(
     budget: Budget = Budget(),
 ) -> expr.Expression:
     """As grounded, with any terms for the variables; decide gives the truth of each constraint between terms."""
-    return _Grounding(decide, definitions, order, budget).expression(E, terms)
+    found = tried_with_terms(E, terms, decide, definitions, order, budget)
+    if isinstance(found, Unsupported):
+        raise found
+    return found
+
+
+def tried_with_terms(
+    E: expr.Expression,
+    terms: Terms,
+    decide: Decide,
+    definitions: Mapping[str, expr.Definition],
+    order: ArgumentOrder,
+    budget: Budget = Budget(),
+) -> expr.Expression | Unsupported:
+    """As with_terms, with the error as a value. Raises BudgetExceeded."""
+    grounding = _Grounding(decide, definitions, order, budget)
+    found = grounding.expression(E, terms)
+    return grounding.refused or found
 
 
 def _is_true(comparison: Comparison) -> bool:
@@ -57,11 +74,14 @@ def _is_true(comparison: Comparison) -> bool:
 
 @dataclass
 class _Grounding:
+    """refused: the first reason why there is no such expression; what the methods return is of no use then."""
+
     decide: Decide
     definitions: Mapping[str, expr.Definition]
     order: ArgumentOrder
     budget: Budget
     nodes: int = field(default=0, init=False)
+    refused: Unsupported | None = field(default=None, init=False)
 
     def expression(self, E: expr.Expression, terms: Terms) -> expr.Expression:
         self.nodes += 1
@@ -82,11 +102,9 @@ class _Grounding:
     def _body(self, E: expr.Named, terms: Terms) -> expr.Expression:
         definition = self.definitions[E.name]
         if own := ranging_variables(definition.body, definition.parameters):
-            raise Unsupported(
-                f"{E.name} takes place for each value of {', '.join(own)}, and there are any number of them; "
-                "make them parameters",
-                E.span,
-            )
+            why = f"{E.name} takes place for each value of {', '.join(own)}, and there are any number of them"
+            self.refused = self.refused or Unsupported(f"{why}; make them parameters", E.span)
+            return E
         given = zip(definition.parameters, E.arguments, strict=True)
         inner = {X: term for X, argument in given if (term := _term(argument, terms)) is not None}
         body = self.expression(definition.body, inner)
@@ -101,9 +119,9 @@ class _Grounding:
             if (term := _term(argument, terms)) is None:
                 continue
             if k >= len(names):
-                raise Unsupported(
-                    f"which attribute of {E.type} is the argument {k + 1}? Give the stream a schema", E.span
-                )
+                why = f"which attribute of {E.type} is the argument {k + 1}? Give the stream a schema"
+                self.refused = self.refused or Unsupported(why, E.span)
+                return mask
             test = Comparison("=", Attribute(names[k]), term)
             mask = test if mask is None else Both(mask, test)
         return mask

@@ -20,11 +20,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.dfa.arguments import ArgumentOrder, kinded
+from cerify.automata.dfa.arguments import ArgumentOrder, kinded, order_under
 from cerify.automata.dfa.classes import Classes
 from cerify.automata.dfa.compile import automata_of
 from cerify.automata.dfa.evaluate import column
-from cerify.automata.dfa.ground import with_terms
+from cerify.automata.dfa.ground import tried_with_terms, with_terms
 from cerify.automata.dfa.inlined import Inlined, inlined
 from cerify.automata.dfa.model import DFA, digest, require_first
 from cerify.automata.dfa.scopes import argument_places
@@ -32,7 +32,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.relation import KindedValue
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import Attribute, Comparison, satisfied
 from cerify.semantics.values import Value
 
@@ -65,6 +65,26 @@ class Symbolic:
         return digest(self.variables, sorted(self.sources.items()), self.constraints, automata)
 
 
+def why_not(E: expr.Expression, schema: Schema | None, budget: Budget = Budget()) -> Unsupported | None:
+    """Why no automata follow the expression event by event on streams of the schema (None: of any); None if they do.
+
+    Raises BudgetExceeded.
+    """
+    whole = inlined(E)
+    if whole.variables and schema is None:
+        return Unsupported("without a schema only the whole stream decides which attribute an argument stands for")
+    terms = {X: Attribute(MARK + X) for X in whole.variables}
+    ground = tried_with_terms(whole.body, terms, lambda _: False, whole.definitions, order_under(schema), budget)
+    return ground if isinstance(ground, Unsupported) else _about_values(ground, whole.variables)
+
+
+def _about_values(ground: expr.Expression, variables: tuple[str, ...]) -> Unsupported | None:
+    for F in expr.subexpressions(ground) if variables else ():
+        if isinstance(F, expr.Prefix):
+            return Unsupported(f"what may come depends on the values of {', '.join(variables)}", F.span)
+    return None
+
+
 def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> Symbolic:
     """The automata of an expression whose arguments stand for attributes in this order.
 
@@ -83,9 +103,8 @@ def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()
 
         return with_terms(whole.body, terms, decide, whole.definitions, order, budget)
 
-    for F in expr.subexpressions(ground({})):
-        if isinstance(F, expr.Prefix) and variables:
-            raise Unsupported(f"what may come depends on the values of {', '.join(variables)}", F.span)
+    if (refused := _about_values(ground({}), variables)) is not None:
+        raise refused
     constraints = tuple(compared)
     if len(constraints) > CONSTRAINTS:
         raise BudgetExceeded(f"the expression has more than {CONSTRAINTS} constraints between its variables", E.span)

@@ -8,6 +8,7 @@ of meanings over the same interval, as long as there is nothing else around it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, islice
 from operator import itemgetter
@@ -15,10 +16,10 @@ from typing import TypeAlias, assert_never
 
 from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.cea.model import CEA, UNMARKED, Marks
-from cerify.automata.evaluate.decorrelation import Decorrelated, ResidualFilter, correlated, decorrelated, is_mark
+from cerify.automata.evaluate.decorrelation import ResidualFilter, correlated, decorrelated, is_mark
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import partitioned
-from cerify.automata.evaluate.scope import SECONDS, key_of, windows_around, within_width
+from cerify.automata.evaluate.scope import SECONDS, Scope, key_of, strip_windows, within_width
 from cerify.automata.evaluator import Output
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
@@ -27,24 +28,86 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, ComplexEvent, Match, Stream, Valuation, bindings_of
 from cerify.semantics.trees import children
 
-Passing: TypeAlias = Callable[[Decorrelated, Stream, Output, Budget], Iterator[tuple[int, Valuation]]]
+
+@dataclass(frozen=True)
+class Carried:
+    """A formula that one automaton evaluates: its scope, and the filters that are checked on the matches."""
+
+    scope: Scope
+    checks: tuple[ResidualFilter, ...] = ()
+
+
+@dataclass(frozen=True)
+class Applied:
+    """An operator that is applied, position by position, to the valuations of its operands.
+
+    Of UNLESS the right operand is planned with the stream, since the event types that precede it are those of the
+    stream. refused: why one automaton does not evaluate the formula.
+    """
+
+    phi: Formula
+    operands: tuple[EvaluationPlan, ...]
+    refused: Unsupported
+
+
+EvaluationPlan: TypeAlias = Carried | Applied
+"""How automata evaluate a formula."""
+
+Passing: TypeAlias = Callable[[Carried, Stream, Output, Budget], Iterator[tuple[int, Valuation]]]
 """The valuations that satisfy the filters, without marks, in the order of positions; one may be repeated."""
 
 
-def needs_checks(phi: Formula) -> bool:
-    """Whether an automaton alone does not evaluate the formula, with windows and partitions around the whole."""
-    if isinstance(windows_around(phi), Unsupported):
-        return True
-    return any(isinstance(psi, cel.Filter) and correlated(psi.condition) for psi in cel.subformulas(phi))
+def evaluation_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:
+    """How automata evaluate the formula, or why they do not. Raises BudgetExceeded."""
+    filters = (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter))
+    across = [psi.condition for psi in filters if correlated(psi.condition)]
+    for atom in (atom for condition in across for atom in cel.atoms(condition) if isinstance(atom, cel.Named)):
+        return Unsupported(f"no automaton carries a registered predicate such as {atom.name}", atom.span)
+    carried = _carried(phi, bool(across), budget)
+    if isinstance(carried, Carried):
+        return carried
+    match phi:
+        case cel.Event() | cel.Seq() | cel.Plus() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.All():
+            return carried
+        case cel.Unless(left, right):
+            refused = evaluation_plan(cel.Or(right, cel.Seq(cel.Event(""), right)), budget)  # as _anywhere makes it
+            if isinstance(refused, Unsupported):
+                return refused
+            operands: tuple[Formula, ...] = (left,)
+        case cel.Or() | cel.And() | cel.Filter() | cel.In() | cel.Project() | cel.Next() | cel.Last() | cel.Max():
+            operands = children(phi)
+        case cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
+            operands = children(phi)
+        case cel.Derived():
+            return evaluation_plan(phi.expansion, budget)
+        case _:
+            assert_never(phi)
+    plans: list[EvaluationPlan] = []
+    for psi in operands:
+        planned = evaluation_plan(psi, budget)
+        if isinstance(planned, Unsupported):
+            return planned
+        plans.append(planned)
+    return Applied(phi, tuple(plans), carried)
 
 
-def found(phi: Formula, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
-    """The matches of a formula in the order of positions, each once. Raises Unsupported, BudgetExceeded."""
-    query = _decorrelated(phi, budget)
-    if isinstance(query, Decorrelated):
-        valuations = passing(query, S, output, budget)
-    else:
-        valuations = ((n, mu) for n, mus in enumerate(_by_position(phi, S, budget, passing)) for mu in mus)
+def required_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan:
+    """As `evaluation_plan`. Raises Unsupported where automata do not evaluate the formula, and BudgetExceeded."""
+    plan = evaluation_plan(phi, budget)
+    if isinstance(plan, Unsupported):
+        raise plan
+    return plan
+
+
+def found(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
+    """The matches of a planned formula in the order of positions, each once. Raises BudgetExceeded."""
+    match plan:
+        case Carried():
+            valuations = passing(plan, S, output, budget)
+        case Applied():
+            valuations = ((n, mu) for n, mus in enumerate(_by_position(plan, S, budget, passing)) for mu in mus)
+        case _:
+            assert_never(plan)
     for n, group in groupby(valuations, itemgetter(0)):
         seen = set()
         for _, mu in group:
@@ -53,32 +116,6 @@ def found(phi: Formula, S: Stream, output: Output, budget: Budget, passing: Pass
             if match not in seen:
                 seen.add(match)
                 yield match
-
-
-def why_not(phi: Formula, budget: Budget) -> Unsupported | None:
-    """What `found` raises for the formula on every stream, without raising it; None if an automaton evaluates it.
-
-    Raises BudgetExceeded.
-    """
-    if not needs_checks(phi):
-        return None
-    reason = _decorrelated(phi, budget)
-    if isinstance(reason, Decorrelated):
-        return None
-    match phi:
-        case cel.Event() | cel.Seq() | cel.Plus() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.All():
-            return reason
-        case cel.Unless(left, right):  # the right side is looked for after any events, see _anywhere
-            operands: tuple[Formula, ...] = (left, cel.Or(right, cel.Seq(cel.Event(""), right)))
-        case cel.Or() | cel.And() | cel.Filter() | cel.In() | cel.Project() | cel.Next() | cel.Last() | cel.Max():
-            operands = children(phi)
-        case cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
-            operands = children(phi)
-        case cel.Derived():
-            operands = (phi.expansion,)
-        case _:
-            assert_never(phi)
-    return next((refused for psi in operands if (refused := why_not(psi, budget)) is not None), None)
 
 
 def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:
@@ -106,28 +143,32 @@ def without_marks(mu: Iterable[tuple[str, int]]) -> Valuation:
     return frozenset(pair for pair in mu if not is_mark(pair[0]))
 
 
-def _decorrelated(phi: Formula, budget: Budget) -> Decorrelated | Unsupported:
-    """The formula without the filters that are to be checked, or why an automaton does not evaluate what is left.
+def _carried(phi: Formula, compares: bool, budget: Budget) -> Carried | Unsupported:
+    """The formula without the filters that are to be checked, or why one automaton does not evaluate what is left.
 
-    Raises BudgetExceeded.
+    compares: whether a filter in it compares events.
     """
+    if not compares:
+        scope = strip_windows(phi)
+        if isinstance(scope, Scope):
+            return Carried(scope)
     with depth_limited(phi.span):
-        try:
-            query = decorrelated(partitioned(phi), budget)
-        except Unsupported as reason:
-            return reason
-    scope = windows_around(query.phi)
-    return scope if isinstance(scope, Unsupported) else query
-
-
-def _by_position(phi: Formula, S: Stream, budget: Budget, passing: Passing) -> Iterator[set[Valuation]]:
-    """The valuations at each position. Raises Unsupported, BudgetExceeded."""
-    query = _decorrelated(phi, budget)
+        query = decorrelated(partitioned(phi), budget)
     if isinstance(query, Unsupported):
-        yield from _applied(phi, S, budget, passing, query)
+        return query
+    scope = strip_windows(query.phi)
+    return scope if isinstance(scope, Unsupported) else Carried(scope, query.checks)
+
+
+def _by_position(plan: EvaluationPlan, S: Stream, budget: Budget, passing: Passing) -> Iterator[set[Valuation]]:
+    """The valuations at each position. Raises BudgetExceeded."""
+    if isinstance(plan, Applied):
+        yield from _applied(
+            plan.phi, [_by_position(one, S, budget, passing) for one in plan.operands], S, budget, passing
+        )
         return
     n = -1
-    for m, group in groupby(passing(query, S, "valuations", budget), itemgetter(0)):
+    for m, group in groupby(passing(plan, S, "valuations", budget), itemgetter(0)):
         yield from (set[Valuation]() for _ in range(n + 1, m))
         yield {mu for _, mu in group}
         n = m
@@ -135,42 +176,40 @@ def _by_position(phi: Formula, S: Stream, budget: Budget, passing: Passing) -> I
 
 
 def _applied(
-    phi: Formula, S: Stream, budget: Budget, passing: Passing, refused: Unsupported
+    phi: Formula, operands: list[Iterator[set[Valuation]]], S: Stream, budget: Budget, passing: Passing
 ) -> Iterator[set[Valuation]]:
     """An operator applied to what its operands have, over the same intervals."""
-
-    def of(psi: Formula) -> Iterator[set[Valuation]]:
-        return _by_position(psi, S, budget, passing)
-
+    of, other = operands[0], operands[-1]
     match phi:
-        case cel.Or(left, right):
-            yield from (mus | nus for mus, nus in zip(of(left), of(right), strict=True))
-        case cel.And(left, right):
-            yield from (mus & nus for mus, nus in zip(of(left), of(right), strict=True))
-        case cel.Unless(left, right):
-            begin = next((n for n, mus in enumerate(of(_anywhere(right, S))) if mus), len(S))
-            yield from (mus if n < begin else set() for n, mus in enumerate(of(left)))
-        case cel.Filter(psi, condition):
-            for mus in of(psi):
+        case cel.Or():
+            yield from (mus | nus for mus, nus in zip(of, other, strict=True))
+        case cel.And():
+            yield from (mus & nus for mus, nus in zip(of, other, strict=True))
+        case cel.Unless(_, right):
+            anywhere = _by_position(required_plan(_anywhere(right, S), budget), S, budget, passing)
+            begin = next((n for n, mus in enumerate(anywhere) if mus), len(S))
+            yield from (mus if n < begin else set() for n, mus in enumerate(of))
+        case cel.Filter(_, condition):
+            for mus in of:
                 yield _satisfying(mus, condition, S, budget)
-        case cel.In(psi, A):
-            yield from ({mu | {(A, p) for p in _sup(mu)} for mu in mus} for mus in of(psi))
-        case cel.Project(L, psi):
-            yield from ({frozenset(pair for pair in mu if pair[0] in L) for mu in mus} for mus in of(psi))
-        case cel.Next(psi):
-            yield from (_greatest(mus, lambda C, D: min(C ^ D) in C) for mus in of(psi))
-        case cel.Last(psi):
-            yield from (_greatest(mus, lambda C, D: max(C ^ D) in C) for mus in of(psi))
-        case cel.Max(psi):
-            for mus in of(psi):
+        case cel.In(_, A):
+            yield from ({mu | {(A, p) for p in _sup(mu)} for mu in mus} for mus in of)
+        case cel.Project(L, _):
+            yield from ({frozenset(pair for pair in mu if pair[0] in L) for mu in mus} for mus in of)
+        case cel.Next():
+            yield from (_greatest(mus, lambda C, D: min(C ^ D) in C) for mus in of)
+        case cel.Last():
+            yield from (_greatest(mus, lambda C, D: max(C ^ D) in C) for mus in of)
+        case cel.Max():
+            for mus in of:
                 Cs = set(map(_sup, mus))
                 yield {mu for mu in mus if not any(map(_sup(mu).__lt__, Cs))}
         case cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
-            yield from ({mu for mu in mus if _admits(phi, _sup(mu), S)} for mus in of(phi.phi))
+            yield from ({mu for mu in mus if _admits(phi, _sup(mu), S)} for mus in of)
         case cel.Event() | cel.Seq() | cel.Plus() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.All():
-            raise refused
+            raise AssertionError("its operands are over other intervals, so that it is not planned")
         case cel.Derived():
-            yield from of(phi.expansion)
+            raise AssertionError("its expansion is planned")
         case _:
             assert_never(phi)
 

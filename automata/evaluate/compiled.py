@@ -3,56 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import answers, streaming
+from cerify.automata.evaluate.answers import Applied, Carried, EvaluationPlan
 from cerify.automata.evaluate.batches import EventBatch
 from cerify.automata.evaluate.ces import CompactComplexEventSet
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.automata.evaluate.decorrelation import Decorrelated
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
 from cerify.automata.evaluate.match_store import MatchStore
-from cerify.automata.evaluate.partitions import partitioned
-from cerify.automata.evaluate.scope import Unordered, strip_windows, within_width, without_widths
+from cerify.automata.evaluate.scope import within_width
+from cerify.automata.evaluate.scope_columns import ascends
 from cerify.automata.evaluate.stores import unwindowed_store
 from cerify.automata.evaluate.tables import tabulate, transition_tables
 from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Match, Stream, Valuation
 
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
-    """All matches of a formula over a stream, sorted; a window on values that decrease is checked for each match.
-
-    Raises Unsupported, BudgetExceeded.
-    """
-    with depth_limited(phi.span):
-        phi = partitioned(phi)
-    if answers.needs_checks(phi):
-        return answers.at_most(budget.matches, answers.found(phi, S, output, budget, passing))
-    try:
-        return CompiledCelEvaluator(phi, output, budget=budget).read(S)
-    except Unordered:
-        scope = strip_windows(phi)
-        found = matches(without_widths(scope), S, output, budget)
-        return [
-            m for m in found if all(within_width(width, [S[i].get(a) for i in m.events]) for a, width in scope.widths)
-        ]
+    """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
+    return planned(answers.required_plan(phi, budget), S, output, budget)
 
 
-def passing(query: Decorrelated, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+    """As `matches`, of a formula's plan; a window on values that decrease is checked for each match."""
+    if isinstance(plan, Applied) or plan.checks:
+        return answers.at_most(budget.matches, answers.found(plan, S, output, budget, passing))
+    widths = tuple((a, width) for a, width in plan.scope.widths if ascends(S.table, a))
+    scope, checked = replace(plan.scope, widths=widths), set(plan.scope.widths) - set(widths)
+    found = CompiledCelEvaluator(scope.core, output, budget=budget, scope=scope).read(S)
+    return [m for m in found if all(within_width(width, [S[i].get(a) for i in m.events]) for a, width in checked)]
+
+
+def passing(query: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that satisfy its filters; each is abandoned at the first event with which one fails.
 
     The loops read the stream, and their nodes are enumerated in Python. Under windows and partitions that is no faster
     than the readable evaluator, which is used there.
     """
-    if not strip_windows(query.phi).everything:
+    if not query.scope.everything:
         return streaming.passing(query, S, output, budget)
-    automaton = lazily(query.phi, budget, partial(answers.kept_marks, output=output))
+    automaton = lazily(query.scope.core, budget, partial(answers.kept_marks, output=output))
     return _passing(unwindowed_store(), automaton, S, CorrelatedFilterChecker(query.checks, S, budget), budget)
 
 

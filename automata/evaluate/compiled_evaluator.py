@@ -6,27 +6,21 @@ then a match is reported again at every later position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cerify.automata.cea.blowup_diagnosis import lazily
-from cerify.automata.cea.io_determinize import single_variable
+from cerify.automata.evaluate.automaton_evaluator import CelEvaluator
 from cerify.automata.evaluate.batches import EventBatch, MatchBatch, total
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_state import CompiledState
-from cerify.automata.evaluate.partitions import without_correlation
-from cerify.automata.evaluate.scope import strip_windows
 from cerify.automata.evaluate.scope_columns import EncodedKeys
-from cerify.automata.evaluator import Batch, Consumption, Evaluator, Output, require_output
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.syntax import Formula
+from cerify.automata.evaluator import Batch
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, bindings_of
-from cerify.semantics.matches import Matches
 
 Classes: TypeAlias = NDArray[np.int32]
 
@@ -36,10 +30,6 @@ KEYS = 256  # rows for keys at first
 
 class CompiledEvaluator(CompiledState):
     """An I/O-determinized automaton on its way through a stream, within windows; ReadableEvaluator is the twin."""
-
-    def push(self, batch: Batch, limit: int | None = None) -> Matches:
-        """As Evaluator.push; with a limit the first matches that are found, at most that many."""
-        return Matches(self.read(self._opened(batch), limit))
 
     def read(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
         """As `push`; classes: those of the events, from `classes`, if they have been looked up."""
@@ -130,7 +120,7 @@ class CompiledEvaluator(CompiledState):
 
         Whatever is wrong with the batch is found before anything changes.
         """
-        self.require_whole()
+        self._require_whole()
         n, base, none = len(S), self.position, np.zeros(0, np.int64)
         if classes is None:
             classes = self.classes(S)
@@ -173,25 +163,5 @@ class CompiledEvaluator(CompiledState):
         return encoded.numbers[encoded.codes[rows]]
 
 
-class CompiledCelEvaluator(CompiledEvaluator):
-    """The matches of a formula of CEL over a stream that comes in batches.
-
-    Raises IllFormed for an output or a consumption that there is not, Unsupported (also where numba is not installed),
-    and BudgetExceeded.
-    """
-
-    def __init__(
-        self,
-        phi: Formula,
-        output: Output = "matches",
-        consumption: Consumption | str = Consumption.NONE,
-        budget: Budget = Budget(),
-    ) -> None:
-        require_output(output)
-        self.phi = phi
-        scope = strip_windows(without_correlation(phi))
-        automaton = lazily(scope.core, budget, None if output == "valuations" else single_variable)
-        super().__init__(automaton, scope, output, Consumption.of(consumption), budget)
-
-    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return type(self), (self.phi, self.output, self.consumption, self.budget)
+class CompiledCelEvaluator(CelEvaluator, CompiledEvaluator):
+    """The matches of a formula of CEL by compiled loops."""

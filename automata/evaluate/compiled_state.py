@@ -17,26 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.cea.io_determinize import Determinized
+from cerify.automata.evaluate.automaton_evaluator import AutomatonEvaluator
 from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.match_store import MatchStore
-from cerify.automata.evaluate.scope import Windows, fingerprint, reports_at_last_event
+from cerify.automata.evaluate.scope import Windows
 from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState
 from cerify.automata.evaluate.stores import unwindowed_store, windowed_store
 from cerify.automata.evaluate.tables import Tables, TransitionCache, TransitionTables
-from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output
+from cerify.automata.evaluator import Consumption, Counters, Output
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import InputError
 
-FORMAT, VERSION = "cerify evaluator", 4
 LAST = 2**62  # position; the loops count on from it in 64 bits
 
 
-class CompiledState(Evaluator):
+class CompiledState(AutomatonEvaluator):
     """The state of a compiled evaluator: the automaton, shared with others, and all that depends on the stream.
 
     scope: the windows and partitions. cache: the automaton with its tables; snapshot: those that this evaluator uses.
     range_windows and keys: the state of windows on values and of partitions. store: the partial matches.
     """
+
+    FORMAT = "cerify evaluator", 4
 
     def __init__(
         self,
@@ -46,9 +47,8 @@ class CompiledState(Evaluator):
         consumption: Consumption = Consumption.NONE,
         budget: Budget = Budget(),
     ) -> None:
-        self.scope, self.output, self.consumption, self.budget = scope, output, consumption, budget
         self.cache = TransitionCache(automaton)
-        self.reports_at_last_event = reports_at_last_event(self.automaton.A)
+        super().__init__(automaton, scope, output, consumption, budget)
         self.unwindowed = self.scope.everything and self.consumption is Consumption.NONE
         self._begin()
 
@@ -92,7 +92,7 @@ class CompiledState(Evaluator):
         return Counters(self.position - self._first, self.store.made, len(self.automaton.subsets))
 
     def fresh(self) -> Self:
-        """An evaluator of the same formula that has read nothing, with the same automaton and tables.
+        """As Evaluator.fresh, with the same automaton and tables.
 
         Evaluators that share these may run in several threads, each of them in one.
         """
@@ -100,11 +100,6 @@ class CompiledState(Evaluator):
         E.__dict__.update(self.__dict__)
         E._begin()
         return E
-
-    def require_whole(self) -> None:
-        """Raises InputError if an error has stopped the evaluator inside a batch."""
-        if not self._whole:
-            raise InputError("the evaluator stopped inside an earlier batch; restore a saved state, or start again")
 
     def grow(self, types: list[int], growth: list[int]) -> None:
         """Extend the tables by types of events, in steps that end with these numbers of types; resize the store."""
@@ -115,13 +110,10 @@ class CompiledState(Evaluator):
 
     def save(self) -> bytes:
         """The state after the batches read so far. Raises InputError if an error has stopped it inside one."""
-        self.require_whole()
+        self._require_whole()
         self.grow([], [])  # as others of the automaton may have met more types
         header = {
-            "format": FORMAT,
-            "version": VERSION,
-            "query": fingerprint(self.automaton.A, self.scope, self._options),
-            "position": self.position,
+            **self.head,
             "types": [str(type_) for type_ in self.types],
             "growth": self.snapshot.growth,
             "keys": [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in self.keys.numbers.items()],
@@ -137,33 +129,12 @@ class CompiledState(Evaluator):
     def _arrays(self) -> dict[str, Any]:
         return dict(self.store.arrays)
 
-    def restore(self, saved: bytes) -> None:
-        """Continue from a saved state. Raises InputError if events have been read, and for a state of anything else."""
-        if self.position:
-            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
-        try:
-            with np.load(BytesIO(saved), allow_pickle=False) as loaded:
-                arrays = dict(loaded)
-            header = json.loads(arrays.pop("header").tobytes())
-            written, query = (header["format"], header["version"]), header["query"]
-        except Exception:  # whatever numpy and zipfile make of bytes that they have not written
-            raise InputError(
-                f"these {len(saved)} bytes are no saved state of an evaluator, or were damaged after `save`; "
-                "restore an earlier state, or start again"
-            ) from None
-        if written != (FORMAT, VERSION):
-            raise InputError(f"a state of format {written}; this version reads {(FORMAT, VERSION)}, so start again")
-        if query != fingerprint(self.automaton.A, self.scope, self._options):
-            raise InputError(
-                "the state is of another query, other options, or another version of the automaton; restore it with "
-                "those it was saved with, or start again"
-            )
-        try:
-            self._load(header, arrays)
-        except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
-            raise InputError(f"the saved state is damaged: {error!r}") from None
+    def parsed(self, saved: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+        with np.load(BytesIO(saved), allow_pickle=False) as loaded:
+            arrays = dict(loaded)
+        return json.loads(arrays.pop("header").tobytes()), arrays
 
-    def _load(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def load(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         fresh = self.fresh()
         fresh.cache = TransitionCache(self.automaton.anew())  # so that its states are numbered as in the saved state
         types, growth = list(map(int, header["types"])), list(map(int, header["growth"]))
@@ -188,7 +159,3 @@ class CompiledState(Evaluator):
 
     def _load_rest(self, arrays: dict[str, NDArray[Any]]) -> None:
         """For arrays that a subclass adds."""
-
-    @property
-    def _options(self) -> str:
-        return f"{self.output} {self.consumption.value}"

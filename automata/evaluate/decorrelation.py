@@ -8,7 +8,7 @@ the colour changes. The formula that is left has the valuations of the original 
 fail a filter.
 
 This is exact where the rest of the formula depends on each filtered valuation alone. Where it compares them with each
-other (NXT, LAST, MAX), or depends on whether there is any (the right of UNLESS), Unsupported is raised.
+other (NXT, LAST, MAX), or depends on whether there is any (the right of UNLESS), the answer is Unsupported.
 See docs/decisions/correlated.md.
 """
 
@@ -73,12 +73,12 @@ def compares_events(phi: Formula) -> bool:
     )
 
 
-def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated:
-    """The formula without its filters that compare events. Raises Unsupported with the sub-formula that prevents it."""
+def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated | Unsupported:
+    """The formula without its filters that compare events, or why they cannot be removed. Raises BudgetExceeded."""
     with depth_limited(phi.span):
         decorrelator = _Decorrelator(budget)
         psi = decorrelator.outer(phi)
-        return Decorrelated(psi, tuple(decorrelator.checks))
+        return decorrelator.refused or Decorrelated(psi, tuple(decorrelator.checks))
 
 
 def is_mark(variable: str) -> bool:
@@ -87,10 +87,14 @@ def is_mark(variable: str) -> bool:
 
 
 class _Decorrelator:
-    """Removes the filters, bottom up, and numbers them and the iterations."""
+    """Removes the filters, bottom up, and numbers them and the iterations.
+
+    refused: the first reason why a filter cannot be removed; what the methods return is of no use then.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self.checks: list[ResidualFilter] = []
+        self.refused: Unsupported | None = None
         self._budget = budget
         self._iterations = 0
 
@@ -115,7 +119,7 @@ class _Decorrelator:
                 assert_never(phi)
 
     def _taken(self, phi: Formula, rounds: tuple[Colours, ...]) -> Formula:
-        if not compares_events(phi):
+        if self.refused or not compares_events(phi):
             return phi
         match phi:
             case cel.Event():
@@ -146,10 +150,10 @@ class _Decorrelator:
                 self._require_unary(right, "UNLESS depends on whether its right side has any match")
                 return replace(phi, left=self._taken(left, rounds))
             case cel.Next() | cel.Last() | cel.Max():
-                raise Unsupported(
+                return self._refuse(
                     "NXT, LAST and MAX compare the matches of this formula with each other, so it would have to be "
                     "filtered across events before; an evaluator of automata does so around the whole query only",
-                    phi.span,
+                    phi,
                 )
             case cel.Derived():
                 return self._taken(phi.expansion, rounds)
@@ -177,9 +181,9 @@ class _Decorrelator:
         psi = self._taken(phi.phi, (*rounds, colours))
         if isinstance(phi, cel.ContiguousPlus):
             self._whole(psi, phi)
-        elif not analyze_bindings(psi).binds:
-            raise Unsupported(
-                "a round of this iteration may bind nothing, so that rounds cannot be distinguished", phi.span
+        elif not self.refused and not analyze_bindings(psi).binds:
+            return self._refuse(
+                "a round of this iteration may bind nothing, so that rounds cannot be distinguished", phi
             )
         seq = cel.Seq if isinstance(phi, cel.Plus) else cel.ContiguousSeq
         one, two = (cel.In(psi, colour) for colour in colours)
@@ -192,6 +196,8 @@ class _Decorrelator:
         return cel.And(self._freed(left, right, phi), self._freed(right, left, phi))
 
     def _freed(self, psi: Formula, other: Formula, phi: Formula) -> Formula:
+        if self.refused:
+            return psi
         marks = _marks(other)
         choices = sorted({tuple(sorted(kind & marks)) for kind in analyze_bindings(other).possible})
         if choices in ([], [()]):
@@ -200,7 +206,7 @@ class _Decorrelator:
             if isinstance(node, cel.Project) and not all(
                 kind & node.variables for kind in analyze_bindings(node.phi).possible
             ):
-                raise Unsupported("PROJECT drops events on a side of AND whose other side compares events", phi.span)
+                return self._refuse("PROJECT drops events on a side of AND whose other side compares events", phi)
         freed = _at_events(psi, lambda R: _any_of([reduce(cel.In, choice, R) for choice in choices]), marks)
         if cel.size(freed) > self._budget.states:
             raise BudgetExceeded(f"AND takes more than {self._budget.states} nodes; compare fewer events", phi.span)
@@ -208,17 +214,21 @@ class _Decorrelator:
 
     def _whole(self, psi: Formula, around: Formula) -> Formula:
         """psi, if each event that it marks is one that it binds: the operator around it depends on the support."""
-        if any(all(map(is_mark, kind)) for kind in analyze_bindings(psi).possible):
-            raise Unsupported(
+        if not self.refused and any(all(map(is_mark, kind)) for kind in analyze_bindings(psi).possible):
+            self._refuse(
                 "a PROJECT in this formula drops events that a filter inside compares; the operator around it depends "
                 "on the events that are left",
-                around.span,
+                around,
             )
         return psi
 
     def _require_unary(self, psi: Formula, why: str) -> None:
         if compares_events(psi):
-            raise Unsupported(f"{why}, so this formula would have to be filtered across events before", psi.span)
+            self._refuse(f"{why}, so this formula would have to be filtered across events before", psi)
+
+    def _refuse(self, why: str, phi: Formula) -> Formula:
+        self.refused = self.refused or Unsupported(why, phi.span)
+        return phi
 
 
 def _equal(a: str) -> Condition:
@@ -233,7 +243,7 @@ def _variables(atom: cel.Atom) -> Iterable[str]:
         case cel.Correlated(P):
             return (m.variable or "" for m in mentions(P))
         case cel.Named():
-            raise Unsupported("no automaton carries a predicate that the user has registered", atom.span)
+            raise AssertionError("a formula with a registered predicate is refused before")
         case _:
             assert_never(atom)
 

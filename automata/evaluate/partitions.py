@@ -20,6 +20,7 @@ from typing import assert_never
 
 from cerify.automata.evaluate.binding_analysis import BindingAnalysis, Variables, analyze_bindings
 from cerify.automata.evaluate.decorrelation import correlated
+from cerify.automata.evaluate.scope import Scope, strip_windows
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
@@ -48,18 +49,18 @@ def partitioned(phi: Formula) -> Formula:
             assert_never(phi)
 
 
-def without_correlation(phi: Formula) -> Formula:
-    """The formula, with filters as partitions where that is the same. Raises Unsupported for other correlated ones."""
+def batch_scope(phi: Formula) -> Scope | Unsupported:
+    """The scope of the formula, with filters as partitions where that is the same, or why no batches are read."""
     with depth_limited(phi.span):
         psi = partitioned(phi)
     for node in cel.subformulas(psi):
         if isinstance(node, cel.Filter) and correlated(node.condition):
-            raise Unsupported(
+            return Unsupported(
                 "an evaluator of batches carries a filter across events only if all events of a match agree on an "
                 "attribute by it, as by PARTITION BY; collect the stream and use cerify.match, which carries all",
                 node.span,
             )
-    return psi
+    return strip_windows(psi)
 
 
 def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:

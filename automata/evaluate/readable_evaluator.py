@@ -3,66 +3,66 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
-from cerify.automata.cea.blowup_diagnosis import lazily
-from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import ces_window as ces
+from cerify.automata.evaluate.automaton_evaluator import AutomatonEvaluator, CelEvaluator
 from cerify.automata.evaluate.ces_window import BOTTOM, Node, complex_event, enumerate_, number, valuation
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.partitions import without_correlation
 from cerify.automata.evaluate.running_bounds import RunningBounds
-from cerify.automata.evaluate.scope import Key, Windows, fingerprint, key_of, reports_at_last_event, strip_windows
+from cerify.automata.evaluate.scope import Key, Windows, key_of
 from cerify.automata.evaluate.scoped import ScopedEvaluation
-from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
+from cerify.automata.evaluator import Consumption, Counters, Output
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, bindings_of
 from cerify.semantics.values import Value, microseconds, time_at
 
-FORMAT, VERSION = "cerify readable evaluator", 1
 
-
-class ReadableEvaluator(Evaluator):
+class ReadableEvaluator(AutomatonEvaluator):
     """An I/O-determinized automaton on its way through a stream, within windows.
 
-    low: how far back a match reaches that ends at a position, for the positions at which one may still end. whole:
-    false once an error has stopped the evaluator inside a batch.
+    low: how far back a match reaches that ends at a position, for the positions at which one may still end.
     """
+
+    FORMAT = "cerify readable evaluator", 1
 
     def __init__(
         self,
         automaton: Determinized,
-        windows: Windows,
+        scope: Windows,
         output: Output = "matches",
         consumption: Consumption = Consumption.NONE,
         budget: Budget = Budget(),
     ) -> None:
-        self.windows, self.output, self.consumption, self.budget = windows, output, consumption, budget
-        self.evaluation = ScopedEvaluation(automaton, windows.windowed)
-        self.bounds = RunningBounds(windows)
+        super().__init__(automaton, scope, output, consumption, budget)
+        self.evaluation = ScopedEvaluation(automaton, scope.windowed)
+        self.bounds = RunningBounds(scope)
         self.low: dict[int, int] = {}
-        self.whole = True
-        self._first = 0
-        self._reports_at_last_event = reports_at_last_event(automaton.A)
 
-    def read(self, S: Stream) -> list[Match]:
+    @property
+    def automaton(self) -> Determinized:
+        """The automaton, as far as it is determinized."""
+        return self.evaluation.automaton
+
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
         """As `push`, of a Stream."""
         found: list[Match] = []
         for node in self._ends(S):
-            found += self._matches(node)
-            if len(found) > self.budget.matches:
+            found += islice(self._matches(node), None if limit is None else limit - len(found))
+            if limit is None and len(found) > self.budget.matches:
                 raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones, or count")
-        self.whole = True
+        self._whole = True
         return sorted(found)
 
     def tally(self, S: Stream) -> int:
         """As `count`: by paths in the sets of complex events, which are not enumerated."""
         total = sum(number(node, self.low) for node in self._ends(S))
-        self.whole = True
+        self._whole = True
         return total
 
     def _ends(self, S: Stream) -> Iterator[Node]:
@@ -70,15 +70,15 @@ class ReadableEvaluator(Evaluator):
         self._require_whole()
         bounds = self.bounds.copy()
         reached = [bounds.read(self.position + i, event) for i, event in enumerate(S)]
-        types = classify(self.evaluation.automaton.A.predicates, S)
-        self.bounds, self.whole = bounds, False
+        types = classify(self.automaton.A.predicates, S)
+        self.bounds, self._whole = bounds, False
         for event, type_, (low, admitted) in zip(S, types, reached, strict=True):
-            key = key_of(self.windows.attributes, event) if admitted else None
+            key = key_of(self.scope.attributes, event) if admitted else None
             self.low[self.position] = low
             self.evaluation.push(type_, key, low)
             self.position += 1
             yield from self._completed()
-            if self._reports_at_last_event:
+            if self.reports_at_last_event:
                 self.low.clear()
 
     def _completed(self) -> Iterator[Node]:
@@ -111,10 +111,7 @@ class ReadableEvaluator(Evaluator):
             for q, series in E.T.items()
         ]
         state = {
-            "format": FORMAT,
-            "version": VERSION,
-            "query": self._fingerprint(),
-            "position": self.position,
+            **self.head,
             "low": list(self.low.items()),
             "windows": [[[p, _json(value)] for p, value in window.reached] for window in self.bounds.ranges],
             "nodes": nodes,
@@ -123,25 +120,12 @@ class ReadableEvaluator(Evaluator):
         }
         return json.dumps(state).encode()
 
-    def restore(self, saved: bytes) -> None:
-        """Continue from a saved state. Raises InputError if events have been read, and for a state of anything else."""
-        if self.position:
-            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
-        try:
-            state = json.loads(saved)
-            written, query = (state["format"], state["version"]), state["query"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"this is no saved state of a readable evaluator: {error}") from None
-        if written != (FORMAT, VERSION) or query != self._fingerprint():
-            raise InputError("the state is of another query, other options, or another version; start again")
-        try:
-            self._load(state)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-            raise InputError(f"the saved state is damaged: {error!r}") from None
+    def parsed(self, saved: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+        return json.loads(saved), {}
 
-    def _load(self, state: dict[str, Any]) -> None:
-        E = ScopedEvaluation(self.evaluation.automaton, self.windows.windowed)
-        position, bounds = int(state["position"]), RunningBounds(self.windows)
+    def load(self, state: dict[str, Any], arrays: dict[str, Any]) -> None:
+        E = ScopedEvaluation(self.automaton, self.scope.windowed)
+        position, bounds = int(state["position"]), RunningBounds(self.scope)
         E.position = position - 1
         nodes: list[Node] = [BOTTOM]
         for row in state["nodes"]:
@@ -154,35 +138,11 @@ class ReadableEvaluator(Evaluator):
         for window, rows in zip(bounds.ranges, state["windows"], strict=True):
             window.reached.extend((int(p), _value(value)) for p, value in rows)
         self.low = {int(p): int(low) for p, low in state["low"]}
-        self.evaluation, self.bounds, self.position, self._first = E, bounds, position, position
-
-    def _fingerprint(self) -> str:
-        options = f"{self.output} {self.consumption.value}"
-        return fingerprint(self.evaluation.automaton.A, self.windows, options)
-
-    def _require_whole(self) -> None:
-        if not self.whole:
-            raise InputError("the evaluator stopped inside an earlier batch; restore a saved state, or start again")
+        self.evaluation, self.bounds, self.position = E, bounds, position
 
 
-class ReadableCelEvaluator(ReadableEvaluator):
-    """The matches of a formula of CEL over a stream that comes in batches. Raises Unsupported, BudgetExceeded."""
-
-    def __init__(
-        self,
-        phi: Formula,
-        output: Output = "matches",
-        consumption: Consumption | str = Consumption.NONE,
-        budget: Budget = Budget(),
-    ) -> None:
-        require_output(output)
-        self.phi = phi
-        scope = strip_windows(without_correlation(phi))
-        automaton = lazily(scope.core, budget, None if output == "valuations" else single_variable)
-        super().__init__(automaton, scope, output, Consumption.of(consumption), budget)
-
-    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return type(self), (self.phi, self.output, self.consumption, self.budget)
+class ReadableCelEvaluator(CelEvaluator, ReadableEvaluator):
+    """The matches of a formula of CEL in readable Python."""
 
 
 def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:

@@ -63,16 +63,8 @@ class Scope(Windows):
     core: Formula
 
 
-def strip_windows(phi: Formula) -> Scope:
-    """The formula's core and what stands around it. Raises Unsupported where a window or partition stands inside."""
-    scope = windows_around(phi)
-    if isinstance(scope, Unsupported):
-        raise scope
-    return scope
-
-
-def windows_around(phi: Formula) -> Scope | Unsupported:
-    """As `strip_windows`, with the error as a value."""
+def strip_windows(phi: Formula) -> Scope | Unsupported:
+    """The formula's core and what stands around it; Unsupported where a window or partition stands inside."""
     events: list[int] = []
     widths: dict[str, Width] = {}
     attributes: dict[str, None] = {}
@@ -115,14 +107,6 @@ def windows_around(phi: Formula) -> Scope | Unsupported:
                 psi.span,
             )
     return Scope(min(events, default=None), tuple(widths.items()), tuple(attributes), core=phi)
-
-
-def without_widths(scope: Scope) -> Formula:
-    """The formula again, less its windows on values."""
-    phi = scope.core
-    for a in scope.attributes:
-        phi = cel.PartitionBy(phi, a)
-    return phi if scope.events is None else cel.Within(phi, cel.EventWindow(scope.events))
 
 
 def reports_at_last_event(A: CEA) -> bool:

@@ -67,6 +67,13 @@ class RangeWindowState:
         )
 
 
+def ascends(table: pa.Table, name: str) -> bool:
+    """Whether the measurable values of a column never decrease, so that a window on it is one on positions."""
+    values, marks, _ = _measured(table, name)
+    known = values[marks]
+    return bool((known[1:] >= known[:-1]).all())
+
+
 def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
     """The values of a column as numbers, which of them can be in a window at all, and their kind."""
     nothing = np.zeros(table.num_rows), np.zeros(table.num_rows, np.bool_), ""

@@ -14,11 +14,10 @@ from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers, scoped
+from cerify.automata.evaluate.answers import Applied, Carried, EvaluationPlan
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.decorrelation import Decorrelated
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
-from cerify.automata.evaluate.scope import strip_windows
 from cerify.automata.evaluator import Output
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
@@ -86,17 +85,22 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
 
 def found(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
-    if answers.needs_checks(phi):
-        return answers.found(phi, S, output, budget, passing)
-    scope = strip_windows(phi)
+    return planned(answers.required_plan(phi, budget), S, output, budget)
+
+
+def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
+    """As `found`, of a formula's plan."""
+    if isinstance(plan, Applied) or plan.checks:
+        return answers.found(plan, S, output, budget, passing)
+    scope = plan.scope
     if scope.everything:
-        return _read(lazily(phi, budget, None if output == "valuations" else single_variable), S, output)
+        return _read(lazily(scope.core, budget, None if output == "valuations" else single_variable), S, output)
     return scoped.evaluate(scope, S, output, budget)
 
 
-def passing(query: Decorrelated, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+def passing(query: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that satisfy its filters; each is abandoned where the first one fails."""
-    scope, checker = strip_windows(query.phi), CorrelatedFilterChecker(query.checks, S, budget)
+    scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, budget)
     D = lazily(scope.core, budget, partial(answers.kept_marks, output=output))
     pass_ = _passing(D, S, checker) if scope.everything else scoped.passing(D, scope, S, checker)
     return ((n, answers.without_marks(mu)) for n, mu in pass_)
@@ -117,15 +121,15 @@ def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     The numbers are exact. One run for each complex event is what I/O-determinism gives, so it is runs that are counted;
     under windows and partitions see scoped.count. Where filters compare events the matches are enumerated all the same.
     """
-    if answers.needs_checks(phi):
-        numbers = Counter(match.at for match in found(phi, S, budget=budget))
+    plan = answers.required_plan(phi, budget)
+    if isinstance(plan, Applied) or plan.checks:
+        numbers = Counter(match.at for match in planned(plan, S, budget=budget))
         yield from (numbers[n] for n in range(len(S)))
         return
-    scope = strip_windows(phi)
-    if not scope.everything:
-        yield from scoped.count(scope, S, budget)
+    if not plan.scope.everything:
+        yield from scoped.count(plan.scope, S, budget)
         return
-    automaton = lazily(phi, budget, single_variable)
+    automaton = lazily(plan.scope.core, budget, single_variable)
     runs = {0: 1}
     for type_ in classify(automaton.A.predicates, S):
         runs_: dict[int, int] = {}

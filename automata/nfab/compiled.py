@@ -6,7 +6,7 @@ whose times, if there is a window, ascend. Every run is followed on its own.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.nfab import answers
 from cerify.automata.nfab import opcodes as op
+from cerify.automata.nfab.edges import match_layout
 from cerify.automata.nfab.encoder import ColumnEncoder, kinds_of
 from cerify.automata.nfab.evaluate import require_matches
 from cerify.automata.nfab.memory import Memory
 from cerify.automata.nfab.plan import QueryPlan, StatePlan
-from cerify.automata.nfab.programs import STACK, Kind, Programs
+from cerify.automata.nfab.programs import AGGREGATES, STACK, Kind, Programs
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
-from cerify.semantics.predicates import Both, OfType, about
+from cerify.semantics.predicates import Both, OfType, about, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
 
+T = TypeVar("T")
 PIECE = 131_072  # events of a batch that are read at a time
 STRATEGIES: dict[sase.Strategy, int] = {
     "strict_contiguity": op.STRICT,
@@ -39,16 +41,32 @@ KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
 STATES = 62  # bits of a number
 
 
+def why_not(q: sase.Query) -> Unsupported | None:
+    """Why the compiled evaluator does not take the query, whatever the stream; None if it does."""
+    if any(k.negated for k in q.pattern):
+        return Unsupported("the compiled evaluator does not support negated components; use the readable one")
+    if sum(1 + k.kleene for k in q.pattern) > STATES:
+        return Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
+    for a in (a for test in match_layout(q).tests for a in mentions(test.predicate)):
+        if isinstance(a, sase.Aggregate) and a.function not in AGGREGATES:
+            return Unsupported(
+                f"the compiled evaluator does not carry the aggregate {a.function}; use the readable one"
+            )
+    return None
+
+
 class CompiledBlockRunner:
-    """The matches of one query block over a stream that comes in batches. Raises Unsupported and BudgetExceeded."""
+    """The matches of one query block over a stream that comes in batches.
+
+    `tried` and `tried_count` return Unsupported for events that the loops cannot read, where `read` and `count` raise
+    it. Raises Unsupported for a query of which `why_not` says why, and BudgetExceeded.
+    """
 
     def __init__(self, q: sase.Query, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
-        if any(k.negated for k in q.pattern):
-            raise Unsupported("the compiled evaluator does not support negated components; use the readable one")
+        if (refused := why_not(q)) is not None:
+            raise refused
         self.q, self.reading, self.budget = q, reading, budget
         self.plan = QueryPlan(q, reading, NO_OPERATIONS)
-        if len(self.plan.states) > STATES:
-            raise Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
         self.variables = [k.variable for k in self.plan.pattern]
         self.position = 0
         self._passing = []
@@ -61,15 +79,31 @@ class CompiledBlockRunner:
 
     def read(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
         """The matches that the rows of a batch complete: a table with a list of positions for each variable."""
-        return pa.concat_tables([self._none(), *(self._table(*self._piece(S, True)) for S in _pieces(batch))])
+        return _certain(self.tried(batch))
+
+    def tried(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
+        """As `read`, or why the batch cannot be read; if it is not the first one, the runner is of no use then."""
+        tables = [self._none()]
+        for S in _pieces(batch):
+            found = self._piece(S, True)
+            if isinstance(found, Unsupported):
+                return found
+            tables.append(self._table(*found))
+        return pa.concat_tables(tables)
 
     def count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int:
         """The number of matches that the rows of a batch complete; they are not listed."""
-        found = 0
+        return _certain(self.tried_count(batch))
+
+    def tried_count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int | Unsupported:
+        """As `count`, or why the batch cannot be read; see `tried`."""
+        number = 0
         for S in _pieces(batch):
-            self._piece(S, False)
-            found += int(self._memory.numbers[op.FOUND])
-        return found
+            found = self._piece(S, False)
+            if isinstance(found, Unsupported):
+                return found
+            number += int(self._memory.numbers[op.FOUND])
+        return number
 
     def finish(self) -> pa.Table:
         """The matches that the end of the stream completes, as a table like that of `read`."""
@@ -136,19 +170,21 @@ class CompiledBlockRunner:
                 run = run_after
         return found
 
-    def _piece(self, S: Stream, listed: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def _piece(self, S: Stream, listed: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | Unsupported:
         """Offsets, components and positions of the matches that some events complete; empty unless they are listed."""
         try:
             from cerify.automata.nfab.kernels import advance
         except ImportError as error:
             raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
-        if self._encoder is None:
-            self._prepare(S.table)
+        if self._encoder is None and (refused := self._prepare(S.table)) is not None:
+            return refused
         assert self._encoder is not None
         classes, types = classified(self._passing, S)
         bits = np.array(types or [0], np.int64)[classes]
         keys, times = self._keys(S.table), self._encoder.times(S.table, self.q.within is not None)
         data = self._encoder.columns(S.table)
+        if self._encoder.refused is not None:
+            return self._encoder.refused
         window, closed = self.q.within, self.reading.window == "closed"
         width = -1.0 if window is None else float(window.seconds)
         memory, numbers = self._memory, self._memory.numbers
@@ -175,15 +211,18 @@ class CompiledBlockRunner:
                     f"more than {self.budget.matches} matches; set a window or a stricter strategy, or count them"
                 )
             case op.INEXACT:
-                raise Unsupported("a number beyond 2^53, which the compiled evaluator does not carry exactly")
+                return Unsupported("a number beyond 2^53, which the compiled evaluator does not carry exactly")
         found, end = int(numbers[op.FOUND]) if listed else 0, int(numbers[op.EVENTS])
         return memory.offsets[: found + 1].copy(), memory.labels[:end].copy(), memory.events[:end].copy()
 
     # --- preparing ---
 
-    def _prepare(self, table: pa.Table) -> None:
-        """Compile the conditions, for columns of the kinds that those of the first batch have."""
-        programs = Programs(kinds_of(table))
+    def _prepare(self, table: pa.Table) -> Unsupported | None:
+        """Compile the conditions, for columns of the kinds that those of the first batch have, or say why not."""
+        kinds = kinds_of(table)
+        if isinstance(kinds, Unsupported):
+            return kinds
+        programs = Programs(kinds)
         plan = self.plan
         tests = [x for x in plan.registers.tests if x not in plan.routes]
         tested = [(programs.test(x, self.variables), programs.column(x), x in plan.partition) for x in tests]
@@ -197,6 +236,8 @@ class CompiledBlockRunner:
             ]
             for state in plan.states
         ]
+        if programs.refused is not None:
+            return programs.refused
         self._encoder = ColumnEncoder(plan.routes, programs)
         self._plan = self._layout(programs, ranges, tested)
         self._work = np.array([0.0] * 2 * (STACK + 1) + programs.constants)
@@ -204,6 +245,7 @@ class CompiledBlockRunner:
         for (how, _, _), register in programs.registers.items():
             self._initial[2 * register + 2] = how in (op.NUMBER, op.COUNT, op.SUM)
         self._memory = Memory(len(self._initial))
+        return None
 
     def _layout(
         self, programs: Programs, ranges: list[list[tuple[int, int]]], tested: list[tuple[int, int, bool]]
@@ -289,20 +331,33 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """The bindings of a query over a stream; by the readable evaluator where they are Unsupported here."""
-    try:
-        return compiled_bindings(q, S, reading, budget)
-    except Unsupported:
-        return answers.bindings(q, S, reading, budget, operations)
+    """The bindings of a query over a stream; by the readable evaluator where the compiled one does not take them."""
+    found = tried_bindings(q, S, reading, budget)
+    return answers.bindings(q, S, reading, budget, operations) if isinstance(found, Unsupported) else found
 
 
 def compiled_bindings(q: sase.Query, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> set[Bindings]:
     """The bindings of a query over a stream. Raises Unsupported and BudgetExceeded."""
+    return _certain(tried_bindings(q, S, reading, budget))
+
+
+def tried_bindings(q: sase.Query, S: Stream, reading: Reading, budget: Budget) -> set[Bindings] | Unsupported:
+    """The bindings of a query over a stream, or why the compiled evaluator has none. Raises BudgetExceeded."""
+    if (refused := why_not(q)) is not None:
+        return refused
     E = CompiledBlockRunner(q, reading, budget)
-    found: set[Bindings] = set()
-    for table in (E.read(S), E.finish()):
-        found.update(E.rows(table))
+    table = E.tried(S)
+    if isinstance(table, Unsupported):
+        return table
+    found = {row for part in (table, E.finish()) for row in E.rows(part)}
     require_matches(len(found), budget)
+    return found
+
+
+def _certain(found: T | Unsupported) -> T:
+    """What was found. Raises it where it is Unsupported."""
+    if isinstance(found, Unsupported):
+        raise found
     return found
 
 

@@ -20,13 +20,20 @@ from cerify.semantics.values import ARROW
 MOST_UNUSED = 65_536  # partitions without runs, above which they are dropped
 
 
-def kinds_of(table: pa.Table) -> dict[str, Kind]:
-    """The kind of each column that has values."""
-    return {name: kind for name in table.column_names if name != TYPE and (kind := kind_of(table[name].type))}
+def kinds_of(table: pa.Table) -> dict[str, Kind] | Unsupported:
+    """The kind of each column that has values, or why one has no kind."""
+    kinds = {}
+    for name in table.column_names:
+        kind = None if name == TYPE else kind_of(table[name].type)
+        if isinstance(kind, Unsupported):
+            return kind
+        if kind is not None:
+            kinds[name] = kind
+    return kinds
 
 
-def kind_of(type_: pa.DataType) -> Kind | None:
-    """The kind of a column, None if it has no values at all."""
+def kind_of(type_: pa.DataType) -> Kind | Unsupported | None:
+    """The kind of a column, or why it has none; None if it has no values at all."""
     if pa.types.is_dictionary(type_):
         return kind_of(type_.value_type)
     if pa.types.is_null(type_):
@@ -41,11 +48,14 @@ def kind_of(type_: pa.DataType) -> Kind | None:
         return "string"
     if pa.types.is_timestamp(type_):
         return "timestamp"
-    raise Unsupported(f"the compiled evaluator does not carry columns of the type {type_}; use the readable one")
+    return Unsupported(f"the compiled evaluator does not carry columns of the type {type_}; use the readable one")
 
 
 class ColumnEncoder:
-    """The numbers of partitions, times and values of one stream; strings and partitions are numbered as they come."""
+    """The numbers of partitions, times and values of one stream; strings and partitions are numbered as they come.
+
+    refused: the first reason why a batch has no such numbers; what the methods return is of no use then.
+    """
 
     def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:
         self.routes = routes
@@ -55,6 +65,7 @@ class ColumnEncoder:
         self.scale = 1e6 if self.kinds.get(TIME) == "timestamp" else 1.0
         self._partitions: dict[tuple[Any, ...], int] = {}
         self._last = -np.inf
+        self.refused: Unsupported | None = None
 
     @property
     def partitions(self) -> int:
@@ -108,15 +119,16 @@ class ColumnEncoder:
         return kept
 
     def times(self, table: pa.Table, windowed: bool) -> NDArray[np.float64]:
-        """The times, float64 [rows]; none without a window. Raises Unsupported unless they ascend."""
+        """The times, float64 [rows], which have to ascend; none without a window."""
         if not windowed:
             return np.zeros(0)
         if self._kind(table, TIME) not in ("int", "float", "timestamp"):
-            raise Unsupported("a window needs times, which are numbers or timestamps")
+            self._refuse("a window needs times, which are numbers or timestamps")
+            return np.zeros(0)
         times, there = self._floats(table[TIME])
         steps = np.diff(times, prepend=self._last)
         if not (there.all() and np.isfinite(times).all() and (steps >= 0).all()):
-            raise Unsupported("the times have to be there, and to ascend, for the compiled evaluator; sort the stream")
+            self._refuse("the times have to be there, and to ascend, for the compiled evaluator; sort the stream")
         if times.size:
             self._last = times[-1]
         return times
@@ -130,11 +142,15 @@ class ColumnEncoder:
         return data
 
     def _kind(self, table: pa.Table, name: str) -> Kind | None:
-        """The kind of a column. Raises Unsupported where it was another one in the first batch."""
+        """The kind of a column, which has to be that of the first batch."""
         kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
-        if kind is not None and kind != self.kinds.get(name):
-            raise Unsupported(f"the column {name} is of the kind {kind}, and was not so in the first batch")
-        return kind
+        if kind is None or kind == self.kinds.get(name):
+            return kind
+        if isinstance(kind, Unsupported):
+            self.refused = self.refused or kind
+        else:
+            self._refuse(f"the column {name} is of the kind {kind}, and was not so in the first batch")
+        return None
 
     def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """A column as numbers, and where it has values."""
@@ -154,7 +170,11 @@ class ColumnEncoder:
         if kind in ("int", "timestamp"):
             extremes = pc.min_max(column).as_py()
             if extremes["min"] is not None and not (extremes["min"] > -op.EXACT and extremes["max"] < op.EXACT):
-                raise Unsupported("a number beyond 2^53, which the compiled evaluator does not carry exactly")
+                self._refuse("a number beyond 2^53, which the compiled evaluator does not carry exactly")
+                return np.zeros(len(column)), there
         if column.null_count:
             column = column.fill_null(0)
         return column.cast(pa.float64()).to_numpy(), there
+
+    def _refuse(self, why: str) -> None:
+        self.refused = self.refused or Unsupported(why)

@@ -34,10 +34,19 @@ FORMAT = "cerify sase 1"
 SPARE = 4_096  # events that may be stored without being needed
 
 
+def block_of(q: sase.Tree) -> sase.Query | Unsupported:
+    """The query if it is one block over the input, or why it is not evaluated in batches."""
+    if not isinstance(q, sase.Query) or q.source not in (None, sase.INPUT_STREAM):
+        return Unsupported("in batches one query block is evaluated, over the input; collect the stream for others")
+    if q.returned.non_overlap:
+        return Unsupported("NON-OVERLAP compares matches with later ones; collect the stream")
+    return q
+
+
 class BlockEvaluator(Evaluator):
     """The matches of one query block over its input stream, with bindings and results.
 
-    Raises Unsupported for a query of several blocks, and for NON-OVERLAP, which compares matches with later ones.
+    Raises Unsupported for a query that is no such block, see `block_of`.
     """
 
     def __init__(
@@ -47,18 +56,17 @@ class BlockEvaluator(Evaluator):
         budget: Budget = Budget(),
         operations: Operations = NO_OPERATIONS,
     ) -> None:
-        if not isinstance(q, sase.Query) or q.source not in (None, sase.INPUT_STREAM):
-            raise Unsupported("in batches one query block is evaluated, over the input; collect the stream for others")
-        if q.returned.non_overlap:
-            raise Unsupported("NON-OVERLAP compares matches with later ones; collect the stream")
-        self.q, self.reading, self.budget, self.operations = q, reading, budget, operations
+        block = block_of(q)
+        if isinstance(block, Unsupported):
+            raise block
+        self.q, self.reading, self.budget, self.operations = block, reading, budget, operations
         self._events = StoredEvents()
-        self._first, self._most, self._whole = 0, SPARE, True
+        self._most = SPARE
         self.begin(0)
 
-    def read(self, S: Stream) -> list[Match]:
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
         """As `push`, of a Stream. Raises BudgetExceeded also for more than budget.matches."""
-        return self._matches(self._advanced(S, lambda: self.bound(S)))
+        return self._matches(self._advanced(S, lambda: self.bound(S)), limit)
 
     def rest(self) -> list[Match]:
         """The matches that the end of the stream completes."""
@@ -80,10 +88,7 @@ class BlockEvaluator(Evaluator):
             writer.write_table(table)
         return bytes(sink.getvalue())
 
-    def restore(self, saved: bytes) -> None:
-        """Continue from a saved state. Raises InputError if events have been read, and for a state of anything else."""
-        if self.position:
-            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
+    def resume(self, saved: bytes) -> None:
         try:
             table = pa.ipc.open_stream(saved).read_all()
             table.validate(full=True)
@@ -100,7 +105,6 @@ class BlockEvaluator(Evaluator):
         S = Stream.from_table(self.with_columns(table, head))
         if len(S):
             self._advanced(S, lambda: self.counted(S))  # its matches have been returned before
-        self._first = self.position
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.q, self.reading, self.budget, dict(self.operations))
@@ -149,7 +153,7 @@ class BlockEvaluator(Evaluator):
         self._whole = True
         return found
 
-    def _matches(self, found: Iterable[Bindings]) -> list[Match]:
+    def _matches(self, found: Iterable[Bindings], limit: int | None = None) -> list[Match]:
         having = self.q.having
         matches = []
         for M in found:
@@ -157,17 +161,14 @@ class BlockEvaluator(Evaluator):
                 events = positions_of(M)
                 result = result_of(attributes_of(self.q, M, self._events, self.operations))
                 matches.append(Match(events[-1], events, tuple(sorted(M)), result))
-        require_matches(len(matches), self.budget)
-        return sorted(matches)
+        if limit is None:
+            require_matches(len(matches), self.budget)
+        return sorted(matches)[:limit]
 
     def _delete_unneeded(self) -> None:
         """Delete the events that no match to come has, but the last one, whose time later ones are compared with."""
         self._events.delete_before(min(self.oldest(), max(self.position - 1, 0)))
         self._most = 2 * (self.position - self._events.start) + SPARE
-
-    def _require_whole(self) -> None:
-        if not self._whole:
-            raise InputError("an error has stopped this evaluator inside a batch; make a new one, or restore a state")
 
     @property
     def _fingerprint(self) -> str:

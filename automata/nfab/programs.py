@@ -1,7 +1,7 @@
 """Conditions between events as programs over numbers, which the compiled loops interpret.
 
 Numbers have to be exact in binary64, so whole numbers less than 2^53; times are microseconds, strings are numbered.
-Other conditions are Unsupported; evaluate.BlockRunner evaluates them.
+Other conditions are refused; evaluate.BlockRunner evaluates them.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ Edge = Literal["event", "end"]
 """When a condition is tested: on the event awaited, or when the component is complete."""
 
 STACK = 16
+AGGREGATES = ("count", "sum", "avg", "min", "max")
 COMPARE: Mapping[Comparator, int] = {
     "<": op.LESS,
     "<=": op.LESS_EQUAL,
@@ -66,8 +67,8 @@ class Typed:
 class Programs:
     """The conditions of a query over columns of known kinds; a name without a column has no kind and no values.
 
-    code, constants, columns and registers grow with each condition. updates: those of registers,
-    by variable.
+    code, constants, columns and registers grow with each condition. updates: those of registers, by variable. refused:
+    the first reason why there is no program for a condition; the code is of no use then.
     """
 
     kinds: Mapping[str, Kind]
@@ -77,6 +78,7 @@ class Programs:
     registers: dict[tuple[int, str, str], int] = field(default_factory=dict)
     updates: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     strings: dict[str, int] = field(default_factory=dict)
+    refused: Unsupported | None = None
 
     def conditions(self, some: tuple[Predicate, ...], state: StatePlan, edge: Edge) -> tuple[int, int]:
         """The first and the last index, exclusive, of the code of a conjunction of conditions."""
@@ -84,7 +86,8 @@ class Programs:
         for n, p in enumerate(some):
             code = self.condition(p, state, edge)
             self.code += code if n == 0 else [*code, (op.AND, 0)]
-        _require_depth(self.code[start:])
+        if _depth(self.code[start:]) > STACK:
+            self.refuse("a condition that is nested so deeply")
         return start, len(self.code)
 
     def condition(self, p: Predicate, state: StatePlan, edge: Edge) -> Code:
@@ -93,17 +96,17 @@ class Programs:
             case Anything():
                 return [(op.TRUE, 0)]
             case Comparison(comparator, left, right):
-                return _compared(comparator, self.term(left, state, edge), self.term(right, state, edge))
+                return self.compared(comparator, self.term(left, state, edge), self.term(right, state, edge))
             case OneOf(term, values):
                 found = self.term(term, state, edge)
                 code: Code = [(op.FALSE, 0)]
                 for value in values:
-                    code += [*_compared("=", found, self.constant(value)), (op.OR, 0)]
+                    code += [*self.compared("=", found, self.constant(value)), (op.OR, 0)]
                 return code
             case InRange(term, low, high):
                 found = self.term(term, state, edge)
-                above = _compared("<=", self.constant(low), found)
-                return [*above, *_compared("<=", found, self.constant(high)), (op.AND, 0)]
+                above = self.compared("<=", self.constant(low), found)
+                return [*above, *self.compared("<=", found, self.constant(high)), (op.AND, 0)]
             case Not(inner):
                 return [*self.condition(inner, state, edge), (op.NOT, 0)]
             case Both(a, b):
@@ -111,7 +114,8 @@ class Programs:
             case Either(a, b):
                 return [*self.condition(a, state, edge), *self.condition(b, state, edge), (op.OR, 0)]
             case Like() | OfType():
-                raise _refused("a pattern of a string beside conditions between events")
+                self.refuse("a pattern of a string beside conditions between events")
+                return [(op.FALSE, 0)]
             case _:
                 assert_never(p)
 
@@ -142,8 +146,8 @@ class Programs:
                 number, of = float(value), "bool"
             case int():
                 if abs(value) >= op.EXACT:
-                    raise _refused(f"{value}, beyond 2^53,")
-                number, of = float(value), "int"
+                    self.refuse(f"{value}, beyond 2^53,")
+                number, of = float(max(-op.EXACT, min(value, op.EXACT))), "int"
             case float():
                 number, of = value, "float"
             case str():
@@ -191,7 +195,8 @@ class Programs:
                     else None
                 )
             case "previous":
-                raise _refused("the last but one event of a finished Kleene plus")
+                self.refuse("the last but one event of a finished Kleene plus")
+                return None
             case "only" | "first":
                 return Typed([(op.REGISTER, self.register(op.FIRST, variable, a.name))], of)
             case "current" | "last":
@@ -203,44 +208,44 @@ class Programs:
         """The code of an aggregate; of a running one the registers hold the value before the event awaited."""
         variable, of = a.variable or "", self.kinds.get(a.name)
         if a.running and not (variable == state.variable and state.kind == "more" and edge == "event"):
-            raise _refused("a running aggregate outside its Kleene plus")
-        if a.function not in ("count", "sum", "avg", "min", "max"):
-            raise _refused(f"the aggregate {a.function}")
+            self.refuse("a running aggregate outside its Kleene plus")
         if a.function == "count":
             how = op.COUNT if a.name else op.NUMBER
             return Typed([(op.REGISTER, self.register(how, variable, a.name))], "int")
         if a.function in ("sum", "avg"):
             if of not in ("int", "float", None):
-                raise _refused(f"{a.function} of values of the kind {of}")
+                self.refuse(f"{a.function} of values of the kind {of}")
             sum_ = (op.REGISTER, self.register(op.SUM, variable, a.name))
             if a.function == "sum":
                 return Typed([sum_], of or "int")
             return Typed([sum_, (op.REGISTER, self.register(op.COUNT, variable, a.name)), (op.DIVIDE, 0)], "float")
         if of in ("string", "bool"):
-            raise _refused(f"{a.function} of values of the kind {of}")
+            self.refuse(f"{a.function} of values of the kind {of}")
         how = op.SMALLEST if a.function == "min" else op.LARGEST
         return None if of is None else Typed([(op.REGISTER, self.register(how, variable, a.name))], of)
 
-
-def _compared(comparator: Comparator, left: Typed | None, right: Typed | None) -> Code:
-    numbers = {"int", "float"}
-    if left is None or right is None or (left.kind != right.kind and not {left.kind, right.kind} <= numbers):
-        return [(op.FALSE, 0)]
-    if comparator not in ("=", "!="):
-        if left.kind == "bool":
+    def compared(self, comparator: Comparator, left: Typed | None, right: Typed | None) -> Code:
+        """The code of a comparison."""
+        numbers = {"int", "float"}
+        if left is None or right is None or (left.kind != right.kind and not {left.kind, right.kind} <= numbers):
             return [(op.FALSE, 0)]
-        if left.kind == "string":
-            raise _refused("the order of strings")
-    return [*left.code, *right.code, (COMPARE[comparator], 0)]
+        if comparator not in ("=", "!="):
+            if left.kind == "bool":
+                return [(op.FALSE, 0)]
+            if left.kind == "string":
+                self.refuse("the order of strings")
+        return [*left.code, *right.code, (COMPARE[comparator], 0)]
+
+    def refuse(self, what: str) -> None:
+        """Record that there is no program."""
+        why = f"the compiled evaluator does not carry {what}; use the readable one"
+        self.refused = self.refused or Unsupported(why)
 
 
-def _require_depth(code: Code) -> None:
-    depth = 0
+def _depth(code: Code) -> int:
+    """The most values that the code has on the stack."""
+    depth = most = 0
     for operation, _ in code:
         depth += 1 if operation < op.NOT else -1 if operation > op.CHECK else 0
-        if depth > STACK:
-            raise _refused("a condition that is nested so deeply")
-
-
-def _refused(what: str) -> Unsupported:
-    return Unsupported(f"the compiled evaluator does not carry {what}; use the readable one")
+        most = max(most, depth)
+    return most

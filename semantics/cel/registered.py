@@ -29,13 +29,22 @@ def named(phi: cel.Formula) -> list[cel.Named]:
     return [atom for psi in filters for atom in cel.atoms(psi.condition) if isinstance(atom, cel.Named)]
 
 
-def require_registered(phi: cel.Formula, predicates: Predicates) -> None:
-    """Raises Unsupported where the formula names a predicate that is not there.
+def unregistered(phi: cel.Formula, predicates: Predicates) -> Unsupported | None:
+    """Why the formula cannot be evaluated with these predicates: it names one that is not there; None if all are.
 
-    And IllFormed for one that is no function, or of a wrong arity.
+    Raises IllFormed for one that is no function, or of a wrong arity.
     """
     for atom in named(phi):
+        if atom.name not in predicates:
+            return _missing(atom, predicates)
         _function(atom, predicates)
+    return None
+
+
+def require_registered(phi: cel.Formula, predicates: Predicates) -> None:
+    """Raises the reason of `unregistered`, if there is one."""
+    if (refused := unregistered(phi, predicates)) is not None:
+        raise refused
 
 
 def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicates) -> bool:
@@ -54,10 +63,14 @@ def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicate
     return answer
 
 
+def _missing(atom: cel.Named, predicates: Predicates) -> Unsupported:
+    known = f"registered are {', '.join(sorted(predicates))}" if predicates else "none is registered"
+    return Unsupported(f"the predicate {atom.name} is not registered; {known}", atom.span)
+
+
 def _function(atom: cel.Named, predicates: Predicates) -> Callable[..., bool]:
     if atom.name not in predicates:
-        known = f"registered are {', '.join(sorted(predicates))}" if predicates else "none is registered"
-        raise Unsupported(f"the predicate {atom.name} is not registered; {known}", atom.span)
+        raise _missing(atom, predicates)
     function = predicates[atom.name]
     if not callable(function):
         raise IllFormed(f"the predicate {atom.name} is {function!r}; it has to be a function", atom.span)

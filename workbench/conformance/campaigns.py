@@ -127,13 +127,15 @@ def plan_of(language: Language[Any], profile: str, streams: Streams | None, left
 
     streams: None for guided ones where the language has these. settings: other fields of the plan.
     """
-    generator = language.generator()
+    generator, operations = language.generator(), language.operations()
+    if operations is None:
+        raise Unsupported(f"a query in {language.title} is not shrunk, so there are no campaigns")
     maker = generator.case if streams == "random" or generator.guided is None else generator.guided
     return Plan(
         left,
         left,
         generator.profiles[profile],
-        language=language.operations(),
+        language=operations,
         maker=maker,
         stream=generator.stream,
         second_opinion=SecondOpinionIn(language.name),

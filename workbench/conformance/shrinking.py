@@ -8,7 +8,6 @@ from typing import Any
 
 from cerify.equivalence.shrink.shrink import shrink, shrink_stream
 from cerify.languages.language import Language
-from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Stream
 
 Fails = Callable[[str, Stream], bool]
@@ -21,9 +20,7 @@ def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tr
     It is called `tries` times at most. Of a language that does not say how its queries get simpler only the stream
     gets shorter.
     """
-    try:
-        operations = language.operations()
-    except Unsupported:
+    if (operations := language.operations()) is None:
         shrink_stream(S, partial(fails, query), tries)
         return
     shrink(operations, language.parse(query), S, lambda phi, S: fails(operations.show(phi), S), tries)

@@ -10,13 +10,10 @@ from dataclasses import replace
 from functools import partial
 
 from cerify.automata.cea.blowup_diagnosis import lazily
-from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import answers
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.decorrelation import ResidualFilter, decorrelated
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
-from cerify.automata.evaluate.partitions import partitioned
-from cerify.automata.evaluate.scope import strip_windows
 from cerify.automata.evaluator import Output
 from cerify.draw.automaton import diagram_of_cea
 from cerify.draw.diagram import Diagram
@@ -34,7 +31,7 @@ from cerify.draw.recording import (
     arrows,
     require_short,
 )
-from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Match, Stream, bindings_of
 
@@ -63,14 +60,11 @@ MOST_PATHS = 20 * MOST_FOUND  # under checks several paths can stand for one mat
 def record(phi: Formula, S: Stream, query: str, output: Output = "matches", budget: Budget = Budget()) -> Recording:
     """The run of a formula over a stream. Raises Unsupported where it takes more than one automaton, BudgetExceeded."""
     require_short(S)
-    checks: tuple[ResidualFilter, ...] = ()
-    form = None if output == "valuations" else single_variable
-    if answers.needs_checks(phi):
-        with depth_limited(phi.span):
-            taken = decorrelated(partitioned(phi), budget)
-        phi, checks, form = taken.phi, taken.checks, partial(answers.kept_marks, output=output)
-    scope = strip_windows(phi)
-    automaton = lazily(scope.core, budget, form)
+    plan = answers.required_plan(phi, budget)
+    if isinstance(plan, answers.Applied):
+        raise plan.refused
+    scope, checks = plan.scope, plan.checks
+    automaton = lazily(scope.core, budget, partial(answers.kept_marks, output=output))
     checker = CorrelatedFilterChecker(checks, S, budget) if checks else None
     run: Run = Lists(automaton, checker) if scope.everything else Series(automaton, scope, S, checker)
     diagram = diagram_of_cea(automaton.A, f"Automaton of {query}")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, cast, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import BuiltIn, Checked, Options, Question, without_numba
+from cerify.languages.language import BuiltIn, Checked, Evaluation, Options, Question, without_numba
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strict, size
 from cerify.semantics.cel.wellformed import problems
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.events import Schema, Stream
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.selection import Selection
 
@@ -60,9 +60,9 @@ class Cel(BuiltInLanguage[Formula]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
-            "denotational": BuiltIn(_denotational, _unregistered),
-            "automaton": BuiltIn(_automaton, _needs_definition, batches=_readable),
-            "kernel": BuiltIn(_kernel, _needs_numba, True, _compiled),
+            "denotational": BuiltIn(_denotational),
+            "automaton": BuiltIn(_automaton, batches=_readable),
+            "kernel": BuiltIn(_kernel, True, _compiled),
         }
 
     def waits(self, query: Formula) -> bool:
@@ -129,10 +129,8 @@ class Cel(BuiltInLanguage[Formula]):
 
         return CelExplainer(query, S)
 
-    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed:
-        from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-
-        return CompiledCelEvaluator(query, output=options.output, budget=options.budget)
+    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
+        return cast("Streamed | Unsupported", _compiled(query, schema, options, Consumption.NONE))
 
     def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
         from cerify.automata.cea.compile import compile_cel
@@ -157,58 +155,58 @@ def _kind(phi: Formula) -> str:
     return "not unary: it compares events with each other"
 
 
-def _denotational(phi: Formula, S: Stream, options: Options) -> Iterator[Match]:
+def _denotational(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    """Raises IllFormed for a registered predicate that is no function, or of a wrong arity."""
     from cerify.semantics.cel.interpreter import found
+    from cerify.semantics.cel.registered import unregistered
 
-    return found(phi, S, options.output, options.budget, options.predicates)
-
-
-def _automaton(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
-    from cerify.automata.evaluate.streaming import found
-
-    return found(phi, S, options.output, options.budget)
+    return unregistered(phi, options.predicates) or (
+        lambda S: found(phi, S, options.output, options.budget, options.predicates)
+    )
 
 
-def _kernel(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
-    from cerify.automata.evaluate.compiled import matches
+def _automaton(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    from cerify.automata.evaluate.answers import evaluation_plan
+    from cerify.automata.evaluate.streaming import planned
 
-    return matches(phi, S, options.output, options.budget)
+    made = evaluation_plan(phi, options.budget)
+    return made if isinstance(made, Unsupported) else lambda S: planned(made, S, options.output, options.budget)
 
 
-def _readable(phi: Formula, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+def _kernel(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    if (refused := without_numba()) is not None:
+        return refused
+    from cerify.automata.evaluate.answers import evaluation_plan
+    from cerify.automata.evaluate.compiled import planned
+
+    made = evaluation_plan(phi, options.budget)
+    return made if isinstance(made, Unsupported) else lambda S: planned(made, S, options.output, options.budget)
+
+
+def _readable(
+    phi: Formula, schema: Schema | None, options: Options, consumption: Consumption
+) -> Evaluator | Unsupported:
+    from cerify.automata.evaluate.partitions import batch_scope
     from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
 
-    return ReadableCelEvaluator(phi, options.output, consumption, options.budget)
+    scope = batch_scope(phi)
+    if isinstance(scope, Unsupported):
+        return scope
+    return ReadableCelEvaluator(phi, options.output, consumption, options.budget, scope)
 
 
-def _compiled(phi: Formula, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+def _compiled(
+    phi: Formula, schema: Schema | None, options: Options, consumption: Consumption
+) -> Evaluator | Unsupported:
+    if (refused := without_numba()) is not None:
+        return refused
     from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+    from cerify.automata.evaluate.partitions import batch_scope
 
-    return CompiledCelEvaluator(phi, options.output, consumption, options.budget)
-
-
-def _unregistered(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
-    """Raises IllFormed for a registered predicate that is no function, or of a wrong arity."""
-    from cerify.semantics.cel.registered import require_registered
-
-    try:
-        require_registered(phi, options.predicates)
-    except Unsupported as error:
-        return error
-    return None
-
-
-def _needs_definition(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
-    from cerify.automata.evaluate.answers import why_not
-    from cerify.semantics.cel.registered import named
-
-    for atom in named(phi):
-        return Unsupported(f"no automaton carries a registered predicate such as {atom.name}", atom.span)
-    return why_not(phi, options.budget)
-
-
-def _needs_numba(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
-    return without_numba() or _needs_definition(phi, schema, options)
+    scope = batch_scope(phi)
+    if isinstance(scope, Unsupported):
+        return scope
+    return CompiledCelEvaluator(phi, options.output, consumption, options.budget, scope)
 
 
 LANGUAGE = Cel()

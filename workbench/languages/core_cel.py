@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
 from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, Question, without_numba
+from cerify.languages.language import (
+    DENOTATIONAL,
+    BuiltIn,
+    Checked,
+    Evaluation,
+    Options,
+    Question,
+    without_numba,
+)
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict, size
 from cerify.semantics.core_cel.wellformed import is_unary, problems
@@ -61,9 +69,9 @@ class CoreCel(BuiltInLanguage[Formula]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
-            "denotational": BuiltIn(_denotational, _no_valuations),
-            "automaton": BuiltIn(_automaton, _not_carried, batches=_readable),
-            "kernel": BuiltIn(_kernel, _needs_numba, True, _compiled),
+            "denotational": BuiltIn.of(_denotational, _no_valuations),
+            "automaton": BuiltIn(partial(_evaluation, "automaton"), False, partial(_batches, "automaton")),
+            "kernel": BuiltIn(partial(_evaluation, "kernel"), True, partial(_batches, "kernel")),
         }
 
     def waits(self, query: Formula) -> bool:
@@ -86,7 +94,7 @@ class CoreCel(BuiltInLanguage[Formula]):
         words = (name.replace("_", "-") if yes else f"not {name.replace('_', '-')}" for name, yes in fragment.items())
         return Checked(fragment, f"core-CEL: {', '.join(words)}", problems(query, schema))
 
-    def in_cel(self, query: Formula, budget: Budget) -> CelFormula:
+    def in_cel(self, query: Formula, budget: Budget) -> CelFormula | Unsupported:
         return _in_cel(query, budget)
 
     def compare(self, left: Formula, right: Formula, question: Question) -> Verdict:
@@ -95,10 +103,10 @@ class CoreCel(BuiltInLanguage[Formula]):
 
         if question.level == "valuations":
             raise IllFormed(f"{ANSWER}; compare at the level of events")
-        try:
-            phi, psi = (self.in_cel(query, question.budget) for query in (left, right))
-        except Unsupported as error:
-            return Undecided(error.described())
+        phi, psi = (_in_cel(query, question.budget) for query in (left, right))
+        for refused in (phi, psi):
+            if isinstance(refused, Unsupported):
+                return Undecided(refused.described())
         return LANGUAGES["cel"].compare(phi, psi, question)
 
     def difference(
@@ -128,24 +136,23 @@ class CoreCel(BuiltInLanguage[Formula]):
 
     @property
     def translations(self) -> Mapping[str, Callable[[Formula, Reading], Any]]:
-        return {"cel": lambda phi, _: self.in_cel(phi, Budget())}
+        return {"cel": lambda phi, _: self.cel_formula(phi, Budget())}
 
-    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed:
+    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
         """By its formula of CEL."""
-        from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-
-        return CompiledCelEvaluator(self.in_cel(query, options.budget), budget=options.budget)
+        psi = _in_cel(query, options.budget)
+        return psi if isinstance(psi, Unsupported) else LANGUAGES["cel"].streamed(psi, schema, options)
 
     def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
         """Of its formula of CEL."""
         from cerify.automata.cea.compile import compile_cel
 
-        return compile_cel(self.in_cel(query, budget), budget)
+        return compile_cel(self.cel_formula(query, budget), budget)
 
     def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
         from cerify.draw.record_cel import record
 
-        return record(self.in_cel(query, options.budget), S, title, options.output, options.budget)
+        return record(self.cel_formula(query, options.budget), S, title, options.output, options.budget)
 
 
 def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
@@ -154,68 +161,47 @@ def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
     return matches_of(phi, S, options.budget)
 
 
-def _automaton(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
+def _evaluation(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
     """By an automaton of core-CEL; a formula whose filters compare events by way of CEL, if it has a formula there."""
-    if is_unary(phi):
-        from cerify.automata.evaluate import core
+    if (refused := _no_valuations(phi, schema, options)) is not None:
+        return refused
+    if not is_unary(phi):
+        psi = _in_cel(phi, options.budget)
+        return (
+            psi
+            if isinstance(psi, Unsupported)
+            else LANGUAGES["cel"].evaluators[evaluator].prepare(psi, schema, options)
+        )
+    if evaluator == "automaton":
+        from cerify.automata.evaluate.core import matches
 
-        return core.matches(phi, S, options.budget)
-    from cerify.automata.evaluate.streaming import matches
+        return lambda S: matches(phi, S, options.budget)
+    from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator
 
-    return matches(_in_cel(phi, options.budget), S, "matches", options.budget)
-
-
-def _kernel(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
-    if is_unary(phi):
-        from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator
-
-        return CompiledCoreEvaluator(phi, options.budget).evaluate(S)
-    from cerify.automata.evaluate.compiled import matches
-
-    return matches(_in_cel(phi, options.budget), S, "matches", options.budget)
+    return without_numba() or (lambda S: CompiledCoreEvaluator(phi, options.budget).evaluate(S))
 
 
-def _readable(phi: Formula, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+def _batches(
+    evaluator: str, phi: Formula, schema: Schema | None, options: Options, consumption: Consumption
+) -> Evaluator | Unsupported:
+    if (refused := _no_valuations(phi, schema, options)) is not None:
+        return refused
     if is_unary(phi) and consumption is Consumption.NONE:
-        from cerify.automata.evaluate.core_evaluators import ReadableCoreEvaluator
+        from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator, ReadableCoreEvaluator
 
-        return ReadableCoreEvaluator(phi, options.budget)
-    from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
-
-    return ReadableCelEvaluator(_in_cel(phi, options.budget), "matches", consumption, options.budget)
-
-
-def _compiled(phi: Formula, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
-    if is_unary(phi) and consumption is Consumption.NONE:
-        from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator
-
-        return CompiledCoreEvaluator(phi, options.budget)
-    from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-
-    return CompiledCelEvaluator(_in_cel(phi, options.budget), "matches", consumption, options.budget)
+        if evaluator == "automaton":
+            return ReadableCoreEvaluator(phi, options.budget)
+        return without_numba() or CompiledCoreEvaluator(phi, options.budget)
+    psi, make = _in_cel(phi, options.budget), LANGUAGES["cel"].evaluators[evaluator].batches
+    assert make is not None
+    return psi if isinstance(psi, Unsupported) else make(psi, schema, options, consumption)
 
 
 @lru_cache(16)
-def _in_cel(phi: Formula, budget: Budget) -> CelFormula:
-    from cerify.equivalence.rewrite.translate.to_cel import to_cel
+def _in_cel(phi: Formula, budget: Budget) -> CelFormula | Unsupported:
+    from cerify.equivalence.rewrite.translate.to_cel import translated
 
-    return to_cel(phi, budget)
-
-
-def _not_carried(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
-    if (refused := _no_valuations(phi, schema, options)) is not None or is_unary(phi):
-        return refused
-    from cerify.automata.evaluate.answers import why_not
-
-    try:
-        psi = _in_cel(phi, options.budget)
-    except Unsupported as error:
-        return error
-    return why_not(psi, options.budget)
-
-
-def _needs_numba(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
-    return without_numba() or _not_carried(phi, schema, options)
+    return translated(phi, budget)
 
 
 def _no_valuations(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explainer import Explainer
-    from cerify.languages.language import Streamed
 
 ANSWER = "the answer of an event expression is the events at which it takes place"
 
@@ -76,9 +75,9 @@ class EventExpressions(BuiltInLanguage[Expression]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Expression]]:
         return {
-            "denotational": BuiltIn(_denotational, _no_valuations),
-            "automaton": BuiltIn(_automaton, _no_valuations, batches=_readable),
-            "kernel": BuiltIn(_kernel, _needs_numba, True, _compiled),
+            "denotational": BuiltIn.of(_denotational, _no_valuations),
+            "automaton": BuiltIn.of(_automaton, _no_valuations, batches=_readable),
+            "kernel": BuiltIn.of(_kernel, _needs_numba, True, _compiled),
         }
 
     def waits(self, query: Expression) -> bool:
@@ -142,19 +141,14 @@ class EventExpressions(BuiltInLanguage[Expression]):
 
         return ExpressionExplainer(query, S, text)
 
-    def streamed(self, query: Expression, schema: Schema | None, options: Options) -> Streamed:
-        return self.monitor(query, schema, options)
-
-    def monitor(self, query: Expression, schema: Schema | None, options: Options) -> DFA | Symbolic:
+    def streamed(self, query: Expression, schema: Schema | None, options: Options) -> DFA | Symbolic | Unsupported:
         """Its automaton; with attribute variables what makes an automaton for each choice of values."""
-        if (A := self.dfa(query, schema, options.budget)) is not None:
-            return A
-        if schema is None:
-            raise Unsupported("without a schema only the whole stream decides which attribute an argument stands for")
         from cerify.automata.dfa.arguments import order_under
-        from cerify.automata.dfa.parametric import symbolic
+        from cerify.automata.dfa.parametric import symbolic, why_not
 
-        return symbolic(query, order_under(schema), options.budget)
+        if (refused := why_not(query, schema, options.budget)) is not None:
+            return refused
+        return self.dfa(query, schema, options.budget) or symbolic(query, order_under(schema), options.budget)
 
     def dfa(self, query: Expression, schema: Schema | None, budget: Budget) -> DFA | None:
         from cerify.automata.dfa.arguments import order_under
@@ -196,27 +190,35 @@ def _kernel(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
     return [Match(e, (e,)) for e in sorted(found)]
 
 
-def _readable(E: Expression, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+def _consuming(consumption: Consumption) -> Unsupported | None:
+    if consumption is Consumption.NONE:
+        return None
+    return Unsupported("the automata of event expressions consume no events; use the evaluator denotational")
+
+
+def _readable(
+    E: Expression, schema: Schema | None, options: Options, consumption: Consumption
+) -> Evaluator | Unsupported:
     from cerify.automata.dfa.evaluator import ReadableEvaluator
 
-    _require_no_consumption(consumption)
-    return ReadableEvaluator(LANGUAGE.monitor(E, schema, options), options.budget)
+    A = _consuming(consumption) or LANGUAGE.streamed(E, schema, options)
+    return A if isinstance(A, Unsupported) else ReadableEvaluator(A, options.budget)
 
 
-def _compiled(E: Expression, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
+def _compiled(
+    E: Expression, schema: Schema | None, options: Options, consumption: Consumption
+) -> Evaluator | Unsupported:
     from cerify.automata.dfa.evaluator import CompiledEvaluator
+    from cerify.automata.dfa.model import DFA
 
-    _require_no_consumption(consumption)
-    if (A := LANGUAGE.dfa(E, schema, options.budget)) is None:
-        raise Unsupported(
-            "an expression with attribute variables has an automaton for each choice of values; they are not compiled"
-        )
-    return CompiledEvaluator(A, options.budget)
-
-
-def _require_no_consumption(consumption: Consumption) -> None:
-    if consumption is not Consumption.NONE:
-        raise Unsupported("the automata of event expressions consume no events; use the evaluator denotational")
+    A = _consuming(consumption) or LANGUAGE.streamed(E, schema, options)
+    if isinstance(A, Unsupported):
+        return A
+    if isinstance(A, DFA):
+        return CompiledEvaluator(A, options.budget)
+    return Unsupported(
+        "an expression with attribute variables has an automaton for each choice of values; they are not compiled"
+    )
 
 
 def _needs_numba(E: Expression, schema: Schema | None, options: Options) -> Unsupported | None:

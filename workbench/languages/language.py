@@ -74,6 +74,13 @@ class Options:
     reading: Reading = DECIDED
 
 
+Evaluation: TypeAlias = Callable[[Stream], Iterable[Match]]
+"""All matches of one query over a stream in the order of positions, as an iterator where they are found one by one.
+
+It raises BudgetExceeded, and Unsupported for what shows only with the stream.
+"""
+
+
 def no_objection(query: Any, schema: Schema | None, options: Options) -> None:
     """None: the evaluator takes every query of its language."""
     return
@@ -90,17 +97,43 @@ def without_numba() -> Unsupported | None:
 class BuiltIn(Generic[F]):
     """A built-in evaluator of one language.
 
-    matches: all matches in the order of positions, as an iterator where they are found one by one; it raises
-    BudgetExceeded, and Unsupported for what shows only with the stream. why_not: why the evaluator cannot take a query
-    on streams of a schema (None: of any), as an error that is not raised; None if it can. compiled: whether its loops
-    are compiled when they are first used, which takes seconds. batches: makes what evaluates a stream batch by batch;
-    raises Unsupported for a query that is evaluated over whole streams only; None if all are.
+    prepare: what evaluates a query on streams of a schema (None: of any), or why the evaluator cannot take it, as an
+    error that is not raised; it raises BudgetExceeded. compiled: whether its loops are compiled when they are first
+    used, which takes seconds. batches: what evaluates a stream batch by batch, or why the query is evaluated over whole
+    streams only; None if all are.
     """
 
-    matches: Callable[[F, Stream, Options], Iterable[Match]]
-    why_not: Callable[[F, Schema | None, Options], Unsupported | None] = no_objection
+    prepare: Callable[[F, Schema | None, Options], Evaluation | Unsupported]
     compiled: bool = False
-    batches: Callable[[F, Schema | None, Options, Consumption], Evaluator] | None = None
+    batches: Callable[[F, Schema | None, Options, Consumption], Evaluator | Unsupported] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        matches: Callable[[F, Stream, Options], Iterable[Match]],
+        why_not: Callable[[F, Schema | None, Options], Unsupported | None] = no_objection,
+        compiled: bool = False,
+        batches: Callable[[F, Schema | None, Options, Consumption], Evaluator | Unsupported] | None = None,
+    ) -> BuiltIn[F]:
+        """The evaluator with these matches of the queries of which why_not returns None."""
+
+        def prepare(query: F, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+            return why_not(query, schema, options) or (lambda S: matches(query, S, options))
+
+        def in_batches(
+            query: F, schema: Schema | None, options: Options, consumption: Consumption
+        ) -> Evaluator | Unsupported:
+            assert batches is not None
+            return why_not(query, schema, options) or batches(query, schema, options, consumption)
+
+        return cls(prepare, compiled, None if batches is None else in_batches)
+
+    def matches(self, query: F, S: Stream, options: Options) -> Iterable[Match]:
+        """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
+        evaluation = self.prepare(query, S.schema, options)
+        if isinstance(evaluation, Unsupported):
+            raise evaluation
+        return evaluation(S)
 
 
 @dataclass(frozen=True)
@@ -235,12 +268,9 @@ class Language(ABC, Generic[F]):
             raise Unsupported(f"{self.title} has no selection {selection.value!r} around a query")
         return query
 
-    def operations(self) -> QueryOperations[F]:
-        """How queries get simpler, and what they name, for shrinking and campaigns.
-
-        Raises Unsupported where the language does not say so; then only streams are shrunk.
-        """
-        raise Unsupported(f"a query in {self.title} is not shrunk")
+    def operations(self) -> QueryOperations[F] | None:
+        """How queries get simpler, and what they name, for shrinking and campaigns; None: only streams are shrunk."""
+        return None
 
     def generator(self) -> Generator[F]:
         """The random cases of campaigns. Raises Unsupported where there are none."""
@@ -277,9 +307,16 @@ class Language(ABC, Generic[F]):
         """What is known of a query before any event. Raises BudgetExceeded."""
         return Checked({}, self.title, [])
 
-    def in_cel(self, query: F, budget: Budget) -> Formula:
-        """A CEL formula with the same matches on every stream. Raises Unsupported where there is none."""
-        raise Unsupported(f"a query in {self.name} is not evaluated as one of CEL")
+    def in_cel(self, query: F, budget: Budget) -> Formula | Unsupported:
+        """A CEL formula with the same matches on every stream, or why there is none. Raises BudgetExceeded."""
+        return Unsupported(f"a query in {self.name} is not evaluated as one of CEL")
+
+    def cel_formula(self, query: F, budget: Budget) -> Formula:
+        """As in_cel. Raises Unsupported where there is no formula, and BudgetExceeded."""
+        phi = self.in_cel(query, budget)
+        if isinstance(phi, Unsupported):
+            raise phi
+        return phi
 
     def compare(self, left: F, right: F, question: Question) -> Verdict:
         """Whether two queries have the same matches on every stream, with the evidence.
@@ -330,12 +367,12 @@ class Language(ABC, Generic[F]):
 
     # --- streams of batches (Spark) -----------------------------------------------------------------------------------
 
-    def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed:
-        """What reads streams batch by batch and reports matches as they become certain.
+    def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed | Unsupported:
+        """What reads streams batch by batch and reports matches as they become certain, or why only the end decides.
 
-        Raises Unsupported where only the whole stream decides, and BudgetExceeded.
+        Raises BudgetExceeded.
         """
-        raise Unsupported(f"a query in {self.title} is evaluated over the whole stream")
+        return Unsupported(f"a query in {self.title} is evaluated over the whole stream")
 
     def dfa(self, query: F, schema: Schema | None, budget: Budget) -> DFA | None:
         """One finite automaton whose accepting states report a match; None where there is none."""

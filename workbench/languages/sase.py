@@ -72,9 +72,9 @@ class Sase(BuiltInLanguage[Tree]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
         return {
-            "denotational": BuiltIn(partial(_matches, "denotational")),
-            "automaton": BuiltIn(partial(_matches, "automaton"), batches=_readable),
-            "kernel": BuiltIn(partial(_matches, "kernel"), _needs_numba, True, _compiled),
+            "denotational": BuiltIn.of(partial(_matches, "denotational")),
+            "automaton": BuiltIn.of(partial(_matches, "automaton"), batches=partial(_batches, "automaton")),
+            "kernel": BuiltIn.of(partial(_matches, "kernel"), _needs_numba, True, partial(_batches, "kernel")),
         }
 
     def check(self, query: Tree, schema: Schema | None) -> Checked:
@@ -124,14 +124,14 @@ class Sase(BuiltInLanguage[Tree]):
 
         return SaseExplainer(query, S, text)
 
-    def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed:
+    def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed | Unsupported:
         """A query block over the input, in which no component is negated."""
-        from cerify.semantics.sase.clauses import negated
+        from cerify.automata.nfab.compiled import why_not
         from cerify.semantics.sase.syntax import Query
 
-        if not isinstance(query, Query) or query.returned.non_overlap or negated(query):
-            raise Unsupported("only the end of the stream decides which matches of the query there are")
-        return query
+        if not isinstance(query, Query) or query.returned.non_overlap:
+            return Unsupported("only the end of the stream decides which matches of the query there are")
+        return why_not(query) or query
 
     def automaton(self, query: Tree, schema: Schema | None, budget: Budget) -> CEA:
         raise Unsupported("an NFA^b has a buffer, and the HOA format has none; draw it with --svg or --dot")
@@ -154,24 +154,21 @@ def _needs_numba(q: Tree, schema: Schema | None, options: Options) -> Unsupporte
     return without_numba()
 
 
-def _readable(q: Tree, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
-    from cerify.automata.nfab.evaluators import ReadableEvaluator
+def _batches(
+    evaluator: str, q: Tree, schema: Schema | None, options: Options, consumption: Consumption
+) -> Evaluator | Unsupported:
+    from cerify.automata.nfab import compiled, evaluators
 
-    _require_batches(q, consumption)
-    return ReadableEvaluator(q, options.reading, options.budget, options.aggregates)
-
-
-def _compiled(q: Tree, schema: Schema | None, options: Options, consumption: Consumption) -> Evaluator:
-    from cerify.automata.nfab.evaluators import CompiledEvaluator
-
-    _require_batches(q, consumption)
-    return CompiledEvaluator(q, options.reading, options.budget, options.aggregates)
-
-
-def _require_batches(q: Tree, consumption: Consumption) -> None:
     require_wellformed(q)
     if consumption is not Consumption.NONE:
-        raise Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
+        return Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
+    block = evaluators.block_of(q)
+    if isinstance(block, Unsupported):
+        return block
+    if evaluator == "automaton":
+        return evaluators.ReadableEvaluator(block, options.reading, options.budget, options.aggregates)
+    refused = compiled.why_not(block)
+    return refused or evaluators.CompiledEvaluator(block, options.reading, options.budget, options.aggregates)
 
 
 def _matches(evaluator: str, q: Tree, S: Stream, options: Options) -> Iterable[Match]:

@@ -39,10 +39,18 @@ CHOICES: Mapping[type[Choice], type[cel.Next | cel.Last | cel.Max]] = {
 
 
 def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
+    """As `translated`. Raises Unsupported where there is no formula, and BudgetExceeded."""
+    found = translated(phi, budget)
+    if isinstance(found, Unsupported):
+        raise found
+    return found
+
+
+def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Unsupported:
     """A CEL formula with the complex events of phi at every position.
 
-    Raises Unsupported where CEL has no such formula or this translation finds none, and BudgetExceeded where it would
-    be too large.
+    Unsupported where CEL has no such formula or this translation finds none. Raises BudgetExceeded where it would be
+    too large.
     """
     try:
         apart, names = named_apart(phi)
@@ -52,7 +60,9 @@ def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
         raise BudgetExceeded("the formula is nested too deeply", phi.span) from None
     for one in found:
         for constraint in _ordered(one.pending):
-            raise translation.looks_ahead(constraint, constraint.single - one.held)
+            translation.refuse(translation.looks_ahead(constraint, constraint.single - one.held))
+    if translation.refused is not None:
+        return translation.refused
     if not found:  # no alternative has a complex event
         R = next(cel.Event(psi.type) for psi in core.subformulas(phi) if isinstance(psi, core.Event))
         return cel.Unless(R, R)
@@ -90,9 +100,13 @@ class _Alternative:
 
 
 class _Translation:
-    """Translates, and keeps to a budget: the nodes of a formula, and the alternatives that are looked at."""
+    """Translates, and keeps to a budget: the nodes of a formula, and the alternatives that are looked at.
+
+    refused: the first reason why there is no formula; what the methods return is of no use then.
+    """
 
     def __init__(self, names: Names, budget: Budget) -> None:
+        self.refused: Unsupported | None = None
         self.names = names
         self.most = budget.states
         self.made = 0
@@ -103,7 +117,7 @@ class _Translation:
         anchored: phi begins where the stream does, so that the rivals of a strategy are the same in both languages.
         """
         merged: dict[tuple[Variables, PendingConstraints], _Alternative] = {}
-        for one in self.clause(phi, asked, anchored):
+        for one in self.clause(phi, asked, anchored) if self.refused is None else ():
             self.made += 1
             held = one.held & asked.union(*(mentioned(constraint.atom) for constraint in one.pending))
             key = held, one.pending
@@ -149,16 +163,16 @@ class _Translation:
         for constraint in _ordered(one.pending):
             local = constraint.single & U
             if not local <= one.held:
-                raise self.looks_ahead(constraint, local - one.held)
+                self.refuse(self.looks_ahead(constraint, local - one.held))
             many = constraint.many | local
             about = [a.variable for a in _mentions(constraint.atom) if a.variable in many]
             if len(about) > 1:
-                raise Unsupported(
+                why = (
                     f"the filter compares {self.listed(constraint.single - local)} with "
                     f"{', '.join(map(self.names.written, about))} of one round; a filter of CEL would compare "
-                    "the events of different rounds too",
-                    constraint.atom.span,
+                    "the events of different rounds too"
                 )
+                self.refuse(Unsupported(why, constraint.atom.span))
             pending.add(PendingConstraint(constraint.atom, many))
         return _Alternative(NOTHING, frozenset(pending), one.phi, one.nodes)
 
@@ -194,22 +208,23 @@ class _Translation:
         if keeps_all(phi):
             return found
         if not anchored:
-            raise not_first(phi, phi.span)
+            self.refuse(not_first(phi, phi.span))
         name = NAMES[type(phi)]
         for one in found:
             for constraint in _ordered(one.pending):
-                raise Unsupported(
+                why = (
                     f"{name} compares here only what passes a filter on {self.listed(constraint.single - one.held)}, "
-                    "which is defined outside it; in CEL a filter speaks of what it stands around",
-                    constraint.atom.span,
+                    "which is defined outside it; in CEL a filter speaks of what it stands around"
                 )
+                self.refuse(Unsupported(why, constraint.atom.span))
         if len(found) > 1:
-            raise Unsupported(
-                f"the branches under {name} define different variables, and what stands around it tells them apart; "
-                "give these variables other names",
-                phi.span,
-            )
+            why = f"the branches under {name} define different variables, and what stands around it tells them apart"
+            self.refuse(Unsupported(f"{why}; give these variables other names", phi.span))
         return (one.around(CHOICES[type(phi)]) for one in found)
+
+    def refuse(self, reason: Unsupported) -> None:
+        """Record why there is no formula."""
+        self.refused = self.refused or reason
 
     def looks_ahead(self, constraint: PendingConstraint, unbound: Variables) -> Unsupported:
         """The refusal of a filter on variables that need not hold an event."""

@@ -21,8 +21,8 @@ from pyspark.sql import SparkSession
 from cerify.conformance.campaign_plan import MIXES, Job, Part
 from cerify.languages.language import BuiltIn, Options
 from cerify.semantics.cel.show import show
-from cerify.semantics.errors import InputError
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import Match, Schema, Stream
 from cerify.spark import campaign as campaigns
 from cerify.spark.campaign import campaign, missing
 from cerify.spark.fuzzing.files import Folder
@@ -187,7 +187,11 @@ class Deadly(Work):
                 pass
             return known.matches(phi, S, options)
 
-        return BuiltIn(evaluator, known.why_not)
+        def why_not(phi: Any, schema: Schema | None, options: Options) -> Unsupported | None:
+            prepared = known.prepare(phi, schema, options)
+            return prepared if isinstance(prepared, Unsupported) else None
+
+        return BuiltIn.of(evaluator, why_not)
 
 
 @pytest.mark.thorough

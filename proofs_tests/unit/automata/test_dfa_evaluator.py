@@ -108,7 +108,7 @@ def test_after_an_error_inside_a_batch_there_is_no_state() -> None:
     with pytest.raises(BudgetExceeded):
         E.push([Event("a", {"n": n}) for n in range(9)])
     for use in (E.save, lambda: E.push([])):
-        with pytest.raises(InputError, match="inside a batch"):
+        with pytest.raises(InputError, match="inside an earlier batch"):
             use()
     few = ReadableEvaluator(compile_expression(parse("a")), Budget(matches=2))
     with pytest.raises(BudgetExceeded, match="more than 2 matches"):

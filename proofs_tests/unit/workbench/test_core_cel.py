@@ -179,7 +179,7 @@ def test_a_wrong_evaluator_is_found_and_shrunk_and_shown_in_core_cel(
     def wrong(phi: core.Formula, S: Stream, options: Options) -> Collection[Match]:
         return match(one_variable_for_all_rounds(phi), S, evaluator="denotational", budget=DEFINITION_BUDGET)
 
-    monkeypatch.setitem(LANGUAGES["core-cel"].evaluators, "automaton", BuiltIn(wrong))  # type: ignore[arg-type]
+    monkeypatch.setitem(LANGUAGES["core-cel"].evaluators, "automaton", BuiltIn.of(wrong))  # type: ignore[arg-type]
     arguments = [
         "--language",
         "core-cel",

@@ -155,7 +155,7 @@ def test_the_command_fuzz(monkeypatch: pytest.MonkeyPatch) -> None:
     options = ["--language", "sase", "--evaluator", "automaton", "--cases", "20", "--processes", "1", "--nodes", "5"]
     said = CliRunner().invoke(fuzz.command, options, standalone_mode=False)
     assert said.return_value == 0, said.output
-    faulty = BuiltIn[Any](lambda q, S, options: forgetful(q, S, options.output))
+    faulty = BuiltIn[Any].of(lambda q, S, options: forgetful(q, S, options.output))
     monkeypatch.setitem(LANGUAGES["sase"].evaluators, "automaton", faulty)  # type: ignore[arg-type]
     said = CliRunner().invoke(fuzz.command, [*options, "--cases", "60", "--stop-after", "1"], standalone_mode=False)
     assert said.return_value == 1

@@ -105,7 +105,7 @@ def test_what_it_does_not_have_is_said(toy: Toy) -> None:
     with pytest.raises(Unsupported, match="the evaluator automaton of words evaluates whole streams"):
         cerify.compile("A", language="toy", evaluator="automaton")
     with pytest.raises(Unsupported, match="a query in toy is not evaluated as one of CEL"):
-        toy.in_cel(toy.parse("A"), cerify.Budget())
+        toy.cel_formula(toy.parse("A"), cerify.Budget())
     assert isinstance(toy, Language)
 
 

@@ -22,6 +22,7 @@ from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.partitions import batch_scope
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Stream
@@ -172,14 +173,16 @@ def counter_of(query: Query, budget: Budget) -> CompiledCelEvaluator | None:
 
     So its states have the same numbers in every process. None if it has too many states, or there is no such evaluator.
     """
+    phi = query.in_cel(budget)
+    scope = phi if isinstance(phi, Unsupported) else batch_scope(phi)
+    if isinstance(phi, Unsupported) or isinstance(scope, Unsupported) or not scope.everything:
+        return None
     try:
-        E = CompiledCelEvaluator(query.in_cel(budget), budget=budget)
-        if not E.scope.everything:
-            return None
+        E = CompiledCelEvaluator(phi, budget=budget, scope=scope)
         kinds = [sum(1 << i for i in chosen) for chosen, _ in types(E.automaton.A.predicates, budget)]
         E.budget = replace(budget, states=min(budget.states, STATES))
         E.grow(kinds, [len(kinds)])
-    except (Unsupported, BudgetExceeded):
+    except BudgetExceeded:
         return None
     return E
 

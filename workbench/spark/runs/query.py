@@ -37,12 +37,12 @@ class Query:
             _ = plan(self.plugin, phi, self.schema, Want(Options(self.output))).chosen
             return phi
 
-    def in_cel(self, budget: Budget) -> Formula:
-        """The query as a formula of CEL. Raises Unsupported if it has none."""
+    def in_cel(self, budget: Budget) -> Formula | Unsupported:
+        """The query as a formula of CEL, or why it has none, or too large a one."""
         try:
             return self.plugin.in_cel(self.parsed, budget)
         except BudgetExceeded as error:
-            raise Unsupported(error.message, error.span) from None
+            return Unsupported(error.message, error.span)
 
     @property
     def plugin(self) -> Language[Any]:

@@ -45,10 +45,8 @@ Found: TypeAlias = Reach | None
 
 def reach_of_query(query: Query, budget: Budget) -> Found:
     """The reach of a query; None if it may depend on all events before."""
-    try:
-        return reach_of(query.in_cel(budget))
-    except Unsupported:
-        return reach_of_block(query.parsed)
+    phi = query.in_cel(budget)
+    return reach_of_block(query.parsed) if isinstance(phi, Unsupported) else reach_of(phi)
 
 
 def reach_of(phi: Formula) -> Found:

@@ -26,7 +26,7 @@ from cerify.spark.runs.run import Classes, Run
 class SaseRun(Run):
     """An evaluator of batches, and the rows that a match may still have: those of the window, or all.
 
-    The stream is gathered if the evaluator raises Unsupported for the first rows.
+    The stream is gathered if the evaluator cannot read the first rows.
     """
 
     def __init__(self, query: Query, budget: Budget) -> None:
@@ -55,13 +55,11 @@ class SaseRun(Run):
         """The number of matches that these events complete; without HAVING they are not listed."""
         if self.q.having is not None or self._gathered is not None:
             return super().count(table)
-        try:
-            return self._evaluator.count(table)
-        except Unsupported:
-            if self._evaluator.position:
-                raise
-            self._gathered = GatheredRun(self._query, self._budget)
+        found = self._evaluator.tried_count(table)
+        if isinstance(found, Unsupported):
+            self._gather(found)
             return super().count(table)
+        return found
 
     def finish_count(self) -> int:
         """The number of matches that the end of the stream completes."""
@@ -70,16 +68,20 @@ class SaseRun(Run):
         return self._evaluator.finish_count()
 
     def _read(self, table: pa.Table) -> pa.Table | None:
-        if self._gathered is None:
-            try:
-                known = self._evaluator.read(table)
-                self._rows.add(table)
-                return known
-            except Unsupported:
-                if self._evaluator.position:
-                    raise
-                self._gathered = GatheredRun(self._query, self._budget)
-        return None
+        if self._gathered is not None:
+            return None
+        known = self._evaluator.tried(table)
+        if isinstance(known, Unsupported):
+            self._gather(known)
+            return None
+        self._rows.add(table)
+        return known
+
+    def _gather(self, refused: Unsupported) -> None:
+        """Gather the stream from its beginning. Raises the reason if the evaluator has read a part of it."""
+        if self._evaluator.position:
+            raise refused
+        self._gathered = GatheredRun(self._query, self._budget)
 
     def _matches(self, known: pa.Table) -> list[Match]:
         variables = self._evaluator.variables

@@ -43,23 +43,16 @@ def _makes(text: str, budget: Budget) -> Make:
         raise Unsupported("cerify.spark needs numba on every worker: pip install 'cerify[spark]'")
     _ = query.parsed  # raises the errors of the query
     with errors_in(query.text):
-        try:
-            return _streaming(query, budget)
-        except Unsupported:
-            return partial(GatheredRun, query, budget)
-
-
-def _streaming(query: Query, budget: Budget) -> Make:
-    """A function that returns runs which report matches as they are completed. Raises Unsupported if there are none."""
-    match query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget)):
-        case CompiledCelEvaluator() as first:
-            return lambda: CelRun(first.fresh())
-        case DFA() as A:
-            return partial(ExpressionRun, CompiledRunner([A]))
-        case Symbolic() as machine:
-            return partial(ParametricRun, machine, budget)
-        case sase.Query():
-            SaseRun(query, budget)  # raises Unsupported for what it does not carry
-            return partial(SaseRun, query, budget)
-        case other:
-            raise Unsupported(f"no run evaluates a {type(other).__name__}")
+        match query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget)):
+            case Unsupported():
+                return partial(GatheredRun, query, budget)
+            case CompiledCelEvaluator() as first:
+                return lambda: CelRun(first.fresh())
+            case DFA() as A:
+                return partial(ExpressionRun, CompiledRunner([A]))
+            case Symbolic() as machine:
+                return partial(ParametricRun, machine, budget)
+            case sase.Query():
+                return partial(SaseRun, query, budget)
+            case other:
+                raise Unsupported(f"no run evaluates a {type(other).__name__}")

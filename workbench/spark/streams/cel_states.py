@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.scope import Width, reports_at_last_event
-from cerify.semantics.budget import Budget
 from cerify.semantics.predicates import Anything
 from cerify.spark.runs.cel import CelRun
-from cerify.spark.runs.query import Query
 from cerify.spark.streams.resumable import Compiled, Resumable
 
 
@@ -39,10 +37,10 @@ class ResumableCel(CelRun, Resumable):
 
 
 class CompiledCel(Compiled):
-    """A formula with its automaton. Raises Unsupported where no evaluator of batches evaluates it."""
+    """A formula with its automaton, given an evaluator that has read nothing."""
 
-    def __init__(self, query: Query, budget: Budget) -> None:
-        self._evaluator = CompiledCelEvaluator(query.in_cel(budget), output=query.output, budget=budget)
+    def __init__(self, evaluator: CompiledCelEvaluator) -> None:
+        self._evaluator = evaluator
 
     def start(self) -> ResumableCel:
         """A run with a new evaluator of the automaton."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.partitions import batch_scope
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import TIME
@@ -28,13 +30,15 @@ def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compile
     with errors_in(query.text):
         if (A := automaton_of(query, budget)) is not None:
             return CompiledExpression(A)
-        try:
-            return CompiledCel(query, budget)
-        except Unsupported as error:
-            reach = reach_of_query(query, budget)
-            if reach is None or not {a for a, _ in reach.widths} <= {clock}:
-                raise _refused(query, error) from None
-            return CompiledWindow(query, budget, reach)
+        phi = query.in_cel(budget)
+        scope = phi if isinstance(phi, Unsupported) else batch_scope(phi)
+        if not isinstance(phi, Unsupported) and not isinstance(scope, Unsupported):
+            return CompiledCel(CompiledCelEvaluator(phi, query.output, budget=budget, scope=scope))
+        assert isinstance(scope, Unsupported)
+        reach = reach_of_query(query, budget)
+        if reach is None or not {a for a, _ in reach.widths} <= {clock}:
+            raise _refused(query, scope)
+        return CompiledWindow(query, budget, reach)
 
 
 def _refused(query: Query, error: Unsupported) -> Unsupported:

@@ -142,7 +142,7 @@ def test_after_an_error_inside_a_batch_there_is_no_state() -> None:
     with pytest.raises(BudgetExceeded):
         E.push(Stream(Event("A", {"x": 2**n}) for n in range(20)))
     for use in (E.save, lambda: E.push(events("A1"))):
-        with pytest.raises(InputError, match="inside a batch"):
+        with pytest.raises(InputError, match="inside an earlier batch"):
             use()
 
 

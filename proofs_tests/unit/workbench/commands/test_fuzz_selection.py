@@ -34,7 +34,7 @@ def test_every_query_has_the_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(phi)
         return known.matches(phi.phi if isinstance(phi, cel.Next) else phi, S, options)
 
-    monkeypatch.setitem(LANGUAGES["cel"].evaluators, "automaton", BuiltIn(forgetful))  # type: ignore[arg-type]
+    monkeypatch.setitem(LANGUAGES["cel"].evaluators, "automaton", BuiltIn.of(forgetful))  # type: ignore[arg-type]
     said = run("--cases", "60", "--selection", "next", "--stop-after", "1")
     assert said.return_value == 1
     assert isinstance(asked[0], cel.Next)
