@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cerify.semantics.events import TYPE, Stream
+from cerify.semantics.events import TYPE, Event, Stream
 from cerify.semantics.predicates import (
     Anything,
     Both,
@@ -40,16 +40,25 @@ def classify(predicates: Sequence[Predicate], S: Stream) -> list[int]:
 
 def classified(predicates: Sequence[Predicate], S: Stream) -> tuple[NDArray[np.int32], list[int]]:
     """For each event its class, and for each class its type as a bit mask; no two classes have the same."""
-    if len(S) < SHORT:
+    by_type, n = all(map(_of_types, predicates)), len(S)
+    if n < SHORT:
         numbers: dict[int, int] = {}
-        masks = (sum(1 << i for i, P in enumerate(predicates) if holds(P, event)) for event in S)
-        classes = np.fromiter((numbers.setdefault(mask, len(numbers)) for mask in masks), np.int32, len(S))
+        masks: dict[str, int] = {}
+        for event in S if by_type else ():
+            if event.type not in masks:
+                masks[event.type] = _mask(predicates, event)
+        of = (masks[event.type] if by_type else _mask(predicates, event) for event in S)
+        classes = np.fromiter((numbers.setdefault(mask, len(numbers)) for mask in of), np.int32, n)
         return classes, list(numbers)
     columns = _Columns.of(S.table)
-    if all(_of_types(P) for P in predicates):
+    if by_type:
         classes, types = _classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
         return classes[columns.codes], types
     return _classes(predicates, columns)
+
+
+def _mask(predicates: Sequence[Predicate], event: Event) -> int:
+    return sum(1 << i for i, P in enumerate(predicates) if holds(P, event))
 
 
 def _classes(predicates: Sequence[Predicate], columns: _Columns) -> tuple[NDArray[np.int32], list[int]]:

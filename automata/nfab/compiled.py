@@ -47,11 +47,10 @@ def why_not(q: sase.Query) -> Unsupported | None:
         return Unsupported("the compiled evaluator does not support negated components; use the readable one")
     if sum(1 + k.kleene for k in q.pattern) > STATES:
         return Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
-    for a in (a for test in match_layout(q).tests for a in mentions(test.predicate)):
-        if isinstance(a, sase.Aggregate) and a.function not in AGGREGATES:
-            return Unsupported(
-                f"the compiled evaluator does not carry the aggregate {a.function}; use the readable one"
-            )
+    mentioned = [a for test in match_layout(q).tests for a in mentions(test.predicate)]
+    for name in (a.function for a in mentioned if isinstance(a, sase.Aggregate)):
+        if name not in AGGREGATES:
+            return Unsupported(f"the compiled evaluator does not carry the aggregate {name}; use the readable one")
     return None
 
 
