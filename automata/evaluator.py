@@ -70,11 +70,13 @@ class Evaluator(ABC):
 
     position is that of the next event, so that the first event of the stream has position 0. A subclass defines `read`,
     `save`, `resume`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and pickled by
-    what `remade` returns and by its saved state.
+    what `remade` returns and by its saved state. check: called once, with the first batch that has events, before it is
+    read.
     """
 
     position: int = 0
     finished: bool = False
+    check: Callable[[Stream], None] | None = None
     _first: int = 0  # the position at which a saved state was restored
     _whole: bool = True  # false once an error has stopped the evaluator inside a batch
 
@@ -108,7 +110,9 @@ class Evaluator(ABC):
     def fresh(self) -> Self:
         """An evaluator of the same query that has read nothing."""
         make, arguments = self.remade()
-        return cast("Self", make(*arguments))
+        evaluator = cast("Self", make(*arguments))
+        evaluator.check = self.check
+        return evaluator
 
     @abstractmethod
     def read(self, S: Stream, limit: int | None = None) -> list[Match]:
@@ -151,7 +155,7 @@ class Evaluator(ABC):
         """What to call, and with which arguments, for an evaluator of the same query that has read nothing."""
 
     def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return _restored, (*self.remade(), self.save(), self.finished)
+        return _restored, (*self.remade(), self.save(), self.finished, self.check)
 
     def _require_whole(self) -> None:
         """Raises InputError if an error has stopped the evaluator inside a batch."""
@@ -160,15 +164,25 @@ class Evaluator(ABC):
 
     def _opened(self, batch: Batch) -> Stream:
         self._require_open()
-        return as_stream(batch)
+        S = as_stream(batch)
+        if self.check is not None and len(S):
+            self.check(S)
+            self.check = None
+        return S
 
     def _require_open(self) -> None:
         if self.finished:
             raise InputError("the stream of this evaluator is finished; make a new one for another stream")
 
 
-def _restored(make: Callable[..., Evaluator], arguments: tuple[Any, ...], saved: bytes, finished: bool) -> Evaluator:
+def _restored(
+    make: Callable[..., Evaluator],
+    arguments: tuple[Any, ...],
+    saved: bytes,
+    finished: bool,
+    check: Callable[[Stream], None] | None,
+) -> Evaluator:
     evaluator = make(*arguments)
     evaluator.restore(saved)
-    evaluator.finished = finished
+    evaluator.finished, evaluator.check = finished, check
     return evaluator

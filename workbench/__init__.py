@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cerify.api import count as count
     from cerify.api import equivalent as equivalent
     from cerify.api import explain as explain
+    from cerify.api import generate as generate
     from cerify.api import laws as laws
     from cerify.api import match as match
     from cerify.api import parse as parse
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from cerify.semantics.events import Schema as Schema
     from cerify.semantics.events import Stream as Stream
     from cerify.semantics.matches import Matches as Matches
+    from cerify.semantics.observed import observed as observed
     from cerify.semantics.readers import as_stream as as_stream
     from cerify.semantics.readers import read as read
 
@@ -85,9 +87,11 @@ _HOME = {
     "count": "api",
     "differ": "equivalence.differential.differ",
     "equivalent": "api",
-    "laws": "api",
     "explain": "api",
+    "generate": "api",
+    "laws": "api",
     "match": "api",
+    "observed": "semantics.observed",
     "parse": "api",
     "read": "semantics.readers",
     "register": "languages",
@@ -130,8 +134,10 @@ __all__ = [
     "differ",
     "equivalent",
     "explain",
+    "generate",
     "laws",
     "match",
+    "observed",
     "parse",
     "read",
     "register",

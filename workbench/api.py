@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from random import Random
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
-from cerify.automata.evaluator import Consumption, Evaluator, Output
+from cerify.automata.evaluator import Evaluator, require_output
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.verdict import Undecided, Verdict
 from cerify.explanations.explainer import Request
-from cerify.fit import warn_of_misfits
+from cerify.fit import FirstBatch, warn_of_misfits
 from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
-from cerify.languages.language import Checked, Language, Options, Question
+from cerify.languages.language import Checked, Language, Options, OptionValues, Question
 from cerify.plan import Plan, Want, plan
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.errors import IllFormed, InputError, Unsupported, errors_in
-from cerify.semantics.events import Events, Schema
+from cerify.semantics.events import Events, Schema, Stream
 from cerify.semantics.matches import Matches
 from cerify.semantics.readers import as_stream
-from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.selection import Selection
 
 if TYPE_CHECKING:
@@ -68,14 +66,15 @@ def planned(
     schema: Schema | None,
     options: Options,
     evaluator: str | None,
-    selection: Selection = Selection.ALL,
+    selection: Selection | str = Selection.ALL,
+    *,
+    batches: bool = False,
 ) -> Plan[Any]:
     """The plan for a query. Raises ParseError, IllFormed."""
-    if options.output not in get_args(Output):
-        raise IllFormed(f"there is no output {options.output!r}; use one of {', '.join(get_args(Output))}")
+    require_output(options.output)
     lang, tree = read_query(query, language, schema)
     with errors_in(query if isinstance(query, str) else ""):
-        return plan(lang, lang.selected(tree, selection), schema, Want(options, evaluator))
+        return plan(lang, lang.selected(tree, Selection.of(selection)), schema, Want(options, evaluator, batches))
 
 
 def match(
@@ -84,25 +83,23 @@ def match(
     *,
     language: str = DEFAULT,
     evaluator: str | None = None,
-    output: Output = "matches",
-    budget: Budget = Budget(),
-    predicates: Predicates = NO_PREDICATES,
-    aggregates: Operations = NO_OPERATIONS,
-    reading: Reading = DECIDED,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
+    **options: Unpack[OptionValues],
 ) -> Matches:
     """All matches of a query over a stream, sorted by position; language is that of a query given as text.
 
     events are a Stream, or what `as_stream` takes: events, dicts, a table or data frame, the path of a file.
 
-    evaluator is one of the language's evaluators; by default cerify.plan chooses one. predicates are those of the
-    user's own that a CEL query may name; a query with one is evaluated by the interpreter, since no automaton carries
-    it. aggregates are those that a query of SASE+ may name besides the language's own, and reading answers what its
-    papers leave open. selection keeps the matches of a strategy around the whole query, as its operator does.
+    evaluator is one of the language's evaluators; by default cerify.plan chooses one. selection keeps the matches of a
+    strategy around the whole query, as its operator does.
 
-    With output="valuations" a match of CEL also has the positions of each variable, and two matches may differ in that
-    alone; a match of SASE+ always has them, and the result that RETURN makes of it.
+    The options are `output`, `budget` (a Budget), `predicates`, `aggregates`, `reading` and `consumption`. With
+    output="valuations" a match of CEL also has the positions of each variable, and two matches may differ in that
+    alone; a match of SASE+ always has them, and the result that RETURN makes of it. predicates are those of the user's
+    own that a CEL query may name; a query with one is evaluated by the interpreter, since no automaton carries it.
+    aggregates are those that a query of SASE+ may name besides the language's own, and reading answers what its papers
+    leave open. With consumption="any" a position with a match forgets all events up to it.
 
     If the stream has a schema the query is checked against it first. If it has none, an event type or attribute that no
     event has, and a comparison of an attribute with a value of another kind, is a QueryWarning, or with strict an
@@ -110,8 +107,7 @@ def match(
     """
     S = as_stream(events)
     text = query if isinstance(query, str) else None
-    options = Options(output, budget, predicates, aggregates, reading)
-    made = planned(query, language, S.schema, options, evaluator, Selection.of(selection))
+    made = planned(query, language, S.schema, Options.of(options), evaluator, selection)
     with errors_in(text or ""):
         warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
         return Matches(made.all_matches(S))
@@ -123,9 +119,9 @@ def count(
     *,
     language: str = DEFAULT,
     evaluator: str | None = None,
-    output: Output = "matches",
-    budget: Budget = Budget(),
+    selection: Selection | str = Selection.ALL,
     strict: bool = False,
+    **options: Unpack[OptionValues],
 ) -> int:
     """The exact number of the matches of a query over a stream, as match has them.
 
@@ -133,14 +129,13 @@ def count(
     matches have to be built.
     """
     S = as_stream(events)
-    lang, tree = read_query(query, language, S.schema)
     text = query if isinstance(query, str) else None
+    made = planned(query, language, S.schema, Options.of(options), evaluator, selection, batches=True)
     with errors_in(text or ""):
-        warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
-        found = plan(lang, tree, S.schema, Want(Options(output, budget), evaluator, batches=True))
-        if found.batches is None:
-            return len(plan(lang, tree, S.schema, Want(Options(output, budget), evaluator)).all_matches(S))
-        return found.batches.count(S) + len(found.batches.finish())
+        warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
+        if made.batches is None:
+            return len(plan(made.language, made.query, S.schema, Want(made.options, evaluator)).all_matches(S))
+        return made.batches.count(S) + len(made.batches.finish())
 
 
 def compile(
@@ -148,22 +143,44 @@ def compile(
     *,
     language: str = DEFAULT,
     evaluator: str | None = None,
-    output: Output = "matches",
-    consumption: Consumption | str = Consumption.NONE,
+    selection: Selection | str = Selection.ALL,
     schema: Schema | None = None,
-    budget: Budget = Budget(),
+    strict: bool = False,
+    **options: Unpack[OptionValues],
 ) -> Evaluator:
     """An evaluator of the query that reads one stream in batches: push each of them, then finish.
 
+    selection and the options are those of match. Without a schema the first batch that has events is held against the
+    query, and match's warnings are issued, or with strict its error is raised before the batch is read. Where a type
+    may come later give a schema.
+
     Raises ParseError, IllFormed, Unsupported where a named evaluator evaluates whole streams only, and BudgetExceeded.
     """
-    lang, tree = read_query(query, language, schema)
+    made = planned(query, language, schema, Options.of(options), evaluator, selection, batches=True)
     with errors_in(query if isinstance(query, str) else ""):
-        want = Want(Options(output, budget), evaluator, batches=True, consumption=Consumption.of(consumption))
-        made = plan(lang, tree, schema, want)
         if made.batches is None:
             raise list(made.why_not.values())[-1]
-        return made.batches
+    if schema is None:
+        made.batches.check = FirstBatch(made.language, made.query, query if isinstance(query, str) else None, strict)
+    return made.batches
+
+
+def generate(
+    language: str = DEFAULT, *, seed: int = 0, profile: str | None = None, nodes: int = 12, events: int = 10
+) -> tuple[Any, Stream]:
+    """A random query and a random stream for it; the same arguments give the same case.
+
+    The query is a syntax tree of the language, of at most so many nodes, and the stream has at most so many events.
+    profile names what they are made of; the profiles are those of `cerify fuzz`, and the first is the default. Where
+    the language can do so, most streams lead to a match. Raises IllFormed, and Unsupported for a language without
+    random queries.
+    """
+    generator = language_named(language).generator()
+    profile = next(iter(generator.profiles)) if profile is None else profile
+    if profile not in generator.profiles:
+        raise IllFormed(f"there is no profile {profile!r} of {language}; use one of {', '.join(generator.profiles)}")
+    make = generator.case if generator.guided is None else generator.guided
+    return make(Random(seed), generator.profiles[profile], nodes, events)
 
 
 def explain(

@@ -33,12 +33,11 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         options: Options = Options(),
         *,
         waits: bool,
-        consumption: Consumption = Consumption.NONE,
     ) -> None:
-        if waits and consumption is not Consumption.NONE:
+        if waits and options.consumption is not Consumption.NONE:
             raise IllFormed("a query whose matches depend on later events cannot consume events")
         self.language, self.query, self.options = language, query, options
-        self.consumption, self.waits_for_end = consumption, waits
+        self.waits_for_end = waits
         self._begin = 0  # the position after the last match that consumed
         self._events = Stream()
 
@@ -46,13 +45,13 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         """As `push`, of a Stream. Raises BudgetExceeded; then nothing has changed."""
         events, first, begin = Stream([*self._events, *S]), len(self._events), self._begin
         found: list[Match] = []
-        if self.consumption is Consumption.ANY:
+        if self.options.consumption is Consumption.ANY:
             for n in range(first, len(events)):
                 here = [m for m in self._matches(events, begin, n + 1) if m.at == n]
                 begin = n + 1 if here else begin
                 found += here
         elif not self.waits_for_end:
-            found = [m for m in self._matches(events, 0, len(events)) if m.at >= first]
+            found = self._matches(events, 0, len(events), first, limit)
         if limit is None and len(found) > self.options.budget.matches:
             raise BudgetExceeded(f"more than {self.options.budget.matches} matches; allow more: Budget(matches=...)")
         self._events, self._begin, self.position = events, begin, len(events)
@@ -90,28 +89,30 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return Counters(self.position, 0, 0)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return _made, (self.language, self.query, self.options, self.waits_for_end, self.consumption)
+        return _made, (self.language, self.query, self.options, self.waits_for_end)
 
     @property
     def _query(self) -> str:
         name, text = self.language.name, self.language.show(self.query)
-        options = [self.options.output, repr(self.options.reading), self.consumption.value, self.waits_for_end]
+        options = [self.options.output, repr(self.options.reading), self.options.consumption.value, self.waits_for_end]
         return json.dumps([name, text, *options])
 
-    def _matches(self, S: Stream, begin: int, end: int) -> list[Match]:
-        """The matches of a part of the stream, with positions in the stream. Raises BudgetExceeded."""
+    def _matches(self, S: Stream, begin: int, end: int, first: int = 0, limit: int | None = None) -> list[Match]:
+        """The matches of a part of the stream, from the first position on, with positions in the stream.
+
+        Raises BudgetExceeded unless there is a limit.
+        """
         most = self.options.budget.matches
         part = self.language.matches(self.query, S.part(begin, end - begin), DENOTATIONAL, self.options)
-        found = list(islice(part, most + 1))
-        if len(found) > most:
+        new = (match for match in part if match.at >= first - begin)
+        found = list(islice(new, most + 1 if limit is None else limit))
+        if limit is None and len(found) > most:
             raise BudgetExceeded(f"more than {most} matches; allow more: Budget(matches=...)")
         return [_moved(match, begin) for match in found] if begin else found
 
 
-def _made(
-    language: Language[Any], query: Any, options: Options, waits: bool, consumption: Consumption
-) -> DefinitionEvaluator[Any]:
-    return DefinitionEvaluator(language, query, options, waits=waits, consumption=consumption)
+def _made(language: Language[Any], query: Any, options: Options, waits: bool) -> DefinitionEvaluator[Any]:
+    return DefinitionEvaluator(language, query, options, waits=waits)
 
 
 def _moved(match: Match, by: int) -> Match:

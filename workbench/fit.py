@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from cerify.languages.language import Language
-from cerify.semantics.errors import IllFormed, QueryWarning
+from cerify.semantics.errors import IllFormed, QueryWarning, errors_in
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.observed import ObservedSchema, observed
 from cerify.semantics.predicate_types import Problem, Rule
@@ -44,6 +45,21 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     for problem in found[:1] if strict else ():
         raise IllFormed(problem.hinted, problem.span)
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
+
+
+@dataclass(frozen=True)
+class FirstBatch:
+    """Issues the warnings about a query over the first batch that an evaluator reads; text is the query's, if known."""
+
+    language: Language[Any]
+    query: Any
+    text: str | None
+    strict: bool
+
+    def __call__(self, S: Stream) -> None:
+        """Raises IllFormed as require_fit does. It is called by a method that push or count calls."""
+        with errors_in(self.text or ""):
+            warn_of_misfits(self.language, self.query, S, text=self.text, strict=self.strict, stacklevel=4)
 
 
 def warn_of_misfits(

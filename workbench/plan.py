@@ -26,13 +26,12 @@ AUTOMATIC = ("automaton", "denotational")
 class Want:
     """What is wanted of a query: the options of its evaluation, and the evaluator; None leaves the choice to plan.
 
-    batches: whether the stream comes batch by batch; consumption is what matches take away from later ones then.
+    batches: whether the stream comes batch by batch.
     """
 
     options: Options = field(default_factory=Options)
     evaluator: str | None = None
     batches: bool = False
-    consumption: Consumption = Consumption.NONE
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,8 @@ class Plan(Generic[F]):
 
     def with_values(self, S: Stream) -> Iterable[Match]:
         """As matches, with the values of attribute variables where the language has any."""
+        if self.options.consumption is not Consumption.NONE:
+            return self.matches(S)
         return self.language.with_values(self.query, S, self.chosen, self.options)
 
     @property
@@ -103,6 +104,11 @@ def _whole(
     language: Language[F], name: str, query: F, schema: Schema | None, want: Want
 ) -> tuple[Evaluation, None] | Unsupported:
     """What evaluates the query over a whole stream, or why the evaluator of that name does not."""
+    if want.options.consumption is not Consumption.NONE:
+        in_batches = _in_batches(language, name, query, schema, want)
+        return (
+            in_batches if isinstance(in_batches, Unsupported) else (lambda S: in_batches[1].fresh().evaluate(S), None)
+        )
     found = language.evaluators[name].prepare(query, schema, want.options)
     return found if isinstance(found, Unsupported) else (found, None)
 
@@ -113,7 +119,7 @@ def _in_batches(
     """What evaluates the query batch by batch, or why the evaluator of that name does not."""
     make = language.evaluators[name].batches
     if make is not None:
-        made = make(query, schema, want.options, want.consumption)
+        made = make(query, schema, want.options)
         return made if isinstance(made, Unsupported) else (None, made)
     if name != DENOTATIONAL:
         return Unsupported(f"the evaluator {name} of {language.title} evaluates whole streams")
@@ -121,4 +127,4 @@ def _in_batches(
     if isinstance(refused, Unsupported):
         return refused
     waits = language.waits(query)
-    return None, DefinitionEvaluator(language, query, want.options, waits=waits, consumption=want.consumption)
+    return None, DefinitionEvaluator(language, query, want.options, waits=waits)

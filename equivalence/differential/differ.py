@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict, Unpack
 
 from cerify.equivalence.differential.campaign import Plan, Progress, Summary, campaign
 from cerify.equivalence.differential.checkpoint import Checkpoint
@@ -31,6 +31,28 @@ class Asked:
         return {_match(found) for found in self.function(show(phi), S)}
 
 
+class RunValues(TypedDict, total=False):
+    """The values of a Run, as keyword arguments."""
+
+    processes: int
+    stop_after: int
+    progress: Progress
+    resume: Path | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a campaign is run: in so many processes, until so many disagreements.
+
+    progress is called with the summary so far. resume: a file; cases in it are not asked again, and new ones are added.
+    """
+
+    processes: int = 1
+    stop_after: int = 10
+    progress: Progress = lambda summary: None
+    resume: Path | None = None
+
+
 def differ(
     left: Answers,
     right: Answers,
@@ -40,21 +62,19 @@ def differ(
     seed: int = 0,
     nodes: int = 12,
     events: int = 10,
-    processes: int = 1,
-    stop_after: int = 10,
-    progress: Progress = lambda summary: None,
-    resume: Path | None = None,
+    **run: Unpack[RunValues],
 ) -> Summary:
     """On which random queries and streams the two disagree; each disagreement shrunk, see causes.by_cause.
 
-    The same seed gives the same cases. A function that raises Unsupported does not answer the case; another exception
-    is an answer, and a wrong one. With more processes the functions must be such that another process can import them.
-    With a file to resume from, cases in it are not asked again, and new ones are added.
+    The same seed gives the same cases; how the campaign is run are the keyword arguments of Run. A function that raises
+    Unsupported does not answer the case; another exception is an answer, and a wrong one. With more processes the
+    functions must be such that another process can import them.
     """
+    how = Run(**run)
     plan = Plan(Asked(left), Asked(right), profile, cases, seed, nodes, events, maker=guided_case)
     tested = f"{_name(right)} against {_name(left)}"
-    with nullcontext(None) if resume is None else Checkpoint(resume, plan, tested) as checkpoint:
-        return campaign(plan, processes, stop_after, progress, checkpoint)
+    with nullcontext(None) if how.resume is None else Checkpoint(how.resume, plan, tested) as checkpoint:
+        return campaign(plan, how.processes, how.stop_after, how.progress, checkpoint)
 
 
 def _match(found: Match | tuple[int, Iterable[int]]) -> Match:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast, get_args
 
-from cerify.automata.evaluator import Consumption, Evaluator
+from cerify.automata.evaluator import Evaluator
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Evaluation, Options, Question, without_numba
 from cerify.semantics.budget import Budget
@@ -130,7 +130,7 @@ class Cel(BuiltInLanguage[Formula]):
         return CelExplainer(query, S)
 
     def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        return cast("Streamed | Unsupported", _compiled(query, schema, options, Consumption.NONE))
+        return cast("Streamed | Unsupported", _compiled(query, schema, options))
 
     def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
         from cerify.automata.cea.compile import compile_cel
@@ -183,21 +183,17 @@ def _kernel(phi: Formula, schema: Schema | None, options: Options) -> Evaluation
     return made if isinstance(made, Unsupported) else lambda S: planned(made, S, options.output, options.budget)
 
 
-def _readable(
-    phi: Formula, schema: Schema | None, options: Options, consumption: Consumption
-) -> Evaluator | Unsupported:
+def _readable(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     from cerify.automata.evaluate.partitions import batch_scope
     from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
 
     scope = batch_scope(phi)
     if isinstance(scope, Unsupported):
         return scope
-    return ReadableCelEvaluator(phi, options.output, consumption, options.budget, scope)
+    return ReadableCelEvaluator(phi, options.output, options.consumption, options.budget, scope)
 
 
-def _compiled(
-    phi: Formula, schema: Schema | None, options: Options, consumption: Consumption
-) -> Evaluator | Unsupported:
+def _compiled(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     if (refused := without_numba()) is not None:
         return refused
     from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
@@ -206,7 +202,7 @@ def _compiled(
     scope = batch_scope(phi)
     if isinstance(scope, Unsupported):
         return scope
-    return CompiledCelEvaluator(phi, options.output, consumption, options.budget, scope)
+    return CompiledCelEvaluator(phi, options.output, options.consumption, options.budget, scope)
 
 
 LANGUAGE = Cel()

@@ -181,12 +181,10 @@ def _evaluation(evaluator: str, phi: Formula, schema: Schema | None, options: Op
     return without_numba() or (lambda S: CompiledCoreEvaluator(phi, options.budget).evaluate(S))
 
 
-def _batches(
-    evaluator: str, phi: Formula, schema: Schema | None, options: Options, consumption: Consumption
-) -> Evaluator | Unsupported:
+def _batches(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     if (refused := _no_valuations(phi, schema, options)) is not None:
         return refused
-    if is_unary(phi) and consumption is Consumption.NONE:
+    if is_unary(phi) and options.consumption is Consumption.NONE:
         from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator, ReadableCoreEvaluator
 
         if evaluator == "automaton":
@@ -194,7 +192,7 @@ def _batches(
         return without_numba() or CompiledCoreEvaluator(phi, options.budget)
     psi, make = _in_cel(phi, options.budget), LANGUAGES["cel"].evaluators[evaluator].batches
     assert make is not None
-    return psi if isinstance(psi, Unsupported) else make(psi, schema, options, consumption)
+    return psi if isinstance(psi, Unsupported) else make(psi, schema, options)
 
 
 @lru_cache(16)

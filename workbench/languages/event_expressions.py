@@ -196,22 +196,18 @@ def _consuming(consumption: Consumption) -> Unsupported | None:
     return Unsupported("the automata of event expressions consume no events; use the evaluator denotational")
 
 
-def _readable(
-    E: Expression, schema: Schema | None, options: Options, consumption: Consumption
-) -> Evaluator | Unsupported:
+def _readable(E: Expression, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     from cerify.automata.dfa.evaluator import ReadableEvaluator
 
-    A = _consuming(consumption) or LANGUAGE.streamed(E, schema, options)
+    A = _consuming(options.consumption) or LANGUAGE.streamed(E, schema, options)
     return A if isinstance(A, Unsupported) else ReadableEvaluator(A, options.budget)
 
 
-def _compiled(
-    E: Expression, schema: Schema | None, options: Options, consumption: Consumption
-) -> Evaluator | Unsupported:
+def _compiled(E: Expression, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     from cerify.automata.dfa.evaluator import CompiledEvaluator
     from cerify.automata.dfa.model import DFA
 
-    A = _consuming(consumption) or LANGUAGE.streamed(E, schema, options)
+    A = _consuming(options.consumption) or LANGUAGE.streamed(E, schema, options)
     if isinstance(A, Unsupported):
         return A
     if isinstance(A, DFA):

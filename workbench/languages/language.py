@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypedDict, TypeVar, get_args
 
-from cerify.automata.evaluator import Consumption, Evaluator, Output
+from cerify.automata.evaluator import Consumption, Evaluator, Output, require_output
 from cerify.equivalence.claim import Claim, Level
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import Predicates
@@ -64,7 +64,8 @@ class Options:
     """What an evaluation depends on beside the query and the stream.
 
     predicates: a user's own, which a query of CEL may name. aggregates: those that a query of SASE+ may name beside the
-    language's own. reading: the answers to what the papers of SASE+ leave open. Languages ignore what is not theirs.
+    language's own. reading: the answers to what the papers of SASE+ leave open. consumption: what matches take away
+    from later ones. Languages ignore what is not theirs.
     """
 
     output: Output = "matches"
@@ -72,6 +73,25 @@ class Options:
     predicates: Predicates = field(default_factory=dict)
     aggregates: Operations = field(default_factory=dict)
     reading: Reading = DECIDED
+    consumption: Consumption = Consumption.NONE
+
+    @classmethod
+    def of(cls, values: OptionValues) -> Options:
+        """The options with these values. Raises IllFormed for an output or a consumption that there is not."""
+        options = cls(**values)  # type: ignore[arg-type]  # as a consumption may be a str
+        require_output(options.output)
+        return replace(options, consumption=Consumption.of(options.consumption))
+
+
+class OptionValues(TypedDict, total=False):
+    """The Options as keyword arguments; a consumption also by its name."""
+
+    output: Output
+    budget: Budget
+    predicates: Predicates
+    aggregates: Operations
+    reading: Reading
+    consumption: Consumption | str
 
 
 Evaluation: TypeAlias = Callable[[Stream], Iterable[Match]]
@@ -100,12 +120,12 @@ class BuiltIn(Generic[F]):
     prepare: what evaluates a query on streams of a schema (None: of any), or why the evaluator cannot take it, as an
     error that is not raised; it raises BudgetExceeded. compiled: whether its loops are compiled when they are first
     used, which takes seconds. batches: what evaluates a stream batch by batch, or why the query is evaluated over whole
-    streams only; None if all are.
+    streams only; None if all are. That alone follows options.consumption.
     """
 
     prepare: Callable[[F, Schema | None, Options], Evaluation | Unsupported]
     compiled: bool = False
-    batches: Callable[[F, Schema | None, Options, Consumption], Evaluator | Unsupported] | None = None
+    batches: Callable[[F, Schema | None, Options], Evaluator | Unsupported] | None = None
 
     @classmethod
     def of(
@@ -113,18 +133,16 @@ class BuiltIn(Generic[F]):
         matches: Callable[[F, Stream, Options], Iterable[Match]],
         why_not: Callable[[F, Schema | None, Options], Unsupported | None] = no_objection,
         compiled: bool = False,
-        batches: Callable[[F, Schema | None, Options, Consumption], Evaluator | Unsupported] | None = None,
+        batches: Callable[[F, Schema | None, Options], Evaluator | Unsupported] | None = None,
     ) -> BuiltIn[F]:
         """The evaluator with these matches of the queries of which why_not returns None."""
 
         def prepare(query: F, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
             return why_not(query, schema, options) or (lambda S: matches(query, S, options))
 
-        def in_batches(
-            query: F, schema: Schema | None, options: Options, consumption: Consumption
-        ) -> Evaluator | Unsupported:
+        def in_batches(query: F, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
             assert batches is not None
-            return why_not(query, schema, options) or batches(query, schema, options, consumption)
+            return why_not(query, schema, options) or batches(query, schema, options)
 
         return cls(prepare, compiled, None if batches is None else in_batches)
 

@@ -154,13 +154,11 @@ def _needs_numba(q: Tree, schema: Schema | None, options: Options) -> Unsupporte
     return without_numba()
 
 
-def _batches(
-    evaluator: str, q: Tree, schema: Schema | None, options: Options, consumption: Consumption
-) -> Evaluator | Unsupported:
+def _batches(evaluator: str, q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     from cerify.automata.nfab import compiled, evaluators
 
     require_wellformed(q)
-    if consumption is not Consumption.NONE:
+    if options.consumption is not Consumption.NONE:
         return Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
     block = evaluators.block_of(q)
     if isinstance(block, Unsupported):

@@ -53,11 +53,11 @@ def test_a_query_that_waits_is_answered_at_the_end() -> None:
 
 
 def test_a_match_consumes_what_came_before_it() -> None:
-    E = made(text="A ; B", consumption=Consumption.ANY)
+    E = made(text="A ; B", options=Options(consumption=Consumption.ANY))
     assert E.push(S.part(0, 3)) == [Match(1, (0, 1))]
     assert E.push(S.part(3, 4)) == [Match(3, (2, 3)), Match(6, (5, 6))]
     with pytest.raises(IllFormed, match="cannot consume"):
-        made(waits=True, consumption=Consumption.ANY)
+        made(waits=True, options=Options(consumption=Consumption.ANY))
 
 
 def test_a_budget_stops_a_batch_before_anything_changes() -> None:

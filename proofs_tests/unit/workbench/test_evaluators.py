@@ -2,18 +2,19 @@
 
 import pickle
 import re
+import warnings
 from random import Random
 
 import pytest
 
-from cerify.api import check, compile, count, equivalent, explain, match
+from cerify.api import check, compile, count, equivalent, explain, generate, match
 from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.languages import LANGUAGES
 from cerify.languages.language import EVALUATORS, EvaluatorName, Options
 from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
-from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, QueryWarning, Unsupported
+from cerify.semantics.events import Event, Match, Schema, Stream
 
 QUERIES = {
     "cel": "A",
@@ -58,6 +59,82 @@ def test_an_evaluator_of_whole_streams_is_refused_in_batches() -> None:
     with pytest.raises(Unsupported, match="carries a filter across events only if"):
         compile("(A ; B) FILTER A.x < B.x", evaluator="automaton")
     assert compile("A", consumption="any").push(EVENTS[:2]) == [Match(0, (0,)), Match(1, (1,))]
+
+
+@pytest.mark.parametrize("language", QUERIES)
+@pytest.mark.parametrize("evaluator", EVALUATORS)
+def test_all_evaluators_have_one_interface(language: str, evaluator: EvaluatorName) -> None:
+    """What only the compiled evaluator of CEL had: a limit of the matches, an Arrow table, another evaluator."""
+    whole = match(QUERIES[language], EVENTS, language=language)
+    made = compile(QUERIES[language], language=language, evaluator=evaluator, budget=Budget(matches=20))
+    assert made.push(EVENTS[:6], limit=1) in ([], whole[:1])  # the definition of SASE+ waits for the end
+    found = [*made.push(EVENTS[6:], 1), *made.finish()]
+    assert found in ([], whole[-1:], list(whole))
+    assert made.position == len(EVENTS)
+    other = made.fresh()
+    assert (other.position, type(other)) == (0, type(made))
+    table = other.push_arrow(EVENTS)
+    assert table.column_names == ["at", "events"]
+    rest = [(m.at, list(m.events)) for m in other.finish()]
+    assert [(row["at"], row["events"]) for row in table.to_pylist()] + rest == [(m.at, list(m.events)) for m in whole]
+
+
+def test_a_limit_is_no_budget() -> None:
+    for evaluator in EVALUATORS:
+        made = compile("A+", evaluator=evaluator, budget=Budget(matches=4))
+        assert made.push(EVENTS, limit=3) == sorted(made.fresh().push(EVENTS, limit=3))
+        with pytest.raises(BudgetExceeded, match="more than 4"):
+            made.fresh().push(EVENTS)
+        made = compile("A", evaluator=evaluator)
+        made.push(EVENTS[:3], limit=0)
+        assert made.push(EVENTS[3:4]) == [Match(3, (3,))]
+
+
+@pytest.mark.parametrize("evaluator", [None, *EVALUATORS])
+@pytest.mark.parametrize("language", ["cel", "core-cel"])
+def test_match_takes_consumption(language: str, evaluator: EvaluatorName | None) -> None:
+    query = {"cel": "A ; A", "core-cel": "A AS x ; A AS y"}[language]
+    found = match(query, EVENTS, language=language, evaluator=evaluator, consumption="any")
+    assert [m.events for m in found] == [(0, 1), (2, 3), (4, 5)]
+    assert count(query, EVENTS, language=language, evaluator=evaluator, consumption="any") == 3
+    assert len(match(query, EVENTS, language=language, evaluator=evaluator, selection="next")) == 6
+
+
+def test_options_that_there_are_not_are_refused() -> None:
+    with pytest.raises(IllFormed, match="there is no consumption 'some'; use one of none, any"):
+        match("A", EVENTS, consumption="some")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'consumed'"):
+        match("A", EVENTS, consumed="any")  # type: ignore[call-arg]
+
+
+def test_the_first_batch_is_held_against_the_query() -> None:
+    """A typo in the name of a type gives no matches, and nothing said why."""
+    made = pickle.loads(pickle.dumps(compile("A ; Bee")))
+    assert made.push([]) == []
+    with pytest.warns(QueryWarning, match="unknown event type Bee; the events have A") as found:
+        made.push(EVENTS[:2])
+    assert [w.filename for w in found] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made.push(EVENTS[2:])  # once is enough
+        compile("A ; Bee", schema=Schema({"A": {"x": "int"}, "Bee": {}})).push(EVENTS)
+    strict = compile("A FILTER A.y > 0", strict=True)
+    for _ in range(2):
+        with pytest.raises(IllFormed, match="A has no attribute 'y'; it has x"):
+            strict.push(EVENTS)
+    assert strict.position == 0
+
+
+def test_generate_gives_the_same_case_for_the_same_seed() -> None:
+    for language in QUERIES:
+        query, S = generate(language, seed=5, nodes=6, events=4)
+        assert (query, S) == generate(language, seed=5, nodes=6, events=4)
+        assert any(generate(language, seed=seed)[0] != query for seed in range(3))
+        assert len(S) <= 4
+        assert match(query, S, budget=Budget(seconds=5)) is not None
+    assert generate("sase", profile=list(LANGUAGES["sase"].generator().profiles)[-1])[1] is not None
+    with pytest.raises(IllFormed, match="there is no profile 'big' of cel; use one of core, "):
+        generate(profile="big")
 
 
 NOT_CARRIED = "T ; NXT((T IN A ; H IN B) FILTER A.id = B.id)"
