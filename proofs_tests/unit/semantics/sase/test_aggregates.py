@@ -10,6 +10,7 @@ from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Event
 from cerify.semantics.sase.aggregates import Operation
 from cerify.semantics.sase.folding import extended, folded, operation_of, ranked
+from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.syntax import Aggregate
 from cerify.semantics.values import Value
 
@@ -106,3 +107,17 @@ def test_aggregates_of_the_user() -> None:
     pair = Operation(0, lambda v: v, lambda a, b: a, lambda state: (state,))  # type: ignore[arg-type,return-value]
     with pytest.raises(IllFormed, match=r"pair gave \(0,\)"):
         folded(Aggregate("x", "a", "pair"), events, {"pair": pair})
+
+
+@pytest.mark.parametrize("function", ["count", "sum", "avg", "min", "max", "highest(2,", "lowest(2,"])
+def test_the_names_of_built_in_aggregates_may_be_written_in_capitals(function: str) -> None:
+    call = function if "(" in function else f"{function}("
+    query = "PATTERN SEQ(A+ a[]) RETURN {} a[].x) AS r"
+    assert parse(query.format(call.upper())) == parse(query.format(call))
+
+
+def test_an_unknown_aggregate_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(Unsupported) as caught:
+        folded(Aggregate("x", "a", "other"), [], {"times": TIMES})
+    known = "count, sum, avg, min, max, highest, lowest, times"
+    assert caught.value.message == f"the aggregate other is not registered; known are {known}"
