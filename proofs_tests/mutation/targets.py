@@ -308,6 +308,7 @@ LITERAL = (
     *(f"unit/semantics/{language}/test_wellformed.py" for language in ("cel", "core_cel", "event_expressions", "sase")),
     "unit/semantics/cel/test_registered.py",
     "unit/semantics/sase/test_aggregates.py",
+    "unit/semantics/sase/test_clauses.py",
     "unit/semantics/sase/test_reading.py",
     "unit/semantics/test_readers.py",
     "unit/workbench/test_evaluators.py",

@@ -186,3 +186,7 @@ def test_operands_and_bodies_of_definitions_are_replaced_in_their_order() -> Non
     assert show(expr.rebuilt(E, (parse("c"), *below[1:]))) == "p := c; q := b and p; q or p"
     negated = expr.rebuilt(parse("!a"), (parse("b"),))
     assert (show(negated), negated.span) == ("!b", Span(0, 2))
+
+
+def test_operators_events_and_names_are_counted() -> None:
+    assert [expr.size(parse(text)) for text in ("a", "a and !b", "prior(a, b, c)", "p := a; p or b")] == [1, 4, 4, 5]

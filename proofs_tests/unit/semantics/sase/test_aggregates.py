@@ -121,3 +121,9 @@ def test_an_unknown_aggregate_is_refused_with_those_that_are_known() -> None:
         folded(Aggregate("x", "a", "other"), [], {"times": TIMES})
     known = "count, sum, avg, min, max, highest, lowest, times"
     assert caught.value.message == f"the aggregate other is not registered; known are {known}"
+
+
+@pytest.mark.parametrize("function", ["highest", "lowest"])
+def test_without_a_number_the_highest_are_refused(function: str) -> None:
+    with pytest.raises(IllFormed, match=rf"{function} needs to know how many: write {function}\(3"):
+        operation_of(Aggregate("x", "a", function))

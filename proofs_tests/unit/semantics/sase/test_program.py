@@ -206,3 +206,12 @@ def test_sql_ts_and_cayuga() -> None:
     assert beyond(selected("skip_till_any_match")) == (1, 1)
     assert beyond("PATTERN SEQ(~B b, A a) WHERE partition_contiguity(a) { [x] } RETURN a.x") == (1, 1)
     assert beyond_cayuga(parse(QUERIES["icde08.q2"]))[1] == "Shipment+ b[] is selected by skip_till_any_match"
+
+
+def test_matches_whose_partitions_are_of_different_kinds_do_not_overlap() -> None:
+    """1 and true are equal for Python."""
+    text = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { [y] } RETURN NON-OVERLAP a.x"
+    S = Stream(
+        [Event("A", {"x": 1, "y": 1}), Event("A", {"x": 2, "y": True}), Event("B", {"y": 1}), Event("B", {"y": True})]
+    )
+    assert [m.events for m in asked(text, S)] == [(0, 2), (1, 3)]

@@ -1,11 +1,13 @@
 """Each open point of docs/decisions/sase.md: what we decided, and a stream on which the readings differ."""
 
+from dataclasses import replace
+
 import pytest
 
 from cerify.semantics.sase import denote
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.program import matches_of
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.reading import Reading, choices, others
 from proofs_tests.unit.semantics.sase.streams import events, found
 
 NEXT, ANY, STRICT, PARTITION = (
@@ -206,3 +208,12 @@ def test_which_of_the_matches_that_overlap(
 ) -> None:
     q = parse(f"PATTERN {text} RETURN NON-OVERLAP a.x")
     assert [m.events for m in matches_of(q, events(S), denote.bindings, reading)] == expected
+
+
+def test_each_other_reading_differs_in_one_answer() -> None:
+    listed = others()
+    assert ("window", "closed") in listed
+    for (name, answer), reading in listed.items():
+        assert getattr(reading, name) == answer != getattr(Reading(), name)
+        assert replace(reading, **{name: getattr(Reading(), name)}) == Reading()
+    assert len(listed) == sum(len(answers) - 1 for answers in choices().values())
