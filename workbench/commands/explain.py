@@ -87,14 +87,19 @@ def command(
         listing = explainer.all(request) if found is None else None
         shown = [found] if listing is None else listing.found
         if html_file is not None:
-            write(html_file, explainer.page(shown, listing))
+            from cerify.explanations.html import render
+
+            write(html_file, render(explainer, shown, listing))
         if as_json:
             answer = explainer.json(found) if listing is None else explainer.listing_json(listing)
             click.echo(json.dumps(answer, ensure_ascii=False))
-        elif listing is None:
-            explainer.print(found, _console())
         else:
-            explainer.print_listing(listing, _console())
+            from cerify.explanations.text import print_explanation, print_listing
+
+            if listing is None:
+                print_explanation(explainer, found, _console())
+            else:
+                print_listing(explainer, listing, _console())
         return 0 if shown and explainer.is_match(shown[0]) else 1
 
 

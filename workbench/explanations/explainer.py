@@ -13,8 +13,6 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from cerify.explanations.view import Drawing, View
 
 E = TypeVar("E")
@@ -69,7 +67,7 @@ class Explainer(ABC, Generic[E]):
 
     S: the stream that positions count on. query: the query as the JSON of a listing writes it.
     Of a page, heading is its title, legend says how to read it, and walk is the heading of the stream as a whole. idle:
-    what there is at a position without a match. nothing: what is said where nothing is explained.
+    what there is at a position without a match. nothing: the text where nothing is explained.
     """
 
     S: Stream
@@ -116,24 +114,6 @@ class Explainer(ABC, Generic[E]):
             (view.at, view.label): Row("common", view.places, view.at, f"{view.label} at {view.at}") for view in views
         }
         return Drawing(tuple(rows.values()))
-
-    def page(self, found: Sequence[E], listing: Listing[E] | None) -> str:
-        """Explanations as the text of an HTML page; of a listing it begins with the stream as a whole."""
-        from cerify.explanations.html import render
-
-        return render(self, list(map(self.view, found)), listing)
-
-    def print(self, found: E, console: Console) -> None:
-        """Print an explanation."""
-        from cerify.explanations.text import print_view
-
-        print_view(self.view(found), self.S, console)
-
-    def print_listing(self, listing: Listing[E], console: Console) -> None:
-        """Print a listing."""
-        from cerify.explanations.text import print_listing
-
-        print_listing(self, listing, console)
 
     def require_on_stream(self, position: int, option: str) -> None:
         """Raises InputError for a position that is not on the stream; option names where it was given."""

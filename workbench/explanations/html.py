@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from markupsafe import Markup
 
 from cerify.draw.page import page
 from cerify.draw.stream import WHOLE
 from cerify.explanations.evidence import row
+from cerify.explanations.explainer import Explainer, Listing
 from cerify.explanations.view import View
 from cerify.semantics.events import Stream
 
-if TYPE_CHECKING:
-    from cerify.explanations.explainer import Explainer, Listing
-
+E = TypeVar("E")
 Walked: TypeAlias = tuple[str, str, list[tuple[str, int]]]
 """A position or positions, the event, and the matches reported there with the numbers of their explanations."""
 
 
-def render(explainer: Explainer[Any], views: Sequence[View], listing: Listing[Any] | None = None) -> str:
+def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | None = None) -> str:
     """The page of some explanations; of a listing it begins with the stream as a whole, event by event."""
-    S = explainer.S
+    S, views = explainer.S, list(map(explainer.view, found))
     walked = list(_walked(S, range(listing.first, listing.last + 1), views)) if listing else []
     return page(
         "explanations/page.html",

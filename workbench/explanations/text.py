@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
 from cerify.explanations.evidence import row
+from cerify.explanations.explainer import Explainer, Listing
 from cerify.explanations.step import Step
 from cerify.explanations.view import Part, View
 from cerify.semantics.events import Stream
-
-if TYPE_CHECKING:
-    from cerify.explanations.explainer import Explainer, Listing
 
 E = TypeVar("E")
 STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim", "stuck": "red"}  # of the moves of a run
 
 
-def print_view(view: View, S: Stream, console: Console) -> None:
+def print_explanation(explainer: Explainer[E], found: E, console: Console) -> None:
     """Print what a set of positions is to the query, and why."""
+    _print_view(explainer.view(found), explainer.S, console)
+
+
+def _print_view(view: View, S: Stream, console: Console) -> None:
     console.print(Text(view.sentence, style="bold green" if view.matched else "bold red"))
     for p in view.places if view.listed else ():
         console.print(Text(f"  {p}  {row(S[p])}", style="dim"))
@@ -43,7 +45,7 @@ def print_listing(explainer: Explainer[E], listing: Listing[E], console: Console
         if first <= view.at:
             console.print(Text(f"after event {view.at}: {row(explainer.S[view.at])}", style="bold"))
         first = view.at + 1
-        print_view(view, explainer.S, console)
+        _print_view(view, explainer.S, console)
         console.print()
     if listing.more:
         shown = len(listing.found)

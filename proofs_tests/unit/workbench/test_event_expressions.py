@@ -28,6 +28,7 @@ from cerify.explanations.absence import absences
 from cerify.explanations.event_expressions import DoesNot, TakesPlace, explain_event, explain_events
 from cerify.explanations.event_expressions_explainer import ExpressionExplainer
 from cerify.explanations.explainer import Listing
+from cerify.explanations.html import render
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -166,7 +167,7 @@ def test_the_command_writes_the_page(run: Run, file: str, tmp_path: Path) -> Non
 
 def page_of(E: expr.Expression, S: Stream, *found: TakesPlace | DoesNot, walked: bool = False) -> str:
     """The page that explains some events, at its beginning the whole history if it is walked."""
-    return ExpressionExplainer(E, S, show(E)).page(found, Listing(found, False, 0, len(S) - 1) if walked else None)
+    return render(ExpressionExplainer(E, S, show(E)), found, Listing(found, False, 0, len(S) - 1) if walked else None)
 
 
 def test_the_page_of_an_event_has_a_fold_for_every_step_and_a_drawing_for_every_occurrence() -> None:

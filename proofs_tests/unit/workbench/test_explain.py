@@ -25,7 +25,9 @@ from cerify.explanations.explanation import (
     relaxed_text,
     summary,
 )
+from cerify.explanations.html import render
 from cerify.explanations.oracle import Oracle
+from cerify.explanations.text import print_explanation
 from cerify.explanations.view import changes
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
@@ -412,7 +414,7 @@ def test_values_of_events_are_escaped_on_the_page_and_nothing_is_loaded() -> Non
     S = Stream([Event("T", {"s": HOSTILE})])
     phi = cel.Filter(cel.Event("T"), parse("T FILTER T.s like '.*x.*'").condition)
     for answer in (explain(phi, S, frozenset({0}), 0), explain(parse("T FILTER T.s = 'y'"), S, frozenset({0}), 0)):
-        outline = Outline(CelExplainer(phi, S).page([answer], None))
+        outline = Outline(render(CelExplainer(phi, S), [answer], None))
         assert outline.complaints == outline.open == []
         assert not {"script", "img", "link", "iframe"} & set(outline.tags)
         assert not [name for name, _ in outline.attributes if name in ("src", "href") or name.startswith("on")]
@@ -420,7 +422,7 @@ def test_values_of_events_are_escaped_on_the_page_and_nothing_is_loaded() -> Non
 
 def test_the_page_has_a_fold_for_every_step_and_a_drawing() -> None:
     answer = ask(PHI_1, {1, 8}, 8)
-    outline = Outline(CelExplainer(parse(PHI_1), FIGURE_1).page([answer], None))
+    outline = Outline(render(CelExplainer(parse(PHI_1), FIGURE_1), [answer], None))
     assert outline.tags.count("details") == 4
     assert outline.tags.count("svg") == 1
 
@@ -428,7 +430,7 @@ def test_the_page_has_a_fold_for_every_step_and_a_drawing() -> None:
 def test_of_a_long_stream_only_what_is_near_is_drawn() -> None:
     S = stream(" ".join(["A"] * 40))
     text = "PROJECT[X](A IN X ; A ; A)"
-    page = CelExplainer(parse(text), S).page([ask(text, {5}, 30, S)], None)
+    page = render(CelExplainer(parse(text), S), [ask(text, {5}, 30, S)], None)
     assert [page.count(f">{p}</text>") for p in (4, 5, 6, 29, 30, 31)] == [1] * 6
     assert page.count('<rect class="event"') == 6
 
@@ -436,7 +438,7 @@ def test_of_a_long_stream_only_what_is_near_is_drawn() -> None:
 def test_on_a_long_stream_what_matches_nothing_is_told_together() -> None:
     S, phi = stream(" ".join(["A"] * 20 + ["B"] + ["A"] * 20)), parse("B")
     found = list(explain_stream(phi, S))
-    page = CelExplainer(phi, S).page(found, Listing(found, False, 0, len(S) - 1))
+    page = render(CelExplainer(phi, S), found, Listing(found, False, 0, len(S) - 1))
     assert page.count('class="idle"') == 2
     assert "0 to 19 <code>20 events</code>: no match" in page
 
@@ -445,7 +447,7 @@ def test_text_has_no_colour_codes_where_there_is_no_terminal() -> None:
     plain, coloured = io.StringIO(), io.StringIO()
     for file, colours in ((plain, "auto"), (coloured, "standard")):
         console = Console(file=file, force_terminal=file is coloured, color_system=colours, width=100)
-        CelExplainer(parse(PHI_1), FIGURE_1).print(ask(PHI_1, {4, 8}, 8), console)
+        print_explanation(CelExplainer(parse(PHI_1), FIGURE_1), ask(PHI_1, {4, 8}, 8), console)
     assert "\x1b" not in plain.getvalue()
     assert "\x1b" in coloured.getvalue()
 

@@ -13,6 +13,7 @@ from cerify.automata.nfab.moves import Runs
 from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import PROFILES
 from cerify.explanations.explainer import Listing
+from cerify.explanations.html import render
 from cerify.explanations.sase import Accepted, Explainer, NoMatch
 from cerify.explanations.sase_explainer import SaseExplainer, as_json
 from cerify.semantics.errors import InputError
@@ -134,7 +135,7 @@ def test_the_page_shows_text_as_text() -> None:
     known = SaseExplainer(parse(RISING), S, RISING)
     matches = [*known.runs.all()]
     whole = Listing(matches, False, 0, len(S) - 1)
-    for text in (known.page(matches, whole), known.page([known.runs.explain(frozenset({0}))], None)):
+    for text in (render(known, matches, whole), render(known, [known.runs.explain(frozenset({0}))], None)):
         assert HOSTILE not in text
         Outline(text)
 
