@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from cerify.commands.engine import serve
-from cerify.conformance.mutants import cel, core_cel, event_expressions, sase
-from cerify.conformance.mutants.mutant import Mutant
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.protocol import EngineInfo
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
+from proofs_tests.tools.mutants import cel, core_cel, event_expressions, sase
+from proofs_tests.tools.mutants.mutant import Mutant
 
 MUTANTS = {
     "cel": cel.MUTANTS,

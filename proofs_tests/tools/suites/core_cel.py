@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import product
 from random import Random
 
-from cerify.conformance.mutants.core_cel import MEANING, MUTANTS
 from cerify.semantics.events import Event, Schema, Stream
+from proofs_tests.tools.mutants.core_cel import MEANING, MUTANTS
 from proofs_tests.tools.suites.source import Printed, Source
 
 CLAUSES = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import product
 from random import Random
 
-from cerify.conformance.mutants.event_expressions import MEANING, MUTANTS
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Schema, Stream
+from proofs_tests.tools.mutants.event_expressions import MEANING, MUTANTS
 from proofs_tests.tools.suites.source import Source
 
 CLAUSES = {

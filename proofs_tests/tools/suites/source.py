@@ -8,12 +8,12 @@ from typing import TypeAlias, cast
 
 from cerify.automata.evaluator import Output
 from cerify.conformance.model import Case
-from cerify.conformance.mutants.mutant import Mutant, killed_by
 from cerify.languages import language_named
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema
 from proofs_tests.tools.choosing import most_killing
+from proofs_tests.tools.mutants.mutant import Mutant, killed_by
 
 Printed: TypeAlias = tuple[str, str, Stream]
 """A feature, a query and a stream that are in a paper."""

@@ -41,6 +41,7 @@ from cerify.semantics.values import kind
 SEQUENCES = ("any", "next-from-left", "next-from-right", "strict")
 LOOPS = ("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next")
 WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling")
+MEASURES = {cel.EventWindow: "events", cel.TimeWindow: "time", cel.AttributeWindow: "attribute"}
 SELECTIONS = ("as-defined", "ignored", "strict", "nxt", "last", "max")
 
 SEQUENCE_SAYS = (
@@ -135,15 +136,8 @@ def operators(phi: cel.Formula) -> frozenset[str]:
     """The names of the operators in a formula; that of a window has its kind."""
     names = set()
     for psi in cel.subformulas(cel.expanded(phi)):
-        match psi:
-            case cel.Within(_, cel.EventWindow()):
-                names.add("within-events")
-            case cel.Within(_, cel.TimeWindow()):
-                names.add("within-time")
-            case cel.Within():
-                names.add("within-attribute")
-            case _:
-                names.add(OPERATORS[type(psi)].name)
+        name = OPERATORS[type(psi)].name
+        names.add(f"{name}-{MEASURES[type(psi.window)]}" if isinstance(psi, cel.Within) else name)
     return frozenset(names)
 
 

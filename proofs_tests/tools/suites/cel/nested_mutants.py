@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import pairwise, product
 
-from cerify.conformance.mutants.cel.model import CelMutant, Clause
-from cerify.conformance.mutants.cel.queries import instead, unary
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import (
     NONE,
@@ -24,6 +22,8 @@ from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
 from cerify.semantics.predicates import mentions, satisfied
 from cerify.semantics.trees import children, rebuilt
+from proofs_tests.tools.mutants.cel.model import CelMutant, Clause
+from proofs_tests.tools.mutants.cel.queries import instead, unary
 
 Rivals = Callable[[Formula, int, int, Meaning], Valuations]
 Wins = Callable[[ComplexEvent, Iterable[ComplexEvent]], bool]

@@ -12,10 +12,6 @@ from random import Random
 
 from cerify.automata.evaluator import Output
 from cerify.conformance.model import Case
-from cerify.conformance.mutants.cel import MEANING
-from cerify.conformance.mutants.cel import MUTANTS as PLAIN
-from cerify.conformance.mutants.cel.model import CelMutant
-from cerify.conformance.mutants.mutant import killed_by
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import Profile
 from cerify.semantics.cel.parse import parse
@@ -24,6 +20,10 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.values import value_type_of
 from proofs_tests.tools.choosing import greedy_cover, most_killing
+from proofs_tests.tools.mutants.cel import MEANING
+from proofs_tests.tools.mutants.cel import MUTANTS as PLAIN
+from proofs_tests.tools.mutants.cel.model import CelMutant
+from proofs_tests.tools.mutants.mutant import killed_by
 from proofs_tests.tools.suites.cel import queries
 from proofs_tests.tools.suites.cel.nested_mutants import NESTED
 from proofs_tests.tools.suites.cel.queries import CLAUSES, FILES

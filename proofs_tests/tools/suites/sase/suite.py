@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
-from cerify.conformance.mutants.mutant import killed_by
-from cerify.conformance.mutants.sase import MEANING, MUTANTS, READING_FEATURE, READINGS
 from cerify.explanations.evidence import braces
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.values import Value
+from proofs_tests.tools.mutants.mutant import killed_by
+from proofs_tests.tools.mutants.sase import MEANING, MUTANTS, READING_FEATURE, READINGS
 from proofs_tests.tools.suites.sase.queries import CLAUSES, QUERIES
 from proofs_tests.tools.suites.sase.queries.printed import EXAMPLES
 from proofs_tests.tools.suites.source import Printed, Source

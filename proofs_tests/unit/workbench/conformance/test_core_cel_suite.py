@@ -10,8 +10,6 @@ import pytest
 from cerify.api import match
 from cerify.conformance.cases import load
 from cerify.conformance.model import Case
-from cerify.conformance.mutants.core_cel import MUTANTS
-from cerify.conformance.mutants.mutant import Mutant
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.interpreter import by_clauses
 from cerify.semantics.core_cel.parse import parse
@@ -22,6 +20,8 @@ from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from proofs_tests.support import FIGURE_1
 from proofs_tests.tools.make_suite import cases_of, numbered
+from proofs_tests.tools.mutants.core_cel import MUTANTS
+from proofs_tests.tools.mutants.mutant import Mutant
 from proofs_tests.tools.suites.core_cel import CLAUSES, QUERIES, SOURCE
 from proofs_tests.unit.semantics.core_cel.examples import EXAMPLES
 

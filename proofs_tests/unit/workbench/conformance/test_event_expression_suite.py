@@ -9,8 +9,6 @@ import pytest
 from cerify.api import match
 from cerify.conformance.cases import load
 from cerify.conformance.model import Case
-from cerify.conformance.mutants.event_expressions import MUTANTS
-from cerify.conformance.mutants.mutant import Mutant
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.occurrences import occurrences
@@ -20,6 +18,8 @@ from cerify.semantics.event_expressions.wellformed import require_typed
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from proofs_tests.tools.make_suite import numbered
+from proofs_tests.tools.mutants.event_expressions import MUTANTS
+from proofs_tests.tools.mutants.mutant import Mutant
 from proofs_tests.tools.suites.event_expressions import CLAUSES, HISTORIES, QUERIES, SOURCE
 
 

@@ -9,8 +9,6 @@ import pytest
 from cerify.api import match
 from cerify.conformance.cases import load
 from cerify.conformance.model import Case
-from cerify.conformance.mutants.mutant import Mutant
-from cerify.conformance.mutants.sase import MUTANTS, READING_FEATURE, READINGS
 from cerify.languages import LANGUAGES
 from cerify.languages.language import EVALUATORS
 from cerify.semantics.events import Stream
@@ -18,6 +16,8 @@ from cerify.semantics.json_events import schema_of_json, stream_of_json
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
 from proofs_tests.tools.make_suite import numbered
+from proofs_tests.tools.mutants.mutant import Mutant
+from proofs_tests.tools.mutants.sase import MUTANTS, READING_FEATURE, READINGS
 from proofs_tests.tools.suites.sase.queries import CLAUSES, QUERIES
 from proofs_tests.tools.suites.sase.suite import SOURCE, STREAMS, printed
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.mutants.mutant import Mutant
 from cerify.equivalence.rewrite.trees import same
 from cerify.semantics.cel.denote import Meaning, Valuations, clause, sup
 from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.events import Event, Match, Stream, Valuation, bindings_of
+from proofs_tests.tools.mutants.mutant import Mutant
 
 Clause: TypeAlias = Callable[[Formula, Stream, int, int, Meaning], Iterable[Valuation] | None]
 Reported: TypeAlias = frozenset[tuple[int, Valuation]]

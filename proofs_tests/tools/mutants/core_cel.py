@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.mutants.mutant import Mutant
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.denote import satisfies
@@ -24,6 +23,7 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.predicates import Attribute, mapped_predicate
 from cerify.semantics.trees import children
+from proofs_tests.tools.mutants.mutant import Mutant
 
 Rewriting = Callable[[core.Formula], core.Formula]
 Clause = Callable[[core.Formula, Stream, int, Interpreter], Iterable[Pair] | None]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from cerify.conformance.mutants.sase.model import wrong
-from cerify.conformance.mutants.sase.queries import placing, without
-from cerify.conformance.mutants.sase.ways import by, read, valued
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.conditions import Bound, value_of
 from cerify.semantics.sase.denote import Chosen, Conditions, Definition
 from cerify.semantics.values import Value
+from proofs_tests.tools.mutants.sase.model import wrong
+from proofs_tests.tools.mutants.sase.queries import placing, without
+from proofs_tests.tools.mutants.sase.ways import by, read, valued
 
 
 def _first_block(q: sase.Query) -> sase.Query:

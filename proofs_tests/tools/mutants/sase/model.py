@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.mutants.mutant import Mutant
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.sase import program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
+from proofs_tests.tools.mutants.mutant import Mutant
 
 BUDGET = Budget(valuations=20_000, matches=2_000)
 Answers: TypeAlias = Callable[[sase.Tree, Stream], "list[Match] | None"]

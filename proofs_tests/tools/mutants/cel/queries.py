@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cerify.conformance.mutants.cel.model import CelMutant
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
 from cerify.semantics.predicates import (
@@ -21,6 +20,7 @@ from cerify.semantics.predicates import (
     mentions,
 )
 from cerify.semantics.trees import children, rebuilt
+from proofs_tests.tools.mutants.cel.model import CelMutant
 
 
 def instead(local: Callable[[Formula], Formula | None]) -> Callable[[Formula], Formula]:

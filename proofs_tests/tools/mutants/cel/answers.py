@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cerify.conformance.mutants.cel.model import CelMutant, Reported
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.events import Event
 from cerify.semantics.values import Value
+from proofs_tests.tools.mutants.cel.model import CelMutant, Reported
 
 
 def on_values(name: str, change: Callable[[Value], Value]) -> CelMutant:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
-from cerify.conformance.mutants.sase.model import Answers, wrong
-from cerify.conformance.mutants.sase.queries import conjuncts, strategies, strategy
-from cerify.conformance.mutants.sase.ways import by
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import Chosen, Definition
+from proofs_tests.tools.mutants.sase.model import Answers, wrong
+from proofs_tests.tools.mutants.sase.queries import conjuncts, strategies, strategy
+from proofs_tests.tools.mutants.sase.ways import by
 
 Rule: TypeAlias = Callable[[Definition, Chosen, int, int], bool]
 """Whether the event at the second position may be skipped, while the component of the first number is awaited."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from cerify.conformance.mutants.cel.model import CelMutant, Clause
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import NONE, SECONDS, Meaning, at, bind, clause, satisfies, sup
 from cerify.semantics.cel.syntax import Condition, Formula
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Predicate, holds, mentions, satisfied
+from proofs_tests.tools.mutants.cel.model import CelMutant, Clause
 
 
 def spread(mu: Valuation) -> int:

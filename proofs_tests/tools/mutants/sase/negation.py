@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cerify.conformance.mutants.sase.model import wrong
-from cerify.conformance.mutants.sase.queries import edge_of, with_conjuncts
-from cerify.conformance.mutants.sase.ways import absent, read
 from cerify.semantics.events import Bindings
 from cerify.semantics.predicates import Attribute, mapped_predicate
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.absence import Absences
+from proofs_tests.tools.mutants.sase.model import wrong
+from proofs_tests.tools.mutants.sase.queries import edge_of, with_conjuncts
+from proofs_tests.tools.mutants.sase.ways import absent, read
 
 
 class _Never(Absences):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cerify.conformance.mutants.cel.model import CelMutant
-from cerify.conformance.mutants.cel.queries import instead
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
 from cerify.semantics.cel.syntax import Formula
+from proofs_tests.tools.mutants.cel.model import CelMutant
+from proofs_tests.tools.mutants.cel.queries import instead
 
 
 def _rounds(

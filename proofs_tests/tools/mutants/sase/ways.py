@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeAlias
 
-from cerify.conformance.mutants.sase.model import BUDGET, Answers
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Bindings, Match, Stream
 from cerify.semantics.predicates import Attribute, Predicate, satisfied
@@ -19,6 +18,7 @@ from cerify.semantics.sase.denote import Definition, bindings, matches_by
 from cerify.semantics.sase.program import Finder
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.values import Value
+from proofs_tests.tools.mutants.sase.model import BUDGET, Answers
 
 Kept: TypeAlias = Callable[[sase.Query, Stream, list[Bindings]], Iterable[Bindings]]
 """Some of the bindings of a query over a stream, which are given in order."""

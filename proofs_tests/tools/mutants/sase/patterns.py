@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cerify.conformance.mutants.sase.model import wrong
-from cerify.conformance.mutants.sase.ways import Kept, answered, by, kept
 from cerify.semantics.events import TIME, Bindings, Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import Chosen, Definition
 from cerify.semantics.sase.program import positions_of
+from proofs_tests.tools.mutants.sase.model import wrong
+from proofs_tests.tools.mutants.sase.ways import Kept, answered, by, kept
 
 
 class _AnyType(Definition):

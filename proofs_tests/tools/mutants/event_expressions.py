@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.mutants.mutant import Mutant
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -27,6 +26,7 @@ from cerify.semantics.event_expressions.derived import ANY, definition
 from cerify.semantics.event_expressions.interpreter import Interpreter
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.predicates import holds
+from proofs_tests.tools.mutants.mutant import Mutant
 
 Clause = Callable[[expr.Expression, History, Bindings, Interpreter], Events | None]
 Of: TypeAlias = Callable[..., Events]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cerify.conformance.mutants.sase.model import wrong
-from cerify.conformance.mutants.sase.queries import placing, where, without
-from cerify.conformance.mutants.sase.ways import by, read
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import Chosen, Definition
+from proofs_tests.tools.mutants.sase.model import wrong
+from proofs_tests.tools.mutants.sase.queries import placing, where, without
+from proofs_tests.tools.mutants.sase.ways import by, read
 
 
 def _has_stopped(d: Definition, chosen: Chosen, t: int) -> bool:

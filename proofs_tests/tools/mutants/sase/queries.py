@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from cerify.conformance.mutants.sase.model import Answers
-from cerify.conformance.mutants.sase.ways import read
 from cerify.semantics.predicates import Attribute, mapped_predicate
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.conditions import Edge, placed
+from proofs_tests.tools.mutants.sase.model import Answers
+from proofs_tests.tools.mutants.sase.ways import read
 
 
 def where(block: Callable[[sase.Block], sase.Block], q: sase.Query) -> sase.Query:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from cerify.conformance.mutants.sase.model import Answers, wrong
-from cerify.conformance.mutants.sase.queries import with_conjuncts
-from cerify.conformance.mutants.sase.ways import read
 from cerify.semantics.predicates import Arithmetic, Attribute, Term, mapped_predicate
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operation, Operations
 from cerify.semantics.sase.naming import names_of
+from proofs_tests.tools.mutants.sase.model import Answers, wrong
+from proofs_tests.tools.mutants.sase.queries import with_conjuncts
+from proofs_tests.tools.mutants.sase.ways import read
 
 
 def _computed(function: str, operation: Operation) -> Answers:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cerify.conformance.mutants.sase.model import BUDGET, Answers, SaseMutant
 from cerify.semantics.sase import program
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.reading import Reading, others
+from proofs_tests.tools.mutants.sase.model import BUDGET, Answers, SaseMutant
 
 READING_FEATURE = "reading-"
 

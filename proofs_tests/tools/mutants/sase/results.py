@@ -6,10 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from cerify.conformance.mutants.sase.model import Answers, wrong
-from cerify.conformance.mutants.sase.patterns import consuming
-from cerify.conformance.mutants.sase.queries import with_conjuncts
-from cerify.conformance.mutants.sase.ways import answered, asked, finding, kept, read, valued
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import Attribute, satisfied
@@ -20,6 +16,10 @@ from cerify.semantics.sase.conditions import Bound, value_of
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.values import Value
+from proofs_tests.tools.mutants.sase.model import Answers, wrong
+from proofs_tests.tools.mutants.sase.patterns import consuming
+from proofs_tests.tools.mutants.sase.queries import with_conjuncts
+from proofs_tests.tools.mutants.sase.ways import answered, asked, finding, kept, read, valued
 
 
 def _result(change: Callable[[str, Any], tuple[str, Any] | None]) -> Answers:
