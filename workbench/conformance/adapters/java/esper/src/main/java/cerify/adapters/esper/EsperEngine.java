@@ -4,13 +4,11 @@ import cerify.adapters.outline.Definition;
 import cerify.adapters.outline.Gathering;
 import cerify.adapters.protocol.Answer;
 import cerify.adapters.protocol.Engine;
+import cerify.adapters.protocol.EngineVersion;
 import cerify.adapters.protocol.Run;
 import com.espertech.esper.common.client.EventBean;
-import java.io.IOException;
-import java.io.InputStream;
 import java.util.Collection;
 import java.util.List;
-import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -22,7 +20,7 @@ import java.util.TreeSet;
  */
 final class EsperEngine implements Engine {
 
-    private final String version = version("/cerify-esper.properties");
+    private final String version = EngineVersion.of(EsperEngine.class, "/cerify-esper.properties");
 
     @Override
     public String name() {
@@ -64,16 +62,6 @@ final class EsperEngine implements Engine {
             positions.add(position);
         } else if (value instanceof Collection<?> several) {
             several.forEach(each -> addPositions(each, positions));
-        }
-    }
-
-    private static String version(String resource) {
-        try (InputStream in = EsperEngine.class.getResourceAsStream(resource)) {
-            Properties properties = new Properties();
-            properties.load(in);
-            return properties.getProperty("esper.version");
-        } catch (IOException e) {
-            throw new IllegalStateException("the jar is damaged: it has no " + resource, e);
         }
     }
 }

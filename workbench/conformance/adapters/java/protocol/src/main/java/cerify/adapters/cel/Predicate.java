@@ -1,10 +1,11 @@
 package cerify.adapters.cel;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 
 /** What can be asked of one event or, where attributes name their variables, of one event for each mention. */
-public sealed interface Predicate {
+public sealed interface Predicate extends Serializable {
 
     /** Two terms compared by one of {@code < <= > >= = !=}. */
     record Comparison(String comparator, Term left, Term right) implements Predicate {}

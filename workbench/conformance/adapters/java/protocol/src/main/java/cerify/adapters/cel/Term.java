@@ -1,11 +1,12 @@
 package cerify.adapters.cel;
 
 import cerify.adapters.protocol.AttributeType;
+import java.io.Serializable;
 import java.util.List;
 import java.util.stream.Stream;
 
 /** What is compared. */
-public sealed interface Term {
+public sealed interface Term extends Serializable {
 
     /** An attribute; the variable is null inside brackets. */
     record Attribute(String variable, String name) implements Term {}

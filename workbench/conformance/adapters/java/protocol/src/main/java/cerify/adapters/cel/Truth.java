@@ -3,6 +3,7 @@ package cerify.adapters.cel;
 import cerify.adapters.protocol.AttributeType;
 import cerify.adapters.protocol.Event;
 import cerify.adapters.protocol.Schema;
+import java.io.Serializable;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.Arrays;
@@ -18,7 +19,9 @@ import java.util.regex.Pattern;
  * arithmetic with a float, and every division, is that of binary64, and a division by zero has no value. Strings are
  * ordered by code point, and {@code like} matches the whole string.
  */
-public final class Truth {
+public final class Truth implements Serializable {
+
+    private static final long serialVersionUID = 1L;
 
     private final Schema schema;
 

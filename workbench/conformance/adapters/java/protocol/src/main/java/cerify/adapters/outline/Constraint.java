@@ -1,12 +1,13 @@
 package cerify.adapters.outline;
 
 import cerify.adapters.cel.Predicate;
+import java.io.Serializable;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 
 /** A predicate over several mentions, each ranging over the events of a definition: all must satisfy it. */
-public record Constraint(Predicate predicate, List<Definition> definitions) {
+public record Constraint(Predicate predicate, List<Definition> definitions) implements Serializable {
 
     /** The definition whose events come last in the stream, where the definitions are in sequence. */
     public Definition last() {

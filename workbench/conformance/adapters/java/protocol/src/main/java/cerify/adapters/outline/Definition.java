@@ -1,11 +1,14 @@
 package cerify.adapters.outline;
 
 import cerify.adapters.cel.Predicate;
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 
 /** One occurrence of an event type in a formula: in an engine's language, a variable, a tag or a step of its own. */
-public final class Definition {
+public final class Definition implements Serializable {
+
+    private static final long serialVersionUID = 1L;
 
     private final int index;
     private final String type;

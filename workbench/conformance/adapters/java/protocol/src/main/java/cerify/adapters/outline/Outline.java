@@ -1,6 +1,7 @@
 package cerify.adapters.outline;
 
 import cerify.adapters.cel.Term;
+import java.io.Serializable;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -9,7 +10,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** A formula without variables: its shape, the definitions that each variable binds, and the correlated filters. */
-public record Outline(Shape shape, Map<String, Set<Definition>> variables, List<Constraint> constraints) {
+public record Outline(Shape shape, Map<String, Set<Definition>> variables, List<Constraint> constraints)
+        implements Serializable {
 
     /** The definitions of the shape, those hidden by a projection included, from left to right. */
     public List<Definition> definitions() {

@@ -1,5 +1,6 @@
 package cerify.adapters.outline;
 
+import java.io.Serializable;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -7,7 +8,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /** How the definitions of a formula follow each other: the formula without variables and filters. */
-public sealed interface Shape {
+public sealed interface Shape extends Serializable {
 
     /** One event of the definition. */
     record One(Definition definition) implements Shape {}

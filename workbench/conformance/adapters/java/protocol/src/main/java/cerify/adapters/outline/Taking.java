@@ -4,6 +4,7 @@ import cerify.adapters.cel.Predicate;
 import cerify.adapters.cel.Term;
 import cerify.adapters.cel.Truth;
 import cerify.adapters.protocol.Event;
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -14,7 +15,9 @@ import java.util.function.Function;
  * <p>Each correlated filter is tested whenever an event of one of its definitions is taken, against all the events that
  * are taken by then, the new one included. So when the match is complete, all combinations have been tested.
  */
-public final class Taking {
+public final class Taking implements Serializable {
+
+    private static final long serialVersionUID = 1L;
 
     private final Truth truth;
     private final Outline outline;

@@ -1,5 +1,6 @@
 package cerify.adapters.protocol;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -8,7 +9,7 @@ import org.json.JSONArray;
 import org.json.JSONObject;
 
 /** An event: its type, and the values of the attributes that it has. */
-public record Event(String type, Map<String, Object> attributes) {
+public record Event(String type, Map<String, Object> attributes) implements Serializable {
 
     /** The events of a message, their values converted to the types of the schema. */
     static List<Event> all(JSONArray array, Schema schema) {

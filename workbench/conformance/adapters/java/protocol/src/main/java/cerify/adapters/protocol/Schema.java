@@ -1,5 +1,6 @@
 package cerify.adapters.protocol;
 
+import java.io.Serializable;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -8,7 +9,7 @@ import org.json.JSONArray;
 import org.json.JSONObject;
 
 /** The type of each attribute name, one throughout a schema, and the names that the events use with several types. */
-public record Schema(Map<String, AttributeType> attributes, Set<String> mixed) {
+public record Schema(Map<String, AttributeType> attributes, Set<String> mixed) implements Serializable {
 
     private static final String TYPE = "type";
     private static final String TIME = "time";
