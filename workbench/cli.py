@@ -22,6 +22,7 @@ COMMANDS = {
     "demo": "Run queries over real flights, put a built-in engine under test, write the report.",
     "draw": "Draw the automaton of a query, or a stream with its matches.",
     "engine": "Serve a built-in evaluator over the engine protocol.",
+    "engines": "List the engines that can be put under test by name.",
     "equiv": "Decide whether two queries are the same, for every stream.",
     "explain": "Say why something matched, or why it did not.",
     "fuzz": "Test an engine on random cases.",

@@ -1,20 +1,43 @@
-"""The engines that can be put under test by name: our own evaluators, and those with an adapter in the checkout."""
+"""The engines that can be put under test by name: our own evaluators, and engines for which an adapter ships."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cerify.languages.language import EVALUATORS
 from cerify.semantics.errors import InputError
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable install may be a tree of links
-JAVA_ADAPTERS = {"esper": Path("esper/target/cerify-esper.jar")}
-NAMES = (*sorted(EVALUATORS), *sorted(JAVA_ADAPTERS))
 BUILD_SECONDS = 900
+PROGRAMS = {"java": "a Java runtime, 17 or newer", "mvn": "Maven"}
+
+
+@dataclass(frozen=True)
+class JavaAdapter:
+    """An adapter that Maven builds: the module of adapters/java, the engine's name in full, and its licence."""
+
+    module: str
+    engine: str
+    licence: str
+
+    @property
+    def jar(self) -> Path:
+        """The runnable jar, in the folder of the modules."""
+        return Path(self.module, "target", f"cerify-{self.module}.jar")
+
+
+JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
+    "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0"),
+    "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0"),
+}
+NAMES = (*sorted(EVALUATORS), *sorted(JAVA_ADAPTERS))
 
 
 def command_of(name: str) -> Sequence[str]:
@@ -30,23 +53,60 @@ def missing_for(name: str) -> str | None:
     """What is missing to build and run the engine, as a sentence; None if nothing is."""
     if name not in JAVA_ADAPTERS:
         return None
-    if not (ADAPTERS / "java" / "pom.xml").exists():
-        return f"the {name} adapter is not installed with the package; run this from a checkout of the repository"
-    for program, package in (("java", "a Java runtime, 17 or newer"), ("mvn", "Maven")):
+    for program, package in PROGRAMS.items():
         if shutil.which(program) is None:
             return f"the {name} adapter needs {package}: the program {program!r} is not on the PATH"
     return None
 
 
+def sources(java: Path) -> Sequence[Path]:
+    """The files of the adapters that Maven reads, without what it has built."""
+    return sorted(
+        path
+        for pattern in ("**/*.java", "**/pom.xml", "**/*.properties", "LICENSE")
+        for path in java.glob(pattern)
+        if "target" not in path.relative_to(java).parts
+    )
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Where adapters are built when cerify is installed: $XDG_CACHE_HOME/cerify, or ~/.cache/cerify."""
+    home = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(home) / "cerify" / "adapters"
+
+
+def build_folder(java: Path, cache: Path) -> Path:
+    """The folder to build in: the checkout's own, or for an installed package a copy of the sources in the cache.
+
+    Its name has a digest of the sources, so that another version of cerify builds in another folder.
+    """
+    if (java.parents[3] / "pyproject.toml").exists():
+        return java
+    files = sources(java)
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.relative_to(java).as_posix().encode() + b"\0" + path.read_bytes())
+    folder = cache / digest.hexdigest()[:16]
+    for path in files:
+        copy = folder / path.relative_to(java)
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
+    return folder
+
+
 def _built(name: str) -> Path:
     if (missing := missing_for(name)) is not None:
         raise InputError(missing)
-    java = ADAPTERS / "java"
-    jar = java / JAVA_ADAPTERS[name]
-    sources = [*java.rglob("*.java"), *java.rglob("pom.xml")]
-    if jar.exists() and all(source.stat().st_mtime <= jar.stat().st_mtime for source in sources):
+    adapter = JAVA_ADAPTERS[name]
+    java = build_folder(ADAPTERS / "java", cache_folder(os.environ))
+    jar = java / adapter.jar
+    needed = [
+        path for path in sources(java) if path.relative_to(java).parts[0] in ("pom.xml", "protocol", adapter.module)
+    ]
+    if jar.exists() and all(source.stat().st_mtime <= jar.stat().st_mtime for source in needed):
         return jar
-    command = ["mvn", "-q", "-B", "-f", str(java / "pom.xml"), "package", "-DskipTests"]
+    command = ["mvn", "-q", "-B", "-f", str(java / "pom.xml"), "package", "-DskipTests", "-pl", adapter.module, "-am"]
     try:
         built = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS)
     except subprocess.TimeoutExpired:

@@ -1,0 +1,78 @@
+"""The engines by name: where an adapter is built, and what is said where it cannot be."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cerify.commands import engines as command
+from cerify.conformance import engines
+from cerify.semantics.errors import InputError
+
+JAVA = engines.ADAPTERS / "java"
+
+
+def installed(tmp_path: Path) -> Path:
+    """The sources of the adapters as an installed package has them, with something built that is no source."""
+    java = tmp_path / "site-packages" / "cerify" / "conformance" / "adapters" / "java"
+    for path in engines.sources(JAVA):
+        copy = java / path.relative_to(JAVA)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy)
+    (java / "protocol" / "target").mkdir()
+    (java / "protocol" / "target" / "Built.java").write_text("")
+    return java
+
+
+def test_a_checkout_builds_in_its_own_folder(tmp_path: Path) -> None:
+    assert engines.build_folder(JAVA, tmp_path) == JAVA
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_installed_package_builds_a_copy_in_the_cache(tmp_path: Path) -> None:
+    java, cache = installed(tmp_path), tmp_path / "cache"
+    folder = engines.build_folder(java, cache)
+    assert folder.parent == cache
+    assert {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()} == {
+        path.relative_to(JAVA) for path in engines.sources(JAVA)
+    }
+    assert engines.build_folder(java, cache) == folder
+
+
+def test_other_sources_are_built_in_another_folder(tmp_path: Path) -> None:
+    java, cache = installed(tmp_path), tmp_path / "cache"
+    before = engines.build_folder(java, cache)
+    with (java / "pom.xml").open("a") as pom:
+        pom.write("<!-- newer -->")
+    assert engines.build_folder(java, cache) != before
+
+
+def test_the_cache_is_where_the_environment_says() -> None:
+    assert engines.cache_folder({"XDG_CACHE_HOME": "/there"}) == Path("/there/cerify/adapters")
+    assert engines.cache_folder({}) == Path.home() / ".cache" / "cerify" / "adapters"
+
+
+@pytest.mark.parametrize("name", engines.JAVA_ADAPTERS)
+def test_a_missing_program_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InputError, match=f"the {name} adapter needs a Java runtime"):
+        engines.command_of(name)
+
+
+@pytest.mark.parametrize("name", engines.JAVA_ADAPTERS)
+def test_an_adapter_is_a_module_of_the_build_with_a_page(name: str) -> None:
+    adapter = engines.JAVA_ADAPTERS[name]
+    assert f"<module>{adapter.module}</module>" in (JAVA / "pom.xml").read_text()
+    assert (JAVA / adapter.module / "README.md").exists()
+
+
+def test_the_command_lists_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    result = CliRunner().invoke(command.command, ["--json"], standalone_mode=False)
+    rows = {row["name"]: row for row in map(json.loads, result.output.splitlines())}
+    assert list(rows) == list(engines.NAMES)
+    assert result.return_value == 1
+    assert rows["automaton"]["missing"] is None
+    assert "Java" in rows["flink"]["missing"]

@@ -1,0 +1,36 @@
+"""`cerify engines`: the engines that can be put under test by name."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from cerify import protocol
+from cerify.conformance.engines import JAVA_ADAPTERS, NAMES, missing_for
+
+
+@click.command("engines")
+@click.option("--json", "as_json", is_flag=True, help="Print one object per engine, a line each.")
+def command(as_json: bool) -> int:
+    """List the engines of conform --engine and fuzz --engine, with what is missing on this machine.
+
+    An adapter is built when its engine is first used, in the user's cache folder or in the checkout; Maven fetches the
+    engine. Exit status: 0 if every engine can be run, 1 if something is missing.
+    """
+    rows = [_row(name) for name in NAMES]
+    if as_json:
+        for row in rows:
+            click.echo(protocol.line(row))
+    else:
+        table = Table("name", "engine", "licence", "missing")
+        for row in rows:
+            table.add_row(row["name"], row["engine"], row["licence"], row["missing"] or "nothing")
+        Console().print(table)
+    return 0 if all(row["missing"] is None for row in rows) else 1
+
+
+def _row(name: str) -> dict[str, str | None]:
+    adapter = JAVA_ADAPTERS.get(name)
+    engine, licence = ("cerify", "Apache-2.0") if adapter is None else (adapter.engine, adapter.licence)
+    return {"name": name, "engine": engine, "licence": licence, "missing": missing_for(name)}
