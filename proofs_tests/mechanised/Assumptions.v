@@ -1,6 +1,6 @@
 (** Prints what the theorems rest on: nothing. *)
 
-From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Checker.
+From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Checker Disjunctive.
 
 Print Assumptions theorem_6_2.
 Print Assumptions valuations_are_words.
@@ -13,3 +13,5 @@ Print Assumptions no_repetitions.
 Print Assumptions checker_is_sound.
 Print Assumptions certified_valuations.
 Print Assumptions certified_events.
+Print Assumptions disjuncts_have_no_or.
+Print Assumptions disjunctive_equal.
