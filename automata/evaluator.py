@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, cast, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
 import pyarrow as pa
 
+from cerify.automata.saved_state import seal, unseal
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Events, Match, Stream
 from cerify.semantics.matches import Matches
@@ -69,11 +70,12 @@ class Evaluator(ABC):
     """The matches of one query over one stream that comes in batches.
 
     position is that of the next event, so that the first event of the stream has position 0. A subclass defines `read`,
-    `save`, `resume`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and pickled by
-    what `remade` returns and by its saved state. check: called once, with the first batch that has events, before it is
-    read.
+    `dump`, `load`, `identity`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and
+    pickled by what `remade` returns and by its saved state. STATE is what its saved states are called. check: called
+    once, with the first batch that has events, before it is read.
     """
 
+    STATE: ClassVar[str]
     position: int = 0
     finished: bool = False
     check: Callable[[Stream], None] | None = None
@@ -126,9 +128,10 @@ class Evaluator(ABC):
         """As `count`, of a Stream. By default the matches are built."""
         return len(self.read(S))
 
-    @abstractmethod
     def save(self) -> bytes:
         """The state between two batches, in a format without code. Raises InputError inside a batch."""
+        self._require_whole()
+        return seal(self.STATE, self.identity, self.dump())
 
     def restore(self, saved: bytes) -> None:
         """Continue from a saved state, in an evaluator that has read nothing yet.
@@ -138,12 +141,25 @@ class Evaluator(ABC):
         """
         if self.position:
             raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
-        self.resume(saved)
+        data = unseal(saved, self.STATE, self.identity)
+        try:
+            self.load(data)
+        except Exception as error:  # whatever numpy, zipfile and Arrow make of bytes that they have not written
+            raise InputError("the saved state is damaged; restore an earlier one, or start again") from error
         self._first = self.position
 
+    @property
     @abstractmethod
-    def resume(self, saved: bytes) -> None:
-        """As `restore`, of an evaluator that has read nothing."""
+    def identity(self) -> str:
+        """The query and the options, as a text that is the same for evaluators that can exchange saved states."""
+
+    @abstractmethod
+    def dump(self) -> bytes:
+        """The data of a saved state."""
+
+    @abstractmethod
+    def load(self, data: bytes) -> None:
+        """Continue from the data of a saved state. Raises any exception for what is none; then nothing has changed."""
 
     @property
     @abstractmethod

@@ -5,6 +5,8 @@ from typing import TypeVar
 
 import pytest
 
+from cerify.automata.evaluator import Evaluator
+from cerify.automata.saved_state import seal
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream
@@ -53,6 +55,11 @@ def complex_events(query: str, S: Stream | str, at: int) -> set[tuple[int, ...]]
     """The complex events of a query at a position, by the denotational semantics."""
     S = stream(S) if isinstance(S, str) else S
     return {tuple(sorted(C)) for C in interpreter.complex_events(parse(query), S, at)}
+
+
+def sealed(evaluator: Evaluator, data: bytes) -> bytes:
+    """A saved state of the evaluator with other data and the right checksum, which anybody can compute."""
+    return seal(evaluator.STATE, evaluator.identity, data)
 
 
 def by_position(query: str, S: Stream | str) -> dict[int, set[tuple[int, ...]]]:

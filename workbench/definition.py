@@ -12,11 +12,10 @@ import pyarrow as pa
 
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.language import DENOTATIONAL, Language, Options
-from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
+from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Match, Stream
 
 F = TypeVar("F")
-FORMAT = "cerify definition 1"
 
 
 class DefinitionEvaluator(Evaluator, Generic[F]):
@@ -25,6 +24,8 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
     waits: whether a match may depend on events after its position, so that all matches are returned by `finish`. Raises
     what the definition raises, and IllFormed for a query that waits and consumes.
     """
+
+    STATE = "definition"
 
     def __init__(
         self,
@@ -61,26 +62,25 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         """All matches of a query that waits."""
         return sorted(self._matches(self._events, 0, len(self._events))) if self.waits_for_end else []
 
-    def save(self) -> bytes:
-        """All events so far, as an Arrow stream with the query in its schema."""
-        head = {"cerify": FORMAT, "query": self._query, "begin": str(self._begin)}
-        table, sink = self._events.table.replace_schema_metadata(head), pa.BufferOutputStream()
+    @property
+    def identity(self) -> str:
+        name, text = self.language.name, self.language.show(self.query)
+        options = [self.options.output, repr(self.options.reading), self.options.consumption.value, self.waits_for_end]
+        return json.dumps([name, text, *options])
+
+    def dump(self) -> bytes:
+        """All events so far, as an Arrow stream."""
+        table, sink = self._events.table.replace_schema_metadata({"begin": str(self._begin)}), pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         return bytes(sink.getvalue())
 
-    def resume(self, saved: bytes) -> None:
-        try:
-            table = pa.ipc.open_stream(saved).read_all()
-            table.validate(full=True)
-            head = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-            begin = int(head.get("begin", "0"))
-        except (pa.ArrowException, ValueError, OSError) as error:
-            raise InputError(f"this is no saved state of an evaluator by the definition: {error}") from None
-        if head.get("cerify") != FORMAT or head.get("query") != self._query:
-            raise InputError("the state is of another query, other options, or something else; start again")
+    def load(self, data: bytes) -> None:
+        table = pa.ipc.open_stream(data).read_all()
+        table.validate(full=True)
+        begin = int(table.schema.metadata[b"begin"])
         if not 0 <= begin <= table.num_rows:
-            raise InputError("the saved state is damaged: a position is out of range")
+            raise ValueError("a position is out of range")
         self._events, self._begin, self.position = Stream.from_table(table), begin, table.num_rows
 
     @property
@@ -90,12 +90,6 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return _made, (self.language, self.query, self.options, self.waits_for_end)
-
-    @property
-    def _query(self) -> str:
-        name, text = self.language.name, self.language.show(self.query)
-        options = [self.options.output, repr(self.options.reading), self.options.consumption.value, self.waits_for_end]
-        return json.dumps([name, text, *options])
 
     def _matches(self, S: Stream, begin: int, end: int, first: int = 0, limit: int | None = None) -> list[Match]:
         """The matches of a part of the stream, from the first position on, with positions in the stream.

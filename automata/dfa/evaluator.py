@@ -19,10 +19,8 @@ from cerify.automata.dfa.model import DFA
 from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
 from cerify.automata.evaluator import Counters, Evaluator
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
-
-FORMAT = "cerify event expression 1"
 
 
 class ReadableEvaluator(Evaluator):
@@ -31,6 +29,8 @@ class ReadableEvaluator(Evaluator):
     push and count raise InputError for a start event that is not the first event. Where they raise BudgetExceeded, a
     part of the batch may have been read, and there is no state to save.
     """
+
+    STATE = "event expression"
 
     def __init__(self, automaton: DFA | Symbolic, budget: Budget = Budget()) -> None:
         self.automaton, self.budget = automaton, budget
@@ -52,28 +52,20 @@ class ReadableEvaluator(Evaluator):
         """As `count`, without a match for each position."""
         return len(self._positions(S))
 
-    def save(self) -> bytes:
-        """The states of the automaton as JSON. Raises InputError after an error inside a batch."""
-        self._require_whole()
-        machine = self._machine.state()
-        state = {"format": FORMAT, "query": self._fingerprint, "position": self.position, "machine": machine}
-        return json.dumps(state).encode()
+    @property
+    def identity(self) -> str:
+        return self.automaton.fingerprint
 
-    def resume(self, saved: bytes) -> None:
-        try:
-            state = json.loads(saved)
-            written, query = state["format"], state["query"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"this is no saved state of an event expression: {error!r}") from None
-        if (written, query) != (FORMAT, self._fingerprint):
-            raise InputError("the state is of another expression, or another version of its automaton; start again")
-        try:
-            position = int(state["position"])
-            if position < 0:
-                raise ValueError(position)
-            self._machine.resume(state["machine"], position)
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise InputError(f"the saved state is damaged: {error!r}") from None
+    def dump(self) -> bytes:
+        """The states of the automaton as JSON."""
+        return json.dumps({"position": self.position, "machine": self._machine.state()}).encode()
+
+    def load(self, data: bytes) -> None:
+        state = json.loads(data)
+        position = int(state["position"])
+        if position < 0:
+            raise ValueError("the position is negative")
+        self._machine.resume(state["machine"], position)
         self.position = position
 
     @property
@@ -98,10 +90,6 @@ class ReadableEvaluator(Evaluator):
             raise
         self.position += len(S)
         return found if isinstance(found, np.ndarray) else found[0]
-
-    @property
-    def _fingerprint(self) -> str:
-        return self.automaton.fingerprint
 
 
 class CompiledEvaluator(ReadableEvaluator):

@@ -19,18 +19,12 @@ from cerify.automata.evaluator import Consumption, Evaluator, Output, require_ou
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match
 
 
 class AutomatonEvaluator(Evaluator):
-    """An I/O-determinized automaton on its way through a stream, within windows.
-
-    FORMAT: name and version of the saved state. A subclass defines `parsed`, which may raise anything for bytes that
-    are no saved state, and `load`.
-    """
-
-    FORMAT: tuple[str, int]
+    """An I/O-determinized automaton on its way through a stream, within windows."""
 
     def __init__(
         self,
@@ -48,44 +42,8 @@ class AutomatonEvaluator(Evaluator):
     def automaton(self) -> Determinized:
         """The automaton, as far as it is determinized."""
 
-    @abstractmethod
-    def parsed(self, saved: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The header of a saved state, and its arrays, if it has any."""
-
-    @abstractmethod
-    def load(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Continue from a saved state of this query, or raise one of several errors if it is damaged."""
-
-    def resume(self, saved: bytes) -> None:
-        try:
-            header, arrays = self.parsed(saved)
-            written, query = (header["format"], header["version"]), header["query"]
-        except Exception:  # whatever json, numpy and zipfile make of bytes that they have not written
-            raise InputError(
-                f"these {len(saved)} bytes are no saved state of an evaluator, or were damaged after `save`; "
-                "restore an earlier state, or start again"
-            ) from None
-        if written != self.FORMAT:
-            raise InputError(f"a state of format {written}; this version reads {self.FORMAT}, so start again")
-        if query != self.fingerprint:
-            raise InputError(
-                "the state is of another query, other options, or another version of the automaton; restore it with "
-                "those it was saved with, or start again"
-            )
-        try:
-            self.load(header, arrays)
-        except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
-            raise InputError(f"the saved state is damaged: {error!r}") from None
-
     @property
-    def head(self) -> dict[str, Any]:
-        """The header of a saved state, as far as all have it."""
-        name, version = self.FORMAT
-        return {"format": name, "version": version, "query": self.fingerprint, "position": self.position}
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the automaton and the options."""
+    def identity(self) -> str:
         return fingerprint(self.automaton.A, self.scope, f"{self.output} {self.consumption.value}")
 
 

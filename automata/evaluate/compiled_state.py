@@ -1,8 +1,7 @@
 """The state of a compiled evaluator between batches, and its saved form.
 
-A saved state is a header in JSON and flat arrays, in numpy's npz format without pickles. The loops trust their arrays,
-so a state is checked when it is loaded: it is of this query and this version of the automaton, and its indices lie
-inside the arrays.
+Its data are a header in JSON and flat arrays, in numpy's npz format without pickles. The loops trust their arrays, so
+they are checked when they are loaded: the tables of the automaton are the same, and indices lie inside the arrays.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class CompiledState(AutomatonEvaluator):
     range_windows and keys: the state of windows on values and of partitions. store: the partial matches.
     """
 
-    FORMAT = "cerify evaluator", 4
+    STATE = "compiled"
 
     def __init__(
         self,
@@ -108,12 +107,10 @@ class CompiledState(AutomatonEvaluator):
         self.snapshot = self.cache.snapshot
         self.store.resize(self.tables.final.size, max(1, self.keys.size))
 
-    def save(self) -> bytes:
-        """The state after the batches read so far. Raises InputError if an error has stopped it inside one."""
-        self._require_whole()
+    def dump(self) -> bytes:
         self.grow([], [])  # as others of the automaton may have met more types
         header = {
-            **self.head,
+            "position": self.position,
             "types": [str(type_) for type_ in self.types],
             "growth": self.snapshot.growth,
             "keys": [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in self.keys.numbers.items()],
@@ -129,12 +126,10 @@ class CompiledState(AutomatonEvaluator):
     def _arrays(self) -> dict[str, Any]:
         return dict(self.store.arrays)
 
-    def parsed(self, saved: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-        with np.load(BytesIO(saved), allow_pickle=False) as loaded:
+    def load(self, data: bytes) -> None:
+        with np.load(BytesIO(data), allow_pickle=False) as loaded:
             arrays = dict(loaded)
-        return json.loads(arrays.pop("header").tobytes()), arrays
-
-    def load(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        header = json.loads(arrays.pop("header").tobytes())
         fresh = self.fresh()
         fresh.cache = TransitionCache(self.automaton.anew())  # so that its states are numbered as in the saved state
         types, growth = list(map(int, header["types"])), list(map(int, header["growth"]))
@@ -142,7 +137,7 @@ class CompiledState(AutomatonEvaluator):
         require(max(growth, default=0) == len(set(types)), "the types are not in steps")
         fresh.grow(types, growth)
         require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
-        fresh.position = fresh._first = int(header["position"])
+        fresh.position = int(header["position"])
         require(0 <= fresh.position <= LAST, "the position is out of range")
         fresh.store.load(arrays, fresh.position)
         labels = fresh.store.labels

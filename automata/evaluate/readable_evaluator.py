@@ -29,7 +29,7 @@ class ReadableEvaluator(AutomatonEvaluator):
     low: how far back a match reaches that ends at a position, for the positions at which one may still end.
     """
 
-    FORMAT = "cerify readable evaluator", 1
+    STATE = "readable"
 
     def __init__(
         self,
@@ -101,9 +101,8 @@ class ReadableEvaluator(AutomatonEvaluator):
         E = self.evaluation
         return Counters(self.position - self._first, E.made, len(E.automaton.subsets))
 
-    def save(self) -> bytes:
-        """The state as JSON. States of the automaton are written as the subsets that they are."""
-        self._require_whole()
+    def dump(self) -> bytes:
+        """The data as JSON. States of the automaton are written as the subsets that they are."""
         E = self.evaluation
         numbers, nodes = _numbered(node for table in E.T.values() for series in table.values() for node in series)
         table = [
@@ -111,7 +110,7 @@ class ReadableEvaluator(AutomatonEvaluator):
             for q, series in E.T.items()
         ]
         state = {
-            **self.head,
+            "position": self.position,
             "low": list(self.low.items()),
             "windows": [[[p, _json(value)] for p, value in window.reached] for window in self.bounds.ranges],
             "nodes": nodes,
@@ -120,10 +119,8 @@ class ReadableEvaluator(AutomatonEvaluator):
         }
         return json.dumps(state).encode()
 
-    def parsed(self, saved: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-        return json.loads(saved), {}
-
-    def load(self, state: dict[str, Any], arrays: dict[str, Any]) -> None:
+    def load(self, data: bytes) -> None:
+        state = json.loads(data)
         E = ScopedEvaluation(self.automaton, self.scope.windowed)
         position, bounds = int(state["position"]), RunningBounds(self.scope)
         E.position = position - 1

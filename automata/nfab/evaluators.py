@@ -20,8 +20,8 @@ from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.results import attributes_of, positions_of
 from cerify.automata.nfab.stored import StoredEvents
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import InputError, Unsupported
-from cerify.semantics.events import TYPE, Bindings, Match, Stream, result_of
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Bindings, Match, Stream, result_of
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
@@ -30,7 +30,6 @@ from cerify.semantics.sase.show import show
 from cerify.semantics.values import ARROW
 
 T = TypeVar("T")
-FORMAT = "cerify sase 1"
 SPARE = 4_096  # events that may be stored without being needed
 
 
@@ -48,6 +47,8 @@ class BlockEvaluator(Evaluator):
 
     Raises Unsupported for a query that is no such block, see `block_of`.
     """
+
+    STATE = "query block"
 
     def __init__(
         self,
@@ -78,33 +79,32 @@ class BlockEvaluator(Evaluator):
             return len(self.read(S))
         return self._advanced(S, lambda: self.counted(S))
 
-    def save(self) -> bytes:
-        """The events still needed, as an Arrow stream. Raises InputError after an error inside a batch."""
-        self._require_whole()
+    @property
+    def identity(self) -> str:
+        return json.dumps([type(self).__name__, show(self.q), repr(self.reading), sorted(self.operations)])
+
+    def dump(self) -> bytes:
+        """The events still needed, as an Arrow stream."""
         self._delete_unneeded()
-        head = {"cerify": FORMAT, "query": self._fingerprint, "start": str(self._events.start), **self.columns()}
+        head = {"start": str(self._events.start), **self.columns()}
         table, sink = self._events.table().replace_schema_metadata(head), pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         return bytes(sink.getvalue())
 
-    def resume(self, saved: bytes) -> None:
-        try:
-            table = pa.ipc.open_stream(saved).read_all()
-            table.validate(full=True)
-            head = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-            start = int(head.get("start", "0"))
-        except (pa.ArrowException, ValueError, OSError) as error:
-            raise InputError(f"this is no saved state of a query of SASE+: {error}") from None
-        if (head.get("cerify"), head.get("query")) != (FORMAT, self._fingerprint):
-            raise InputError("the state is of another query, other options, or something else; start again")
-        if start < 0 or TYPE not in table.column_names:
-            raise InputError("the saved state is damaged")
-        self.begin(start)
-        self._events, self.position = StoredEvents(start), start
-        S = Stream.from_table(self.with_columns(table, head))
+    def load(self, data: bytes) -> None:
+        table = pa.ipc.open_stream(data).read_all()
+        table.validate(full=True)
+        head = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        if (start := int(head["start"])) < 0:
+            raise ValueError("the position is negative")
+        E = self.fresh()
+        E.begin(start)
+        E._events, E.position = StoredEvents(start), start
+        S = Stream.from_table(E.with_columns(table, head))
         if len(S):
-            self._advanced(S, lambda: self.counted(S))  # its matches have been returned before
+            E._advanced(S, lambda: E.counted(S))  # its matches have been returned before
+        self.__dict__.update(E.__dict__)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.q, self.reading, self.budget, dict(self.operations))
@@ -170,10 +170,6 @@ class BlockEvaluator(Evaluator):
         self._events.delete_before(min(self.oldest(), max(self.position - 1, 0)))
         self._most = 2 * (self.position - self._events.start) + SPARE
 
-    @property
-    def _fingerprint(self) -> str:
-        return json.dumps([type(self).__name__, show(self.q), repr(self.reading), sorted(self.operations)])
-
 
 class ReadableEvaluator(BlockEvaluator):
     """The matches of one query block in readable Python. With WITHIN the times of the stream have to ascend."""
@@ -223,13 +219,9 @@ class CompiledEvaluator(BlockEvaluator):
         return {"kinds": json.dumps(self._runner.kinds)}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
-        try:
-            kinds = json.loads(head["kinds"])
-            for name, kind in kinds.items():
-                if name not in table.column_names:
-                    table = table.append_column(name, pa.nulls(table.num_rows, ARROW[kind]))
-        except (KeyError, ValueError, AttributeError) as error:
-            raise InputError(f"the saved state is damaged: {error!r}") from None
+        for name, kind in json.loads(head["kinds"]).items():
+            if name not in table.column_names:
+                table = table.append_column(name, pa.nulls(table.num_rows, ARROW[kind]))
         return table
 
     @property

@@ -17,6 +17,7 @@ from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.event_expressions.interpreter import matches_of
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Schema, Stream
+from proofs_tests.support import sealed
 
 SCHEMA = Schema({"a": {"n": "int", "at": "timestamp"}, "b": {"n": "int", "at": "timestamp"}})
 TIMES = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)]
@@ -77,18 +78,20 @@ def test_counters() -> None:
 def test_a_state_of_something_else_or_a_damaged_one_is_refused(text: str) -> None:
     E, S = evaluators(text)[0], history(Random(3), 6)
     E.push(S)
-    state = json.loads(E.save())
+    state = json.loads(E.dump())
     fresh = evaluators(text)[0]
     (other,) = evaluators(VALUED[0])
-    with pytest.raises(InputError, match="another expression"):
+    with pytest.raises(InputError, match="another query"):
         other.restore(E.save())
-    for bad in (b"", b"[]", b"{", json.dumps(state | {"format": "x"}).encode()):
-        with pytest.raises(InputError):
+    for bad in (b"", b"[]", b"{"):
+        with pytest.raises(InputError, match="no saved state"):
             fresh.restore(bad)
+        with pytest.raises(InputError, match="damaged"):
+            fresh.restore(sealed(fresh, bad))
     machines = [None, [], [1000], [[]], [[[None], [0]]], [-1]]
     for damaged in [{"position": -1}, {"position": None}, *({"machine": m} for m in machines)]:
         with pytest.raises(InputError, match="damaged"):
-            fresh.restore(json.dumps(state | damaged).encode())
+            fresh.restore(sealed(fresh, json.dumps(state | damaged).encode()))
     assert fresh.push(S) == matches_of(parse(text), S)
     with pytest.raises(InputError, match="nothing yet"):
         fresh.restore(E.save())

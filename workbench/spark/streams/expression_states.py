@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.scope import Width
+from cerify.automata.saved_state import seal, unseal
 from cerify.semantics.errors import InputError
 from cerify.spark.runs.expression import ExpressionRun
 from cerify.spark.streams.resumable import Compiled, Resumable
 
-VERSION = 1
+KIND = "event expression on Spark"
 
 
 class ResumableExpression(ExpressionRun, Resumable):
@@ -31,10 +32,9 @@ class ResumableExpression(ExpressionRun, Resumable):
         return self._position
 
     def save(self) -> bytes:
-        """The state with the fingerprint of its automaton, as JSON."""
+        """The state as JSON."""
         (state,) = self._states
-        fields = {"version": VERSION, "automaton": self._automaton, "state": state, "position": self._position}
-        return json.dumps(fields).encode()
+        return seal(KIND, self._automaton, json.dumps({"state": state, "position": self._position}).encode())
 
     def reachable(self) -> NDArray[np.int64]:
         """No positions: a match is the event at which the expression takes place."""
@@ -54,14 +54,10 @@ class CompiledExpression(Compiled):
 
     def restore(self, saved: bytes) -> ResumableExpression:
         """The run that was saved. Raises InputError for the state of another expression, or for no state."""
-        try:
-            fields = json.loads(saved)
-            of = fields["version"], fields["automaton"]
-            state, position = int(fields["state"]), int(fields["position"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"this is no saved state of an event expression: {error!r}") from None
-        if of != (VERSION, self._automaton) or not 0 <= state < self._states:
-            raise InputError("the state is of another expression, or another version of its automaton; start again")
+        fields = json.loads(unseal(saved, KIND, self._automaton))
+        state, position = int(fields["state"]), int(fields["position"])
+        if not 0 <= state < self._states:
+            raise InputError("the saved state is damaged: the automaton has no such state; start again")
         return ResumableExpression(self._evaluator, self._automaton, state, position)
 
     @property

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope import Width
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
+from cerify.automata.saved_state import seal, unseal
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import InputError
 from cerify.semantics.values import ARROW
 from cerify.spark.runs.positions import shift_positions
 from cerify.spark.runs.query import Query
@@ -26,7 +26,7 @@ from cerify.spark.runs.run import Classes
 from cerify.spark.runs.start import start
 from cerify.spark.streams.resumable import Compiled, Resumable
 
-POSITION = b"cerify position"
+KIND, POSITION = "window on Spark", b"cerify position"
 
 
 class ResumableWindow(Resumable):
@@ -61,7 +61,7 @@ class ResumableWindow(Resumable):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write_table(rows)
-        return bytes(sink.getvalue())
+        return seal(KIND, self._query.to_json(), bytes(sink.getvalue()))
 
     def reachable(self) -> NDArray[np.int64]:
         """The positions of the rows."""
@@ -80,12 +80,9 @@ class CompiledWindow(Compiled):
         return ResumableWindow(self._query, self._budget, self._reach)
 
     def restore(self, saved: bytes) -> ResumableWindow:
-        """The run that was saved. Raises InputError for other bytes."""
-        try:
-            rows = pa.ipc.open_stream(saved).read_all()
-            first = int((rows.schema.metadata or {})[POSITION])
-        except (pa.ArrowInvalid, KeyError, ValueError) as error:
-            raise InputError(f"this is no saved state of a window: {error!r}") from None
+        """The run that was saved. Raises InputError for the state of another query, or for no state."""
+        rows = pa.ipc.open_stream(unseal(saved, KIND, self._query.to_json())).read_all()
+        first = int(rows.schema.metadata[POSITION])
         saved_rows = rows if rows.num_columns else None
         return ResumableWindow(self._query, self._budget, self._reach, saved_rows, first)
 

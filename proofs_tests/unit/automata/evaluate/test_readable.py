@@ -22,7 +22,7 @@ from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse as parse_core
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
-from proofs_tests.support import stream
+from proofs_tests.support import sealed, stream
 from proofs_tests.unit.automata.evaluate.cases import scoped_case
 from proofs_tests.unit.automata.evaluate.test_consumption import defined
 
@@ -144,7 +144,7 @@ DAMAGES: list[dict[str, Any]] = [
 def test_damaged_states_are_refused(damage: dict[str, Any]) -> None:
     evaluator = ReadableCelEvaluator(parse(SCOPED))
     evaluator.push([Event("A", {"time": 5, "k": 1})])
-    state = json.loads(evaluator.save())
-    assert ReadableCelEvaluator(parse(SCOPED)).restore(json.dumps(state).encode()) is None
+    state = json.loads(evaluator.dump())
+    assert ReadableCelEvaluator(parse(SCOPED)).restore(sealed(evaluator, json.dumps(state).encode())) is None
     with pytest.raises(InputError, match="damaged"):
-        ReadableCelEvaluator(parse(SCOPED)).restore(json.dumps(state | damage).encode())
+        ReadableCelEvaluator(parse(SCOPED)).restore(sealed(evaluator, json.dumps(state | damage).encode()))
