@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from cerify.api import check
-from cerify.commands.files import language_option
+from cerify.commands.files import language_option, schema_of
 from cerify.semantics.errors import errors_in, underline
 from cerify.semantics.events import TYPE
-from cerify.semantics.readers import read_schema
 
 
 @click.command()
@@ -35,7 +34,7 @@ def command(
     """
     schema = None
     if schema_text is not None:
-        schema = read_schema(schema_text, type_column=type_column, time_column=time_column)
+        schema = schema_of(schema_text, type_column, time_column)
     with errors_in(query):
         known = check(query, schema, language=language)
     if as_json:

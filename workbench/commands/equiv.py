@@ -10,14 +10,13 @@ from typing import Any, get_args
 import click
 
 from cerify.api import BOUND, compared
-from cerify.commands.files import LanguageChoice, language_option, write
+from cerify.commands.files import LanguageChoice, language_option, schema_of, write
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
 from cerify.explanations.evidence import braces, row
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event
-from cerify.semantics.readers import read_schema
 
 UNDECIDED = 3
 
@@ -72,7 +71,7 @@ def command(
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
-    schema = None if schema_text is None else read_schema(schema_text)
+    schema = None if schema_text is None else schema_of(schema_text)
     claim: Claim = "contained" if one_way else "equivalent"
     languages = language, language_right or language
     verdict = compared(left, right, claim, languages=languages, level=level, schema=schema, bound=bound)

@@ -71,8 +71,7 @@ class Source:
         """The schema that is given. Raises InputError."""
         if self.schema_text is None:
             return None
-        with _notes():
-            return read_schema(self.schema_text, type_column=self.type_column, time_column=self.time_column)
+        return schema_of(self.schema_text, self.type_column, self.time_column)
 
     def read_for(self, query: str, language: str, file: str) -> Stream:
         """The events of a file that a query is to be run over; warnings about the two are written to standard error.
@@ -96,6 +95,12 @@ class Source:
                 type_column=self.type_column,
                 time_column=self.time_column,
             )
+
+
+def schema_of(text: str, type_column: str = TYPE, time_column: str | None = None) -> Schema:
+    """The schema that an option gives, as JSON or a file. Raises InputError, IllFormed."""
+    with _notes():
+        return read_schema(text, type_column=type_column, time_column=time_column)
 
 
 @contextmanager

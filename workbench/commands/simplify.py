@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from cerify.automata.cea.compile import compilable
-from cerify.commands.files import write
+from cerify.commands.files import schema_of, write
 from cerify.equivalence.claim import Level
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
 from cerify.semantics.budget import Budget
@@ -18,7 +18,6 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import size
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.readers import read_schema
 
 
 @click.command()
@@ -57,7 +56,7 @@ def command(
     Every step on a unary query, or on a unary part of another, is proved for all streams. Other steps stand on a law,
     and are counted apart.
     """
-    schema = None if schema_text is None else read_schema(schema_text)
+    schema = None if schema_text is None else schema_of(schema_text)
     with errors_in(query):
         phi = parse(query)
         if schema is not None:
