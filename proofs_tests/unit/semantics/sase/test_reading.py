@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from cerify.semantics.errors import InputError
 from cerify.semantics.sase import denote
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.program import matches_of
-from cerify.semantics.sase.reading import Reading, choices, others
+from cerify.semantics.sase.reading import Reading, choices, others, read_reading
 from proofs_tests.unit.semantics.sase.streams import events, found
 
 NEXT, ANY, STRICT, PARTITION = (
@@ -217,3 +218,21 @@ def test_each_other_reading_differs_in_one_answer() -> None:
         assert getattr(reading, name) == answer != getattr(Reading(), name)
         assert replace(reading, **{name: getattr(Reading(), name)}) == Reading()
     assert len(listed) == sum(len(answers) - 1 for answers in choices().values())
+
+
+def test_a_reading_is_read_from_texts() -> None:
+    assert read_reading([]) == Reading()
+    assert read_reading(["window=closed", "last_kleene=every"]) == Reading(window="closed", last_kleene="every")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("windows=closed", "there is no question 'windows' of a reading"),
+        ("window=shut", "the reading window is open or closed, not 'shut'"),
+        ("window", "the reading window is open or closed, not ''"),
+    ],
+)
+def test_what_is_no_reading_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_reading([text])
