@@ -8,7 +8,8 @@ from cerify.semantics.events import Event
 from cerify.semantics.sase.clauses import spans
 from cerify.semantics.sase.naming import names_of, type_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.syntax import Query, Window
+from cerify.semantics.sase.streams import stream_of
+from cerify.semantics.sase.syntax import Query, Union, Unit, Window
 from cerify.semantics.values import Value
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -61,3 +62,16 @@ def test_names_in_a_result(returned: str, names: tuple[str, ...], type_: str) ->
     query = parse(f"PATTERN SEQ(A a, B b) {returned}")
     assert isinstance(query, Query)
     assert (names_of(query.returned), type_of(query.returned)) == (names, type_)
+
+
+@pytest.mark.parametrize(
+    ("unit", "seconds"), [("seconds", 2), ("minutes", 120), ("hours", 7_200), ("days", 172_800), ("weeks", 1_209_600)]
+)
+def test_units(unit: Unit, seconds: int) -> None:
+    assert Window(2, unit).seconds == seconds
+
+
+def test_the_stream_of_a_union_is_named_in_one_of_its_parts() -> None:
+    one, other = "PATTERN SEQ(A a) RETURN T(a.x)", "PATTERN SEQ(B b) RETURN T(b.x)"
+    queries = [parse(text) for text in (one, f"{one} IN STREAM s UNION {other}", f"{one} UNION {other} IN STREAM s")]
+    assert [stream_of(q) for q in queries if isinstance(q, Query | Union)] == [None, "s", "s"]

@@ -8,6 +8,7 @@ from cerify.equivalence.generate.sase import query
 from cerify.equivalence.generate.sase_profiles import PROFILES
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Schema
+from cerify.semantics.observed import ObservedSchema
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.wellformed import problems, require_typed, require_wellformed
 from proofs_tests.unit.semantics.sase.printed import Q4_AND_Q5, QUERIES
@@ -140,7 +141,11 @@ SCHEMA = Schema({"A": {"x": "int", "s": "string", "b": "bool"}, "B": {"x": "int"
         (f"{AB} RETURN a.x + a.s", [("arithmetic", "a.x + a.s")]),
         (f"{AB} RETURN b[].s, b[1].(x, s)", [("attribute", "b[].s"), ("attribute", "b[1].(x, s)")]),
         ("PATTERN SEQ(A+ a[]) RETURN sum(a[].s)", [("arithmetic", "sum(a[].s)")]),
+        ("PATTERN SEQ(A+ a[]) RETURN avg(a[].b)", [("arithmetic", "avg(a[].b)")]),
         ("PATTERN SEQ(A+ a[]) RETURN highest(2, a[].b)", [("order", "highest(2, a[].b)")]),
+        ("PATTERN SEQ(A+ a[]) RETURN lowest(2, a[].b)", [("order", "lowest(2, a[].b)")]),
+        ("PATTERN SEQ(A+ a[]) RETURN min(a[].b)", [("order", "min(a[].b)")]),
+        ("PATTERN SEQ(A+ a[]) RETURN max(a[].b), min(a[].s), max(a[].x)", [("order", "max(a[].b)")]),
     ],
 )
 def test_type_errors(text: str, expected: list[tuple[str, str]]) -> None:
@@ -149,6 +154,15 @@ def test_type_errors(text: str, expected: list[tuple[str, str]]) -> None:
     if expected:
         with pytest.raises(IllFormed):
             require_typed(parse(text), SCHEMA)
+
+
+def test_the_time_of_an_event_is_known_where_the_schema_is_not_of_events_that_were_seen() -> None:
+    lacking = parse("PATTERN SEQ(A a) WHERE a.z = 1 RETURN a.x")
+    assert [p.message for p in problems(lacking, SCHEMA)] == [
+        "A, which a may hold, has no attribute 'z'; it has x, s, b"
+    ]
+    seen = ObservedSchema({"A": {"x": "int"}})
+    assert [p.rule for p in problems(parse("PATTERN SEQ(A a) WHERE a.time = 1 RETURN a.x"), seen)] == ["attribute"]
 
 
 def test_what_a_query_makes_is_known_to_those_that_read_it() -> None:
