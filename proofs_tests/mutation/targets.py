@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent.parent
 TESTS = ROOT / "proofs_tests"
 Group: TypeAlias = Literal["definition", "shared", "other"]
 
-NUMBERS: dict[Group, int] = {"definition": 20, "shared": 8, "other": 3}
+NUMBERS: dict[Group, int] = {"definition": 20, "shared": 8, "other": 2}
 """How many mutants of each module are taken, besides the deletions of operators from tables."""
 
 DEFINITIONS = ("/denote.py", "/interpreter.py", "/program.py")
