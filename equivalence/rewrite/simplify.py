@@ -17,7 +17,7 @@ from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.rewrite.redundant import Candidate, Place, is_nothing, nothing, places, redundant
 from cerify.equivalence.rewrite.trees import mapped, names
-from cerify.equivalence.shrink.cel import CEL, simpler_operators, simpler_predicates, smaller_formulas
+from cerify.equivalence.shrink.cel import CEL, SHAPE, simpler_operators
 from cerify.equivalence.shrink.weight import weight
 from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.budget import Budget, depth_limited
@@ -191,14 +191,14 @@ def _unary_parts(phi: Formula) -> Iterator[Place]:
 
 def _less(phi: Formula, level: Level) -> Iterator[Candidate]:
     """Candidates that may or may not be the same."""
-    yield from (("a part is enough", other) for other in smaller_formulas(phi))
+    yield from (("a part is enough", other) for other in SHAPE.smaller(phi))
     for place in places(phi):
         if not is_nothing(place.psi) and not isinstance(place.psi, cel.Event):
             yield "nothing comes of a part", place.put(nothing(place.psi))
     for place in places(phi):
         yield from (("parts next to each other", place.put(other)) for other in _contiguous(place.psi))
     yield from (("a simpler operator", other) for other in simpler_operators(phi))
-    yield from (("a simpler predicate", other) for other in simpler_predicates(phi))
+    yield from (("a simpler predicate", other) for other in SHAPE.simpler_predicates(phi))
     if level == "events":
         types = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.Event)})
         for old in sorted(set(names(phi)) - set(types)):

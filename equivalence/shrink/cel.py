@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cerify.equivalence.rewrite.trees import attribute_names, mapped, predicates
-from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, fewer_atoms, in_condition
+from cerify.equivalence.shrink.operations import FormulaShape, QueryOperations
 from cerify.equivalence.shrink.smaller import parts, simpler_numbers
 from cerify.equivalence.shrink.weight import value_weight
 from cerify.semantics.cel import syntax as cel
@@ -13,29 +13,16 @@ from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Condition, Formula, size, subformulas
-from cerify.semantics.operators import ranks, with_operands
+from cerify.semantics.operators import ranks
 from cerify.semantics.predicates import Predicate, about, mentions
 from cerify.semantics.trees import children, rebuilt
 
-SHAPE = TreeShape[Formula](children, rebuilt)
-GROUPS = (with_operands(OPERATORS, 2), with_operands(OPERATORS, 1))
 RANKS = ranks(OPERATORS)
-
-
-def smaller_formulas(phi: Formula) -> Iterator[Formula]:
-    """A sub-formula, or its iteration, in the place of a formula around it; a filter with fewer atoms."""
-    yield from SHAPE.parts_instead(phi, cel.Plus)
-
-    def local(psi: Formula) -> Iterator[Formula]:
-        if isinstance(psi, cel.Filter):
-            yield from (cel.Filter(psi.phi, c) for c in fewer_atoms(psi.condition, cel.Conjunction))
-
-    yield from SHAPE.at_each_node(phi, local)
 
 
 def simpler_operators(phi: Formula) -> Iterator[Formula]:
     """An operator in the place of a more complex one, a projection to fewer variables, a narrower window."""
-    yield from SHAPE.simpler_kinds(phi, GROUPS)
+    yield from SHAPE.simpler_operators(phi)
 
     def local(psi: Formula) -> Iterator[Formula]:
         match psi:
@@ -59,16 +46,6 @@ def _narrower(window: cel.Window) -> Iterator[cel.Window]:
             yield from (cel.AttributeWindow(n, name) for n in simpler_numbers(width) if n >= 0)
 
 
-def simpler_predicates(phi: Formula) -> Iterator[Formula]:
-    """A predicate in a filter replaced by a part of it, or by a comparison."""
-
-    def local(psi: Formula) -> Iterator[Formula]:
-        if isinstance(psi, cel.Filter):
-            yield from (cel.Filter(psi.phi, c) for c in in_condition(psi.condition, _simpler_atoms))
-
-    return SHAPE.at_each_node(phi, local)
-
-
 def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
     match atom:
         case cel.Every(A, P):
@@ -87,6 +64,11 @@ def across(predicate: Predicate) -> Condition | None:
         case [str(A)]:
             return cel.Every(A, about(predicate, None))
     return cel.Correlated(predicate)
+
+
+SHAPE = FormulaShape[Formula](
+    children, rebuilt, OPERATORS, cel.Event, cel.Plus, cel.Filter, cel.Conjunction, _simpler_atoms
+)
 
 
 def complexity(phi: Formula) -> int:
@@ -108,26 +90,16 @@ def _complexity(phi: Formula) -> int:
     return rank
 
 
-def types(phi: Formula) -> Iterator[str]:
-    """The event types in a formula."""
-    return (psi.type for psi in subformulas(phi) if isinstance(psi, cel.Event))
-
-
-def operators(phi: Formula) -> set[str]:
-    """The symbols of the operators of a formula."""
-    return {OPERATORS[type(psi)].symbol for psi in subformulas(phi) if not isinstance(psi, cel.Event)}
-
-
 CEL = QueryOperations[Formula](
     parse,
     show,
-    (smaller_formulas, simpler_operators, simpler_predicates),
+    (SHAPE.smaller, simpler_operators, SHAPE.simpler_predicates),
     size,
     complexity,
-    types,
+    SHAPE.types,
     attribute_names,
     predicates,
     mapped,
-    operators,
+    SHAPE.symbols,
     expanded=mapped,  # spans refer to the text of the original formula
 )

@@ -5,47 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cerify.equivalence.rewrite.trees import same
-from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, fewer_atoms, in_condition
+from cerify.equivalence.shrink.operations import FormulaShape, QueryOperations
 from cerify.equivalence.shrink.smaller import parts
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.operators import OPERATORS
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
 from cerify.semantics.core_cel.syntax import Condition, Formula, size, subformulas
-from cerify.semantics.operators import ranks, with_operands
+from cerify.semantics.operators import ranks
 from cerify.semantics.predicates import Attribute, Predicate, about, mapped_predicate, mentions
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Value
 
-SHAPE = TreeShape[Formula](children, rebuilt)
-GROUPS = (with_operands(OPERATORS, 2), with_operands(OPERATORS, 1))
 RANKS = ranks(OPERATORS)
-
-
-def smaller_formulas(phi: Formula) -> Iterator[Formula]:
-    """A sub-formula, or its iteration, in the place of a formula around it; a filter with fewer atoms."""
-    yield from SHAPE.parts_instead(phi, core.Plus)
-
-    def local(psi: Formula) -> Iterator[Formula]:
-        if isinstance(psi, core.Filter):
-            yield from (core.Filter(psi.phi, c) for c in fewer_atoms(psi.condition, core.Conjunction))
-
-    yield from SHAPE.at_each_node(phi, local)
-
-
-def simpler_operators(phi: Formula) -> Iterator[Formula]:
-    """An operator in the place of a more complex one with as many operands."""
-    return SHAPE.simpler_kinds(phi, GROUPS)
-
-
-def simpler_predicates(phi: Formula) -> Iterator[Formula]:
-    """A predicate in a filter replaced by a part of it, or by a comparison."""
-
-    def local(psi: Formula) -> Iterator[Formula]:
-        if isinstance(psi, core.Filter):
-            yield from (core.Filter(psi.phi, c) for c in in_condition(psi.condition, _simpler_atoms))
-
-    return SHAPE.at_each_node(phi, local)
 
 
 def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
@@ -99,6 +71,11 @@ def attributes(phi: Formula) -> Iterator[str]:
     return (a.name for P in predicates(phi) for a in mentions(P))
 
 
+SHAPE = FormulaShape[Formula](
+    children, rebuilt, OPERATORS, core.Event, core.Plus, core.Filter, core.Conjunction, _simpler_atoms
+)
+
+
 def complexity(phi: Formula) -> int:
     """The sum of the operators' ranks, and of the number of comparisons between events."""
     correlated = (
@@ -110,26 +87,16 @@ def complexity(phi: Formula) -> int:
     return sum(RANKS[type(psi)] for psi in subformulas(phi)) + sum(correlated)
 
 
-def types(phi: Formula) -> Iterator[str]:
-    """The event types in a formula."""
-    return (psi.type for psi in subformulas(phi) if isinstance(psi, core.Event))
-
-
-def operators(phi: Formula) -> set[str]:
-    """The symbols of the operators of a formula."""
-    return {OPERATORS[type(psi)].symbol for psi in subformulas(phi) if not isinstance(psi, core.Event)}
-
-
 CORE_CEL = QueryOperations[Formula](
     parse,
     show,
-    (smaller_formulas, simpler_operators, simpler_predicates),
+    (SHAPE.smaller, SHAPE.simpler_operators, SHAPE.simpler_predicates),
     size,
     complexity,
-    types,
+    SHAPE.types,
     attributes,
     predicates,
     mapped,
-    operators,
+    SHAPE.symbols,
     expanded=mapped,  # spans refer to the text of the original formula
 )

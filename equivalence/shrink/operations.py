@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from cerify.semantics.operators import Operators, with_operands
 from cerify.semantics.predicates import Predicate
 from cerify.semantics.values import Value
 
@@ -141,6 +142,50 @@ class TreeShape(Generic[T]):
     def size(self, root: T) -> int:
         """The number of nodes."""
         return sum(1 for _ in self.nodes(root))
+
+
+@dataclass(frozen=True)
+class FormulaShape(TreeShape[T]):
+    """The shape of formulas with event types, iteration and filters, whose conditions are AND and OR of atoms.
+
+    table: the operators. event, iteration, filtering, conjunction: the classes of these nodes. simpler_atoms: from an
+    atom to simpler conditions.
+    """
+
+    table: Operators
+    event: type[Any]
+    iteration: type[Any]
+    filtering: type[Any]
+    conjunction: type[Any]
+    simpler_atoms: Callable[[Any], Iterator[Any]]
+
+    def smaller(self, phi: T) -> Iterator[T]:
+        """A sub-formula, or its iteration, in the place of a formula around it; a filter with fewer atoms."""
+        yield from self.parts_instead(phi, self.iteration)
+        yield from self._with_conditions(phi, lambda c: fewer_atoms(c, self.conjunction))
+
+    def simpler_predicates(self, phi: T) -> Iterator[T]:
+        """A predicate in a filter replaced by a part of it, or by a comparison."""
+        return self._with_conditions(phi, lambda c: in_condition(c, self.simpler_atoms))
+
+    def simpler_operators(self, phi: T) -> Iterator[T]:
+        """An operator in the place of a more complex one with as many operands."""
+        return self.simpler_kinds(phi, (with_operands(self.table, 2), with_operands(self.table, 1)))
+
+    def types(self, phi: T) -> Iterator[str]:
+        """The event types in a formula."""
+        return (node.type for node in self.nodes(phi) if isinstance(node, self.event))
+
+    def symbols(self, phi: T) -> set[str]:
+        """The symbols of the operators of a formula, event types aside."""
+        return {self.table[type(node)].symbol for node in self.nodes(phi) if not isinstance(node, self.event)}
+
+    def _with_conditions(self, phi: T, other: Callable[[Any], Iterator[Any]]) -> Iterator[T]:
+        def local(node: T) -> Iterator[T]:
+            if isinstance(node, self.filtering):
+                yield from (self.filtering(node.phi, condition) for condition in other(node.condition))
+
+        return self.at_each_node(phi, local)
 
 
 def in_condition(condition: C, atoms: Callable[[C], Iterator[C]]) -> Iterator[C]:
