@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import click
 
@@ -14,14 +14,21 @@ import cerify
 from cerify import protocol
 from cerify.automata.evaluator import Output
 from cerify.languages import LANGUAGES
-from cerify.languages.language import EVALUATORS, Language, Options
+from cerify.languages.language import EVALUATORS, Language, Options, OptionValues
 from cerify.plan import AUTOMATIC, Want, plan
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
+from cerify.semantics.selection import Selection
 
-FEATURES = (*(operator.name for operator in OPERATORS.values()), "correlation", "valuations")
+FEATURES = (
+    *(operator.name for operator in OPERATORS.values()),
+    "correlation",
+    "valuations",
+    "selection",
+    "consumption",
+)
 
 
 @click.command("engine")
@@ -105,7 +112,9 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
             if schema is not None:
                 language.require_typed(phi, schema)
             S = stream_of_json(message["events"], schema, "events")
-            found = served[name](phi, S, Options(message.get("output", "matches")))
+            options = {key: message[key] for key in ("output", "consumption") if key in message}
+            phi = language.selected(phi, Selection.of(message.get("selection", Selection.ALL)))
+            found = served[name](phi, S, Options.of(cast("OptionValues", options)))
         except Unsupported as error:
             return {"skipped": error.message}
     return {"matches": [protocol.json_of_match(match) for match in found]}

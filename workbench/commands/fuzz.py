@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 
 from cerify import protocol
+from cerify.automata.evaluator import Consumption
 from cerify.commands import fuzz_spark
 from cerify.commands.files import language_option
 from cerify.commands.fuzz_shown import print_disagreement
@@ -94,6 +95,13 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
     help="The strategy around each query.",
 )
 @click.option(
+    "--consumption",
+    type=click.Choice([one.value for one in Consumption]),
+    default=Consumption.NONE.value,
+    show_default=True,
+    help="What a match takes away from later ones.",
+)
+@click.option(
     "--output", type=click.Choice(list(OUTPUTS)), default="matches", show_default=True, help="What has to agree."
 )
 @click.option(
@@ -162,6 +170,7 @@ class Asked:
     profile: str | None
     streams: Streams | None
     selection: str
+    consumption: str
     output: Literal["matches", "valuations", "both"]
     stop_after: int
     processes: int | None
@@ -190,6 +199,11 @@ class Asked:
         """The command of the engine under test; empty if there is none."""
         return command_of(self.engine) if self.engine is not None else self.command_line
 
+    @property
+    def consuming(self) -> Consumption:
+        """What a match takes away from later ones."""
+        return Consumption.of(self.consumption)
+
     def require_consistent(self) -> None:
         """Raises UsageError for options that do not go together, or not with the language."""
         if self.spark is None and len(self.evaluators) + (self.engine is not None) + bool(self.command_line) != 1:
@@ -202,6 +216,8 @@ class Asked:
             raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
         if self.spark is not None and self.selection != Selection.ALL.value:
             raise click.UsageError("--selection is not for --spark: the profiles of its campaigns have the strategies")
+        if self.spark is not None and self.consumption != Consumption.NONE.value:
+            raise click.UsageError("--consumption is not for --spark")
         generator = self.known.generator()
         if self.profile_name not in generator.profiles:
             raise click.UsageError(f"{self.language} has the profiles {', '.join(generator.profiles)}")
@@ -242,6 +258,8 @@ class Asked:
             events=self.events,
             outputs=OUTPUTS[self.output],
         )
+        if self.consuming is not Consumption.NONE:  # which the second opinion does not follow
+            plan = replace(plan, left=definition(self.known, consumption=self.consuming), second_opinion=None)
         selection = Selection.of(self.selection)
         if selection is Selection.ALL:
             return plan
@@ -268,7 +286,7 @@ def run_evaluator(asked: Asked, progress: Progress) -> tuple[str, Plan, Summary]
     """Run a campaign with a built-in evaluator under test. Raises InternalError if a process of it dies."""
     name = asked.evaluators[0]
     workers = asked.processes or min(os.cpu_count() or 1, -(-asked.cases // 500))
-    plan = replace(asked.plan(), right=built_in(asked.known)[name])
+    plan = replace(asked.plan(), right=built_in(asked.known, consumption=asked.consuming)[name])
     try:
         with asked.checkpoint(plan, name) as checkpoint:
             return name, plan, campaign(plan, workers, asked.stop_after, progress, checkpoint)
@@ -281,7 +299,10 @@ def run_engine(asked: Asked, progress: Progress) -> tuple[str, Plan, Summary]:
     limits = Limits(run_seconds=asked.time_limit, memory=asked.memory * 2**20, restarts=RESTARTS)
     with Engine(asked.argv, limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
-        plan = replace(asked.plan(), right=EngineEvaluator(engine, asked.known), tries=TRIES)
+        plan = replace(asked.plan(), right=EngineEvaluator(engine, asked.known, asked.consuming), tries=TRIES)
+        if asked.consuming is not Consumption.NONE and "consumption" not in engine.info.features:
+            ended = "the engine does not name consumption among its features, so it would answer without it"
+            return name, plan, Summary(asked.cases, ended=ended)
         if asked.language not in engine.info.languages:
             names = ", ".join(engine.info.languages) or "none"
             ended = f"the engine does not speak {asked.language}, but {names}"

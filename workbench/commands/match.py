@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from cerify.api import planned, read_query
-from cerify.automata.evaluator import Output
+from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.files import Source, language_option, reads_events
 from cerify.explanations.evidence import printable
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, ValuedMatch
@@ -57,6 +57,13 @@ TABLE_ROWS = 100
     show_default=True,
     help="Keep the matches of a selection strategy around the whole query.",
 )
+@click.option(
+    "--consumption",
+    type=click.Choice([one.value for one in Consumption]),
+    default=Consumption.NONE.value,
+    show_default=True,
+    help="What a match takes away from later ones: with any, all events up to its position.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one match per line, as JSON.")
 def command(
     query: str,
@@ -68,6 +75,7 @@ def command(
     valuations: bool,
     readings: tuple[str, ...],
     selection: str,
+    consumption: str,
     as_json: bool,
 ) -> int:
     """Print the matches of QUERY over the events in FILE.
@@ -82,7 +90,7 @@ def command(
     if readings and "reading" not in lang.settings:
         raise click.UsageError("--reading is for SASE+ alone")
     output: Output = "valuations" if valuations and not lang.answer else "matches"
-    options = Options(output, reading=read_reading(readings))
+    options = Options(output, reading=read_reading(readings), consumption=Consumption(consumption))
     with errors_in(query):
         S = source.read_for(query, language, file)
         plan = planned(tree, language, source.schema, options, evaluator, Selection(selection))

@@ -9,6 +9,7 @@ from itertools import count
 from random import Random
 from typing import Any, Literal, assert_never
 
+from cerify.automata.evaluator import Consumption
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import Case
 from cerify.conformance.second_opinion import SecondOpinionIn
@@ -37,11 +38,13 @@ class BuiltInEvaluator:
     language: Language[Any]
     name: str
     budget: Budget = field(default_factory=Budget)
+    consumption: Consumption = Consumption.NONE
 
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
         if S.schema is not None:
             self.language.require_typed(query, S.schema)
-        return plan(self.language, query, S.schema, Want(Options(output, self.budget), self.name)).all_matches(S)
+        options = Options(output, self.budget, consumption=self.consumption)
+        return plan(self.language, query, S.schema, Want(options, self.name)).all_matches(S)
 
 
 class EngineEvaluator:
@@ -51,9 +54,10 @@ class EngineEvaluator:
     it fails, GiveUp if it may not be restarted again.
     """
 
-    def __init__(self, engine: Engine, language: Language[Any]) -> None:
+    def __init__(self, engine: Engine, language: Language[Any], consumption: Consumption = Consumption.NONE) -> None:
         self.engine = engine
         self.language = language
+        self.consumption = consumption
         self._numbers = count()
 
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
@@ -70,6 +74,7 @@ class EngineEvaluator:
                 events=[json_of_event(event) for event in S],
                 output="valuations" if self.language.results else output,
                 matches=(),
+                consumption=self.consumption,
             )
         )
         if self.engine.twice:  # the case before this one has been judged: it is this one that shows the fault
@@ -112,14 +117,19 @@ def generated_languages() -> Iterator[Language[Any]]:
             yield language
 
 
-def definition(language: Language[Any], budget: Budget = DEFINITION_BUDGET) -> Evaluator:
+def definition(
+    language: Language[Any], budget: Budget = DEFINITION_BUDGET, consumption: Consumption = Consumption.NONE
+) -> Evaluator:
     """The evaluator that the others are compared with."""
-    return BuiltInEvaluator(language, DENOTATIONAL, budget)
+    return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption)
 
 
-def built_in(language: Language[Any], budget: Budget = Budget()) -> Mapping[str, Evaluator]:
+def built_in(
+    language: Language[Any], budget: Budget = Budget(), consumption: Consumption = Consumption.NONE
+) -> Mapping[str, Evaluator]:
     """The built-in evaluators of a language, all but the definition."""
-    return {name: BuiltInEvaluator(language, name, budget) for name in language.evaluators if name != DENOTATIONAL}
+    names = (name for name in language.evaluators if name != DENOTATIONAL)
+    return {name: BuiltInEvaluator(language, name, budget, consumption) for name in names}
 
 
 def plan_of(language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any) -> Plan:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cerify import protocol
+from cerify.automata.evaluator import Consumption
 from cerify.conformance.model import Case, Outcome, Result
 from cerify.conformance.process import GRACE, EngineFailure, EngineProcess, Limits, excerpt
 from cerify.semantics.errors import InputError
@@ -143,4 +144,5 @@ def message_of(case: Case) -> dict[str, Any]:
         **({} if case.schema is None else {"schema": case.schema}),
         "events": list(case.events),
         "output": case.output,
+        **({} if case.consumption is Consumption.NONE else {"consumption": case.consumption.value}),
     }

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from cerify.automata.evaluator import Consumption
 from cerify.semantics.events import Match
 
 Json = dict[str, Any]
@@ -37,7 +38,8 @@ class Case:
     """One query over one stream, and the matches that the denotational semantics gives for it.
 
     Queries, schema, events and matches are in the form of the engine protocol; feature is the operator under test
-    ("seq", "plus", ...), clause the place in the paper that defines it.
+    ("seq", "plus", ...), clause the place in the paper that defines it. consumption: what matches take away from later
+    ones; the cases of a suite have none.
     """
 
     id: str
@@ -49,6 +51,7 @@ class Case:
     events: Sequence[Json]
     output: Literal["matches", "valuations"]
     matches: Sequence[Match]
+    consumption: Consumption = Consumption.NONE
 
 
 @dataclass(frozen=True)
