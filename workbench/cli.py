@@ -27,6 +27,7 @@ COMMANDS = {
     "explain": "Say why something matched, or why it did not.",
     "fuzz": "Test an engine on random cases.",
     "grade": "Practise: write a formula for a sentence.",
+    "identify": "Find out what an engine means by its queries.",
     "match": "Print the matches of a query over a file of events.",
     "normalize": "Rewrite a formula to a normal form.",
     "simplify": "Write a query smaller, with the same meaning.",

@@ -13,7 +13,7 @@ import click
 import cerify
 from cerify import protocol
 from cerify.automata.evaluator import Output
-from cerify.languages import LANGUAGES
+from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import EVALUATORS, Language, Options, OptionValues
 from cerify.plan import AUTOMATIC, Want, plan
 from cerify.semantics.cel.operators import OPERATORS
@@ -33,12 +33,35 @@ FEATURES = (
 
 @click.command("engine")
 @click.option("--evaluator", type=click.Choice(sorted(EVALUATORS)), default=AUTOMATIC[0], show_default=True)
-def command(evaluator: str) -> None:
+@click.option("--language", type=click.Choice(list(LANGUAGES)), default=DEFAULT, help="Of the hypothesis.")
+@click.option(
+    "--hypothesis",
+    metavar="AXIS=VALUE,...",
+    help="Serve an engine that departs from the definition in these axes, in one language; see the page identify.",
+)
+def command(evaluator: str, language: str, hypothesis: str | None) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
+    if hypothesis is not None:
+        departed(language, hypothesis)
+        return
     languages = [language for language in LANGUAGES.values() if evaluator in language.evaluators]
     compile_loops([language for language in languages if language.evaluators[evaluator].compiled], evaluator)
     info = protocol.EngineInfo(f"cerify-{evaluator}", cerify.__version__, [one.name for one in languages], FEATURES)
     serve(info, {language.name: partial(_matches, language, evaluator) for language in languages})
+
+
+def departed(language: str, text: str) -> None:
+    """Serve an engine at the point of the axes that the text names, as seq=strict,emit=at-end. Raises InputError."""
+    from cerify.conformance.hypotheses import interpretation_of
+    from cerify.conformance.hypotheses.axis import choices_of, read_hypothesis
+
+    interpretation = interpretation_of(language)
+    choices = choices_of(read_hypothesis(text.split(","), interpretation.axes), interpretation.axes)
+
+    def matches(query: Any, S: Stream, options: Options) -> list[Match]:
+        return sorted(interpretation.matches(query, S, choices, options.output, options.budget))
+
+    serve(protocol.EngineInfo(f"cerify-{text}", cerify.__version__, [language], ()), {language: matches})
 
 
 def compile_loops(languages: Iterable[Language[Any]], evaluator: str) -> None:

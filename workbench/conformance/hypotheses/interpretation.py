@@ -34,5 +34,9 @@ class Interpretation:
 
         Raises EngineError where the engine answers with an error, Unsupported and BudgetExceeded.
         """
-        windowed = any(name.startswith("within") for name in self.operators(query))
-        return frozenset(reported(self.found(query, S, choices, output, budget), S, choices, windowed=windowed))
+        found = self.found(query, S, choices, output, budget)
+        return frozenset(reported(found, S, choices, windowed=self.has_window(query)))
+
+    def has_window(self, query: Any) -> bool:
+        """Whether a syntax tree has a window."""
+        return any(name.startswith("within") for name in self.operators(query))

@@ -47,6 +47,9 @@ WINDOW_DEFAULT = Axis(
     says="the longest time in seconds between the first and the last event of a match where the query has no window",
 )
 
+REPORTING = frozenset(axis.name for axis in (OVERLAP, EMIT, TIES, WINDOW_DEFAULT))
+"""The names of these axes."""
+
 
 def reported(found: Iterable[Match], S: Stream, choices: Choices, *, windowed: bool) -> Iterable[Match]:
     """The matches that are reported, at the positions at which they are; windowed: whether the query has a window."""

@@ -1,0 +1,91 @@
+"""The identification of an engine behind the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from cerify.conformance.harness import Engine
+from cerify.conformance.identification.identify import STAGES, Identification, Progress
+from cerify.conformance.identification.predicting import Predictor, Told
+from cerify.conformance.identification.profile import Profile, merged
+from cerify.conformance.identification.questions import Question
+from cerify.conformance.model import Case
+from cerify.conformance.process import Limits
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.json_events import json_of_schema, schema_of_json
+
+TYPES = {bool: "bool", int: "int", float: "float", str: "string"}
+
+
+def identified(
+    argv: Sequence[str],
+    language: str | None = None,
+    limits: Limits = Limits(),
+    progress: Progress = lambda what, done, total: None,
+) -> Profile:
+    """What the engine that a command starts means in a language, or else in the first one that it speaks.
+
+    Raises InputError if it does not start, or does not speak the language.
+    """
+    with Engine(argv, limits) as engine:
+        spoken = [name for name in engine.info.languages if name in STAGES]
+        if language is None and spoken:
+            language = spoken[0]
+        if language not in spoken:
+            raise InputError(f"the engine does not speak {language or 'a language with hypotheses'}")
+        assert language is not None
+        numbers = count()
+
+        def ask(question: Question) -> Told | None:
+            case = Case(
+                f"identify/{next(numbers)}",
+                "identify",
+                "",
+                language,
+                question.query,
+                schema_for(language, question),
+                [dict(event) for event in question.events],
+                "valuations" if LANGUAGES[language].results else "matches",
+                [],
+            )
+            result = engine.run(case)
+            match result.outcome:
+                case "skipped" | "not_run":
+                    return None
+                case "error":
+                    return "error"
+                case _ if result.matches is not None:
+                    return frozenset((match.at, match.events) for match in result.matches)
+                case _:
+                    return "no answer"
+
+        predictor = Predictor(language)
+        identification = Identification(predictor, ask)
+        axes = identification.run(STAGES[language], progress)
+        bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}
+        info = engine.info
+        return Profile(info.name, info.version, language, merged(axes, bases), len(identification.answered))
+
+
+def schema_for(language: str, question: Question) -> dict[str, Any] | None:
+    """A schema that the query and the events fit, as JSON; None if there is none."""
+    plugin = LANGUAGES[language]
+    phi = plugin.parse(question.query)
+    kinds: dict[str, str] = {}
+    for name, value in ((name, value) for event in question.events for name, value in event.items()):
+        kind = "timestamp" if name == "time" and isinstance(value, str) else TYPES[type(value)]
+        if name != "type" and kinds.get(name) != "float":
+            kinds[name] = kind
+    types = {"A", "B", "C"} | {event["type"] for event in question.events}
+    for more in ({}, {"x": "int"}):
+        found = dict.fromkeys(sorted(types), more | kinds)
+        schema = schema_of_json(found)
+        try:
+            plugin.require_typed(phi, schema)
+        except CerifyError:
+            continue
+        return dict(json_of_schema(schema))
+    return None
