@@ -33,6 +33,7 @@ COMMANDS = {
     "simplify": "Write a query smaller, with the same meaning.",
     "step": "Show the evaluator at work, step by step.",
     "translate": "Write a query in another language.",
+    "trend": "Compare stored conformance runs of an engine.",
     "verify": "Check a certificate of cerify equiv.",
 }
 

@@ -42,9 +42,14 @@ class EngineInfo:
 
 @dataclass(frozen=True)
 class Matches:
-    """The engine's matches, sorted."""
+    """The engine's matches, sorted, each once.
+
+    problem: why they are wrong whatever is expected: one is there twice, or names a position twice, or one that is not
+    on the stream; "" if nothing is wrong.
+    """
 
     matches: Sequence[Match]
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,33 +138,36 @@ def json_of_info(info: EngineInfo) -> Json:
 
 
 def answer_of_json(obj: Json, output: str, events: int) -> Answer:
-    """The answer to run over so many events.
-
-    Raises InputError for a match that is there twice or out of bounds, and for results of which some are left out.
-    """
+    """The answer to run over so many events. Raises InputError for results of which some are left out."""
     if "skipped" in obj:
         return Skipped(obj["skipped"], obj.get("link", ""))
     if "error" in obj:
         error = obj["error"]
         return Failed(error["code"], error["message"], Span(*error["span"]) if error.get("span") else None)
-    matches = matches_of_json(obj["matches"], output)
+    problems: list[str] = []
+    matches = [_match(match, f"matches[{i}]", output, problems) for i, match in enumerate(obj["matches"])]
     twice = [match for match, times in Counter(matches).items() if times > 1]
     if twice:
-        raise InputError(f"the answer is a set, but it has the match {json_of_match(min(twice))} more than once")
+        problems.append(f"the answer is a set, but it has the match {json_of_match(min(twice))} more than once")
     for match in matches:
         if max((match.at, *match.events)) >= events:
-            raise InputError(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
+            problems.append(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
     if len({match.result is None for match in matches}) > 1:
         raise InputError("some of the matches have a 'result' and others have none")
-    return Matches(sorted(matches))
+    return Matches(sorted(set(matches)), problems[0] if problems else "")
 
 
 def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:
     """Matches in the form of the protocol; bindings count only where the output is valuations. Raises InputError."""
-    return [_match(obj, f"matches[{i}]", output) for i, obj in enumerate(objs)]
+    problems: list[str] = []
+    matches = [_match(obj, f"matches[{i}]", output, problems) for i, obj in enumerate(objs)]
+    if problems:
+        raise InputError(problems[0])
+    return matches
 
 
-def _match(obj: Any, where: str, output: str) -> Match:
+def _match(obj: Any, where: str, output: str, problems: list[str]) -> Match:
+    """A match; what is wrong with its positions is added to problems. Raises InputError."""
     if not isinstance(obj, dict) or "at" not in obj:
         raise InputError(f"{where}: a match is an object with a position 'at' and a list 'events'")
     at = _position(obj["at"], f"{where}.at")
@@ -167,22 +175,22 @@ def _match(obj: Any, where: str, output: str) -> Match:
     if output == "valuations":
         if not isinstance(bound := obj.get("bindings"), dict):
             raise InputError(f"{where}: with valuations a match has 'bindings', from variables to positions")
-        pairs = ((A, _positions(positions, f"{where}.bindings.{A}")) for A, positions in bound.items())
+        pairs = ((A, _positions(positions, f"{where}.bindings.{A}", problems)) for A, positions in bound.items())
         bindings = tuple(sorted((A, positions) for A, positions in pairs if positions))
     result = obj.get("result")
     if result is not None and not isinstance(result, dict):
         raise InputError(f"{where}: a result is an object, from the names of attributes to their values")
-    events = _positions(obj.get("events"), f"{where}.events")
+    events = _positions(obj.get("events"), f"{where}.events", problems)
     return Match(at, events, bindings, None if result is None else result_of(result))
 
 
-def _positions(obj: Any, where: str) -> tuple[int, ...]:
+def _positions(obj: Any, where: str, problems: list[str]) -> tuple[int, ...]:
     if not isinstance(obj, list):
         raise InputError(f"{where}: a list of positions is expected")
     positions = sorted(_position(p, where) for p in obj)
     if len(set(positions)) < len(positions):
-        raise InputError(f"{where}: a list of positions, each once, is expected")
-    return tuple(positions)
+        problems.append(f"{where}: a list of positions, each once, is expected, not {obj}")
+    return tuple(dict.fromkeys(positions))
 
 
 def _position(obj: Any, where: str) -> int:

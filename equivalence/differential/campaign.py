@@ -35,6 +35,7 @@ from cerify.equivalence.shrink.operations import QueryOperations
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.semantics.events import Match, Stream
 
+EACH = 5  # disagreements for each cause that a campaign is to stop after, so that a frequent one does not go on
 CHUNK = 250  # cases that a process is given at a time
 
 Difference: TypeAlias = tuple[Output, Verdict]
@@ -106,7 +107,8 @@ class Summary:
     """What a campaign found. Cases that could not be compared are counted, and are not agreement.
 
     disputes: cases on which the reference is at fault; they are not in disagreements. resumed: how many cases were done
-    before. ended: why it stopped early, if an evaluator gave up.
+    before. ended: why it stopped early, if an evaluator gave up, or it was interrupted. stopped: why it stopped as was
+    asked, before all cases were done.
     """
 
     planned: int
@@ -116,11 +118,17 @@ class Summary:
     seconds: float = 0.0
     resumed: int = 0
     ended: str | None = None
+    stopped: str | None = None
 
     @property
     def cases(self) -> int:
         """How many cases were asked: fewer than planned if it stopped at a disagreement."""
         return self.outcomes.total()
+
+    @property
+    def found(self) -> int:
+        """How many disagreements and disputes there are."""
+        return len(self.disagreements) + len(self.disputes)
 
     @property
     def agreed(self) -> int:
@@ -134,6 +142,13 @@ class Summary:
 
 
 Progress: TypeAlias = Callable[[Summary], None]
+CauseOf: TypeAlias = Callable[[Disagreement], object | None]
+"""From a disagreement to what it counts as; None for one that does not count, since it is known."""
+
+
+def by_index(d: Disagreement) -> object:
+    """The number of the case: each disagreement counts by itself."""
+    return d.index
 
 
 class Record(Protocol):
@@ -151,9 +166,13 @@ def campaign(
     stop_after: int = 10,
     progress: Progress = lambda summary: None,
     checkpoint: Record | None = None,
+    cause_of: CauseOf = by_index,
+    seconds: float | None = None,
 ) -> Summary:
-    """What the evaluators disagree on, over all cases of a plan or until stop_after disagreements are found.
+    """What the evaluators disagree on, over all cases of a plan, or until stop_after causes or EACH times as many
+    disagreements are found.
 
+    A case is not begun after the seconds. A KeyboardInterrupt ends the campaign with what was found until then.
     With more than one process the evaluators must be functions that another process can import. The cases asked and the
     disagreements do not depend on the number of processes, nor on what a checkpoint has of them already. Raises
     BrokenProcessPool if a process dies.
@@ -161,6 +180,7 @@ def campaign(
     begun = time.monotonic()
     summary = Summary(plan.cases)
     known = {} if checkpoint is None else dict(checkpoint.known)
+    causes, most = set[object](), EACH * stop_after
     try:
         with closing(_outcomes(plan, processes, [i for i in range(plan.cases) if i not in known])) as outcomes:
             for index in range(plan.cases):
@@ -177,10 +197,33 @@ def campaign(
                     (summary.disputes if disagreement.disputed else summary.disagreements).append(disagreement)
                 summary.seconds = time.monotonic() - begun
                 progress(summary)
-                if len(summary.disagreements) + len(summary.disputes) >= stop_after:
+                if disagreement is not None and (why := cause_of(disagreement)) is not None:
+                    causes.add(why)
+                if len(causes) >= stop_after:
+                    summary.stopped = f"stopped after {stop_after} causes, at case {index}"
+                    break
+                if disagreement is not None and summary.found >= most:
+                    summary.stopped = f"stopped after {most} disagreements, at case {index}"
+                    break
+                if seconds is not None and summary.seconds >= seconds:
+                    summary.stopped = f"stopped after {seconds:g} seconds, at case {index}"
                     break
     except GiveUp as error:
         summary.ended = str(error)
+    except KeyboardInterrupt:
+        summary.ended = "interrupted"
+    return summary
+
+
+def one_case(plan: Plan, index: int) -> Summary:
+    """What the evaluators do on the case of that index alone."""
+    begun = time.monotonic()
+    outcome, found = compare(plan, *plan.case(index))
+    summary = Summary(1, Counter({outcome: 1}))
+    if found is not None:
+        disagreement = shrunk(plan, index, found)
+        (summary.disputes if disagreement.disputed else summary.disagreements).append(disagreement)
+    summary.seconds = time.monotonic() - begun
     return summary
 
 

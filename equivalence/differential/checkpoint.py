@@ -15,7 +15,7 @@ from typing import Any, TextIO, cast, get_args
 from cerify.equivalence.differential.campaign import Disagreement, Plan
 from cerify.equivalence.differential.judge import Answer, Outcome, Output
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.events import Match, result_of
+from cerify.semantics.events import Match, Stream, result_of
 from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json, schema_of_json, stream_of_json
 from cerify.semantics.values import plain
 
@@ -113,17 +113,28 @@ def _json(d: Disagreement, plan: Plan) -> dict[str, Any]:
         "left": _json_answer(d.left),
         "right": _json_answer(d.right),
         "second": None if d.second is None else _json_answer(d.second),
+        "found": {
+            "query": plan.language.show(d.found[0]),
+            "schema": None if d.found[1].schema is None else json_of_schema(d.found[1].schema),
+            "events": [json_of_event(event) for event in d.found[1]],
+        },
     }
 
 
 def _disagreement(obj: dict[str, Any], plan: Plan, where: str) -> Disagreement:
-    schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
-    stream = stream_of_json(obj["events"], schema, where)
+    stream = _stream(obj, where)
     left, right = _answer(obj["left"]), _answer(obj["right"])
     second = None if obj.get("second") is None else frozenset(map(_match, obj["second"]))
     index, output = int(obj["case"]), cast("Output", obj["output"])
     phi, disputed = plan.language.parse(obj["query"]), obj["outcome"] == "disputed"
-    return Disagreement(index, output, plan.case(index), phi, stream, left, right, disputed, second)
+    original = obj.get("found")  # files of earlier versions have none
+    found = plan.case(index) if original is None else (plan.language.parse(original["query"]), _stream(original, where))
+    return Disagreement(index, output, found, phi, stream, left, right, disputed, second)
+
+
+def _stream(obj: dict[str, Any], where: str) -> Stream:
+    schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
+    return stream_of_json(obj["events"], schema, where)
 
 
 def _json_answer(given: Answer) -> Any:

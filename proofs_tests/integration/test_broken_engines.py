@@ -98,52 +98,52 @@ def test_a_planted_fault_is_caught_by_a_small_case(fault: str) -> None:
     cases = [*of_feature(feature), *of_feature("plus")[:FEW], *of_feature("project")[:FEW]]
     report = conform([sys.executable, str(BROKEN), fault], cases)
     assert not report.conforms
-    assert report.divergences
-    for divergence in report.divergences:
-        case = divergence.result.case
+    assert report.defects
+    for defect in report.defects:
+        case = defect.result.case
         operators = sum(not isinstance(phi, Event) for phi in subformulas(parse(case.query)))
         assert operators <= MOST_OPERATORS, case.query
         assert len(case.events) <= MOST_EVENTS, case.events
-        assert divergence.result.outcome == "failed"
+        assert defect.result.outcome == "failed"
 
 
 @pytest.mark.parametrize("fault", sampled(CORE_FAULTS, SAMPLE))
 def test_a_planted_fault_in_core_cel_is_caught_by_a_small_case(fault: str) -> None:
     cases = [*of_feature(f"core-{fault.split(':')[0]}"), *of_feature("core-or")[:3]]
     report = conform([sys.executable, str(BROKEN), fault, "core-cel"], cases)
-    assert report.divergences
-    for divergence in report.divergences:
-        case = divergence.result.case
+    assert report.defects
+    for defect in report.defects:
+        case = defect.result.case
         operators = [phi for phi in core.subformulas(parse_core_cel(case.query)) if not isinstance(phi, core.Event)]
         assert len(operators) <= CORE_OPERATORS, case.query
         assert len(case.events) <= CORE_EVENTS, case.events
-        assert divergence.result.outcome == "failed"
+        assert defect.result.outcome == "failed"
 
 
 @pytest.mark.parametrize("fault", sampled(EXPRESSION_FAULTS, SAMPLE))
 def test_a_planted_fault_in_event_expressions_is_caught_by_a_small_case(fault: str) -> None:
     cases = [*of_feature(fault.split(":")[0])[:SOME], *of_feature("ev-or")[:3]]
     report = conform([sys.executable, str(BROKEN), fault, "event-expression"], cases)
-    assert report.divergences
-    for divergence in report.divergences:
-        case = divergence.result.case
+    assert report.defects
+    for defect in report.defects:
+        case = defect.result.case
         assert expr.size(parse_expression(case.query)) <= EXPRESSIONS, case.query
         assert len(case.events) <= EXPRESSION_EVENTS, case.events
-        assert divergence.result.outcome == "failed"
+        assert defect.result.outcome == "failed"
 
 
 @pytest.mark.parametrize("fault", sampled(SASE_FAULTS, SAMPLE))
 def test_a_planted_fault_in_sase_is_caught_by_a_small_case(fault: str) -> None:
     cases = [*of_feature(f"sase-{fault.split(':')[0]}")[:SOME], *of_feature("sase-event")[:3]]
     report = conform([sys.executable, str(BROKEN), fault, "sase"], cases)
-    assert report.divergences
-    for divergence in report.divergences:
-        case = divergence.result.case
+    assert report.defects
+    for defect in report.defects:
+        case = defect.result.case
         q = parse_sase(case.query)
         assert isinstance(q, sase.Query)
         assert sase_size(q) <= SASE_PARTS, case.query
         assert len(case.events) <= SASE_EVENTS, case.events
-        assert divergence.result.outcome == "failed"
+        assert defect.result.outcome == "failed"
 
 
 def test_the_engine_without_a_fault_conforms() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cerify.commands.conform import summary
 from cerify.conformance.harness import Engine
 from cerify.conformance.html import render
 from cerify.conformance.model import Case
 from cerify.conformance.process import LONGEST_LINE, Limits
+from cerify.conformance.report_json import summary
 from cerify.conformance.run import conform
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
@@ -45,15 +45,15 @@ def children() -> set[int]:
         ("nonsense", "protocol", "not JSON"),
         ("another schema", "protocol", "at matches[0].at: 'two' is not of type 'integer'"),
         ("another id", "protocol", "the id 'somebody else', where 'second' was asked"),
-        ("a repetition", "protocol", "more than once"),
+        ("a repetition", "failed", "more than once"),
         ("a null beside", "protocol", "it has matches and error, where one of matches, skipped, error is expected"),
         ("no kind", "protocol", "it has none, where one of matches, skipped, error is expected"),
         ("a result left out", "protocol", "some of the matches have a 'result' and others have none"),
         ("a position with a point", "protocol", "matches[0].at: a position is a whole number from 0, written without"),
-        ("a position twice", "protocol", "matches[0].events: a list of positions, each once"),
+        ("a position twice", "failed", "matches[0].events: a list of positions, each once"),
         ("dies but its child lives", "crashed", "ended with status 7 before it answered"),
         ("unsupported", "skipped", "no such operator"),
-        ("out of bounds", "protocol", "beyond the 1 events sent"),
+        ("out of bounds", "failed", "beyond the 1 events sent"),
         ("not text", "protocol", "not text in UTF-8"),
         ("eats memory", "memory", "the cap is 300 MiB"),
         ("skips", "skipped", "not today (https://example.org/why)"),
@@ -110,8 +110,8 @@ def test_shrinking_takes_from_the_same_restarts(tmp_path: Path) -> None:
     report = conform([*rude("hangs"), str(started)], [case("a"), larger, case("c"), larger], limits=limits)
     assert report.restarts == 1
     assert report.totals["timeout"] == 2
-    (divergence,) = report.divergences
-    assert divergence.stopped == "the engine was restarted 1 times, which is the limit"
+    (divergence,) = report.defects
+    assert divergence.stopped == "the engine was restarted 1 times, which is the limit; raise --restarts"
     first_starts = 2  # of the run, and of the search
     assert len(started.read_text().splitlines()) <= first_starts + limits.restarts
     assert divergence.stopped in render(report)

@@ -25,6 +25,11 @@ def operators(q: sase.Tree) -> frozenset[str]:
     return frozenset(c.title for c in _used(q) if c.symbol not in STRATEGIES)
 
 
+def constructs(q: sase.Tree) -> frozenset[str]:
+    """The names of all constructs of a query, less those that every query has, as the suite calls them."""
+    return frozenset(c.name for c in _used(q))
+
+
 def beyond_sql_ts(q: sase.Tree) -> list[str]:
     """Why a query is not one of SQL-TS: without negation, strict or partition contiguity. Empty if it is."""
     return list(_beyond(q, SQL_TS))

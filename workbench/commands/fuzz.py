@@ -16,12 +16,13 @@ from rich.console import Console
 
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
-from cerify.commands import fuzz_spark
+from cerify.commands import fuzz_spark, fuzz_streams
 from cerify.commands.files import language_option
 from cerify.commands.fuzz_shown import print_disagreement
-from cerify.commands.progress import progress_bar
+from cerify.commands.progress import interruptible, progress
 from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
 from cerify.conformance.campaigns import (
+    BoundMaker,
     EngineEvaluator,
     SelectedMaker,
     Streams,
@@ -34,14 +35,14 @@ from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
 from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, shown
-from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign
+from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign, one_case
 from cerify.equivalence.differential.causes import by_cause, cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.differential.judge import Answer, Output
 from cerify.languages import language_named
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
-from cerify.semantics.errors import InternalError
-from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.semantics.errors import InputError, InternalError
+from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json
 from cerify.semantics.selection import Selection
 
 Progress = Callable[[Summary], None]
@@ -105,7 +106,23 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
     "--output", type=click.Choice(list(OUTPUTS)), default="matches", show_default=True, help="What has to agree."
 )
 @click.option(
-    "--stop-after", type=click.IntRange(min=1), default=10, show_default=True, help="Disagreements to stop at."
+    "--stop-after",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Causes to stop at, or five times as many disagreements.",
+)
+@click.option("--max-seconds", type=click.FloatRange(min=0.1), help="Begin no case after this time.")
+@click.option(
+    "--known",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="What an earlier call printed with --json: its causes are known, and do not fail.",
+)
+@click.option("--case", "only", type=click.IntRange(min=0), metavar="N", help="Only the case of this number.")
+@click.option("--query", metavar="QUERY", help="Ask this query; goes with --all-streams.")
+@click.option(
+    "--all-streams", "longest", type=click.IntRange(min=1), metavar="N", help="On all streams of at most N events."
 )
 @click.option("--processes", type=click.IntRange(min=1), help="For --evaluator.  [default: one for each core]")
 @click.option(
@@ -142,18 +159,36 @@ def command(**options: Any) -> int:
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
 
-    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed.
+    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed. With
+    --query one query is asked on all short streams, made of its event types, one other, and the constants in it.
 
-    Exit status: 0 if all cases that could be compared agree, 1 if some do not or none could be, 2 on an error.
+    Exit status: 0 if all cases that could be compared agree, but for known causes, 1 if some do not or none could be, 2
+    on an error. What an interrupted call found is printed; its status is 1.
     """
     asked = Asked(**options)
     asked.require_consistent()
     if asked.spark is not None and asked.out is not None:
         return fuzz_spark.run(asked.spark, asked.job(), asked.cases, asked.first, asked.out, asked.as_json)
-    name, plan, summary = run(asked)
-    (_print_json if asked.as_json else _print)(name, plan, asked.profile_name, summary)
-    wrong = summary.disagreements or summary.disputes
-    return 0 if summary.agreed and not wrong and summary.ended is None else 1
+    if asked.query is not None and asked.longest is not None:
+        return fuzz_streams.run(
+            asked.argv, asked.known_language, asked.query, asked.longest, asked.limits, asked.as_json
+        )
+    known = frozenset[str]() if asked.known is None else known_causes(asked.known)
+    with interruptible():
+        name, plan, summary = run(asked, known)
+    (_print_json if asked.as_json else _print)(name, plan, asked.profile_name, summary, known)
+    wrong = [d for d in summary.disagreements if str(cause(d, plan.language)) not in known] or summary.disputes
+    return 0 if (summary.agreed or summary.disagreements) and not wrong and summary.ended is None else 1
+
+
+def known_causes(path: Path) -> frozenset[str]:
+    """The causes of the disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    found = [parse_json(line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+    return frozenset(obj["cause"] for obj in found if isinstance(obj, dict) and "cause" in obj)
 
 
 @dataclass(frozen=True)
@@ -173,6 +208,11 @@ class Asked:
     consumption: str
     output: Literal["matches", "valuations", "both"]
     stop_after: int
+    max_seconds: float | None
+    known: Path | None
+    only: int | None
+    query: str | None
+    longest: int | None
     processes: int | None
     time_limit: float
     resume: Path | None
@@ -185,14 +225,14 @@ class Asked:
     command_line: tuple[str, ...]
 
     @property
-    def known(self) -> Language[Any]:
+    def known_language(self) -> Language[Any]:
         """The language."""
         return language_named(self.language)
 
     @property
     def profile_name(self) -> str:
         """The profile, by default the language's first."""
-        return self.profile or next(iter(self.known.generator().profiles))
+        return self.profile or next(iter(self.known_language.generator().profiles))
 
     @property
     def argv(self) -> Sequence[str]:
@@ -204,8 +244,17 @@ class Asked:
         """What a match takes away from later ones."""
         return Consumption.of(self.consumption)
 
+    @property
+    def limits(self) -> Limits:
+        """What the engine under test may use."""
+        return Limits(run_seconds=self.time_limit, memory=self.memory * 2**20, restarts=RESTARTS)
+
     def require_consistent(self) -> None:
         """Raises UsageError for options that do not go together, or not with the language."""
+        if (self.query is None) != (self.longest is None):
+            raise click.UsageError("--query QUERY goes with --all-streams N")
+        if self.query is not None and not self.argv:
+            raise click.UsageError("--query asks an engine: give its command after --, or --engine NAME")
         if self.spark is None and len(self.evaluators) + (self.engine is not None) + bool(self.command_line) != 1:
             raise click.UsageError("give the engine's command after --, or --engine NAME, or --evaluator NAME")
         if self.spark is None and (self.out is not None or self.mix is not None or self.first):
@@ -218,17 +267,17 @@ class Asked:
             raise click.UsageError("--selection is not for --spark: the profiles of its campaigns have the strategies")
         if self.spark is not None and self.consumption != Consumption.NONE.value:
             raise click.UsageError("--consumption is not for --spark")
-        generator = self.known.generator()
+        generator = self.known_language.generator()
         if self.profile_name not in generator.profiles:
             raise click.UsageError(f"{self.language} has the profiles {', '.join(generator.profiles)}")
-        if self.known.results and self.output != "matches":
+        if self.known_language.results and self.output != "matches":
             raise click.UsageError(
-                f"a match of {self.known.title} always has its bindings and its result: leave --output out"
+                f"a match of {self.known_language.title} always has its bindings and its result: leave --output out"
             )
-        if self.known.answer and self.output != "matches":
+        if self.known_language.answer and self.output != "matches":
             raise click.UsageError(f"the answer of a query in {self.language} has no valuations: --output matches")
         if generator.guided is None and self.streams == "guided":
-            raise click.UsageError(f"there are no guided streams for {self.known.title}: --streams random")
+            raise click.UsageError(f"there are no guided streams for {self.known_language.title}: --streams random")
 
     def job(self) -> Job:
         """The campaign as workers of Spark take it."""
@@ -248,10 +297,10 @@ class Asked:
     def plan(self) -> Plan:
         """The campaign in this process. Raises Unsupported for a selection that the language does not have."""
         plan = plan_of(
-            self.known,
+            self.known_language,
             self.profile_name,
             self.streams,
-            definition(self.known),
+            definition(self.known_language),
             cases=self.cases,
             seed=self.seed,
             nodes=self.nodes,
@@ -259,47 +308,62 @@ class Asked:
             outputs=OUTPUTS[self.output],
         )
         if self.consuming is not Consumption.NONE:  # which the second opinion does not follow
-            plan = replace(plan, left=definition(self.known, consumption=self.consuming), second_opinion=None)
+            plan = replace(plan, left=definition(self.known_language, consumption=self.consuming), second_opinion=None)
         selection = Selection.of(self.selection)
         if selection is Selection.ALL:
             return plan
-        return replace(plan, maker=SelectedMaker(self.known, plan.maker, selection))
+        return replace(plan, maker=SelectedMaker(self.known_language, plan.maker, selection))
 
     def checkpoint(self, plan: Plan, name: str) -> Checkpoint | nullcontext[None]:
         """The file to resume from, if there is one."""
         return nullcontext() if self.resume is None else Checkpoint(self.resume, plan, name)
 
 
-def run(asked: Asked) -> tuple[str, Plan, Summary]:
+def run(asked: Asked, known: frozenset[str]) -> tuple[str, Plan, Summary]:
     """Run a campaign in this process: what is tested, the plan, and what was found."""
-    with progress_bar() as bar:
-        task = bar.add_task("starting", total=asked.cases)
+    with progress() as shown:
 
-        def progress(summary: Summary) -> None:
+        def report(summary: Summary) -> None:
             found = len(summary.disagreements)
-            bar.update(task, completed=summary.cases, description=f"{found} disagree" if found else "all agree")
+            shown(f"{found} disagree" if found else "all agree", summary.cases, asked.cases)
 
-        return run_evaluator(asked, progress) if asked.evaluators else run_engine(asked, progress)
+        return run_evaluator(asked, report, known) if asked.evaluators else run_engine(asked, report, known)
 
 
-def run_evaluator(asked: Asked, progress: Progress) -> tuple[str, Plan, Summary]:
+def compared(
+    asked: Asked, plan: Plan, processes: int, progress: Progress, checkpoint: Checkpoint | None, known: frozenset[str]
+) -> Summary:
+    """The summary of the campaign, or of the one case that is wanted."""
+    if asked.only is not None:
+        return one_case(plan, asked.only)
+
+    def cause_of(d: Disagreement) -> str | None:
+        why = str(cause(d, plan.language))
+        return None if why in known else why
+
+    return campaign(plan, processes, asked.stop_after, progress, checkpoint, cause_of, asked.max_seconds)
+
+
+def run_evaluator(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple[str, Plan, Summary]:
     """Run a campaign with a built-in evaluator under test. Raises InternalError if a process of it dies."""
     name = asked.evaluators[0]
     workers = asked.processes or min(os.cpu_count() or 1, -(-asked.cases // 500))
-    plan = replace(asked.plan(), right=built_in(asked.known, consumption=asked.consuming)[name])
+    plan = replace(asked.plan(), right=built_in(asked.known_language, consumption=asked.consuming)[name])
     try:
         with asked.checkpoint(plan, name) as checkpoint:
-            return name, plan, campaign(plan, workers, asked.stop_after, progress, checkpoint)
+            return name, plan, compared(asked, plan, workers, progress, checkpoint, known)
     except BrokenProcessPool:
         raise InternalError("a process of the campaign died; was there enough memory?") from None
 
 
-def run_engine(asked: Asked, progress: Progress) -> tuple[str, Plan, Summary]:
+def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple[str, Plan, Summary]:
     """Run a campaign with an engine under test. Raises InputError if it does not start."""
-    limits = Limits(run_seconds=asked.time_limit, memory=asked.memory * 2**20, restarts=RESTARTS)
-    with Engine(asked.argv, limits) as engine:
+    with Engine(asked.argv, asked.limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
-        plan = replace(asked.plan(), right=EngineEvaluator(engine, asked.known, asked.consuming), tries=TRIES)
+        plan = asked.plan()
+        bound = BoundMaker(asked.known_language, plan.maker)
+        right = EngineEvaluator(engine, asked.known_language, asked.consuming)
+        plan = replace(plan, right=right, tries=TRIES, maker=bound)
         if asked.consuming is not Consumption.NONE and "consumption" not in engine.info.features:
             ended = "the engine does not name consumption among its features, so it would answer without it"
             return name, plan, Summary(asked.cases, ended=ended)
@@ -308,14 +372,14 @@ def run_engine(asked: Asked, progress: Progress) -> tuple[str, Plan, Summary]:
             ended = f"the engine does not speak {asked.language}, but {names}"
             return name, plan, Summary(asked.cases, ended=ended)
         with asked.checkpoint(plan, name) as checkpoint:
-            return name, plan, campaign(plan, 1, asked.stop_after, progress, checkpoint)
+            return name, plan, compared(asked, plan, 1, progress, checkpoint, known)
 
 
 # --- for a program ----------------------------------------------------------------------------------------------------
 
 
-def _print_json(name: str, plan: Plan, profile: str, summary: Summary) -> None:
-    click.echo(protocol.line({"summary": _summary(name, plan, profile, summary)}))
+def _print_json(name: str, plan: Plan, profile: str, summary: Summary, known: frozenset[str]) -> None:
+    click.echo(protocol.line({"summary": _summary(name, plan, profile, summary) | {"known": sorted(known)}}))
     for disagreement in (*summary.disagreements, *summary.disputes):
         click.echo(protocol.line(_disagreement(disagreement, plan)))
 
@@ -334,6 +398,7 @@ def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str,
         "resumed": summary.resumed,
         "causes": Counter(str(cause(d, plan.language)) for d in summary.disagreements),
         "ended": summary.ended,
+        "stopped": summary.stopped,
         "seconds": round(summary.seconds, 3),
         "cases_per_second": round(summary.per_second, 1),
     }
@@ -363,7 +428,7 @@ def _answer(given: Answer) -> Any:
 # --- for a person -----------------------------------------------------------------------------------------------------
 
 
-def _print(name: str, plan: Plan, profile: str, summary: Summary) -> None:
+def _print(name: str, plan: Plan, profile: str, summary: Summary, known: frozenset[str]) -> None:
     console = Console(highlight=False, markup=False, soft_wrap=True)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {profile}, seed {plan.seed}", style="bold")
@@ -371,7 +436,10 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary) -> None:
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
     causes = by_cause(summary.disagreements, plan.language)
     for found, group in causes.items():
-        _print_disagreement(console, str(found), group, plan)
+        if str(found) in known:
+            console.print(f"known: {found}, {len(group)} cases")
+        else:
+            _print_disagreement(console, str(found), group, plan)
     for d in summary.disputes:
         _print_disagreement(console, CONTRADICTION, [d], plan)
     if summary.disagreements or summary.disputes:
@@ -382,6 +450,8 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary) -> None:
         console.print(f"{summary.resumed:,} cases were done before")
     if summary.ended is not None:
         console.print(f"ended early: {summary.ended}")
+    if summary.stopped is not None:
+        console.print(summary.stopped)
     if not summary.agreed and not summary.disagreements and not summary.disputes:
         console.print("no case could be compared")
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")

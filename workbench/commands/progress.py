@@ -1,9 +1,22 @@
-"""The progress bar of long commands: on a terminal only, and gone when the work is done."""
+"""The progress of long commands on standard error: a bar on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+EVERY = 20.0  # seconds between two lines where there is no terminal
+
+Report = Callable[[str, int, int], None]
+"""Called with the name of a step, how much of it is done, and how much there is."""
 
 
 def progress_bar() -> Progress:
@@ -11,3 +24,37 @@ def progress_bar() -> Progress:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+@contextmanager
+def progress(every: float = EVERY) -> Iterator[Report]:
+    """What shows how far the work is: with a bar on a terminal, which is gone in the end, and else with lines."""
+    with progress_bar() as bar:
+        task = bar.add_task("starting", total=None)
+        last = time.monotonic()
+
+        def report(what: str, done: int, total: int) -> None:
+            nonlocal last
+            bar.update(task, description=what, completed=done, total=total)
+            if bar.disable and time.monotonic() - last >= every:
+                last = time.monotonic()
+                click.echo(f"cerify: {what}: {done:,} of {total:,}", err=True)
+
+        yield report
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """While it is open, SIGTERM is a KeyboardInterrupt, so that what was found until then is reported."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's alone
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

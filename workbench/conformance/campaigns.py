@@ -51,7 +51,8 @@ class EngineEvaluator:
     """An engine under test as a campaign takes it.
 
     Raises Unsupported where it skips, BudgetExceeded, IllFormed where the query does not fit the schema, NoAnswer where
-    it fails, GiveUp if it may not be restarted again.
+    it fails, GiveUp if it may not be restarted again. It is not called with a query that names a variable which nothing
+    binds (Unsupported), since an engine may refuse it.
     """
 
     def __init__(self, engine: Engine, language: Language[Any], consumption: Consumption = Consumption.NONE) -> None:
@@ -63,6 +64,8 @@ class EngineEvaluator:
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
         if S.schema is not None:
             self.language.require_typed(query, S.schema)
+        if has_unbound(self.language, query, S):
+            raise Unsupported("the query names a variable that nothing binds")
         result = self.engine.run(
             Case(
                 id=f"fuzz/{next(self._numbers)}",
@@ -96,13 +99,43 @@ class EngineEvaluator:
                 assert_never(result.outcome)
 
 
-@dataclass(frozen=True)
+def has_unbound(language: Language[Any], query: Any, S: Stream) -> bool:
+    """Whether a query names a variable that nothing binds, which an engine may refuse."""
+    return any(problem.rule == "unbound" for problem in language.problems(query, S.schema))
+
+
+def name_of(maker: CaseMaker[Any]) -> str:
+    """The name of a function that makes cases, or the text of an object that does."""
+    return str(getattr(maker, "__qualname__", repr(maker)))
+
+
+@dataclass(frozen=True, repr=False)
+class BoundMaker:
+    """Makes the cases of another maker, without those whose query names a variable that nothing binds."""
+
+    language: Language[Any]
+    maker: CaseMaker[Any]
+
+    def __repr__(self) -> str:
+        return f"{name_of(self.maker)}, bound"  # without an address: it is written into the file of a campaign
+
+    def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
+        while True:
+            query, S = self.maker(rng, profile, nodes, events)
+            if not has_unbound(self.language, query, S):
+                return query, S
+
+
+@dataclass(frozen=True, repr=False)
 class SelectedMaker:
     """Makes the cases of another maker with a selection strategy around each query."""
 
     language: Language[Any]
     maker: CaseMaker[Any]
     selection: Selection
+
+    def __repr__(self) -> str:
+        return f"{name_of(self.maker)}, {self.selection.value}"
 
     def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
         query, S = self.maker(rng, profile, nodes, events)

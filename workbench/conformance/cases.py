@@ -87,7 +87,9 @@ def case_of_line(text: str, where: str) -> Case:
     phi = _of_field("query", where, partial(language.parse, obj["query"]))
     if schema is not None:
         _of_field("query", where, partial(language.require_typed, phi, schema))
-    _of_field("matches", where, partial(protocol.answer_of_json, answer, obj["output"], len(obj["events"])))
+    given = _of_field("matches", where, partial(protocol.answer_of_json, answer, obj["output"], len(obj["events"])))
+    if isinstance(given, protocol.Matches) and given.problem:
+        raise InputError(f"{where}: the field 'matches': {given.problem}")
     return _case(obj)
 
 

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
 from cerify.conformance.model import Case, Outcome, Result
 from cerify.conformance.process import GRACE, EngineFailure, EngineProcess, Limits, excerpt
+from cerify.languages import LANGUAGES
 from cerify.semantics.errors import InputError
+from cerify.semantics.events import Match
+from cerify.semantics.json_events import parse_json
 
 STOP_SECONDS = 2.0
+HANGS = 2  # queries with the same operators that may pass the time limit; others with these are not asked
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A line that answers a case, and breaks the protocol otherwise."""
+
+    detail: str
 
 
 class Engine:
@@ -21,15 +34,20 @@ class Engine:
 
     The first start has to succeed (InputError otherwise). Later ones count as restarts, of which limits.restarts are
     allowed, those before this one included; after that a case is not run. twice has what is wrong with each case that
-    was answered a second time, by its id: that is seen only when the next case is asked, or at the end.
+    was answered a second time, by its id: that is seen only when the next case is asked, or at the end. hung: by the
+    names of operators, how many queries with these passed the time limit; other engines of the same command may share
+    it.
     """
 
-    def __init__(self, argv: Sequence[str], limits: Limits = Limits(), restarts: int = 0) -> None:
+    def __init__(
+        self, argv: Sequence[str], limits: Limits = Limits(), restarts: int = 0, hung: Counter[str] | None = None
+    ) -> None:
         self.argv = argv
         self.limits = limits
         self.restarts = restarts
         self.twice: dict[str, str] = {}
         self._answered: set[str] = set()  # of this process
+        self.hung: Counter[str] = Counter() if hung is None else hung
         self._process: EngineProcess | None = None
         try:
             self.info = self._start()
@@ -40,35 +58,45 @@ class Engine:
     def run(self, case: Case) -> Result:
         """The result of a case."""
         started = time.perf_counter()
+        outcome, detail, matches = self._outcome(case)
+        seconds = time.perf_counter() - started
+        stderr = self._process.stderr() if self._process is not None and outcome != "passed" else ""
+        return Result(case, outcome, matches, detail, seconds, stderr=stderr)
 
-        def result(outcome: Outcome, detail: str = "", found: protocol.Matches | None = None) -> Result:
-            seconds = time.perf_counter() - started
-            return Result(case, outcome, found.matches if found else None, detail, seconds)
-
+    def _outcome(self, case: Case) -> tuple[Outcome, str, Sequence[Match] | None]:
+        """What became of a case: the outcome, why, and the matches if there are some."""
         if case.language not in self.info.languages:
-            return result("skipped", f"the engine does not speak {case.language}")
+            return "skipped", f"the engine does not speak {case.language}", None
+        if self.hung and self.hung[operators := operators_of(case)] >= HANGS:
+            return "timeout", f"not asked: {HANGS} queries with {operators or 'no operators'} did not come back", None
         try:
             self._require_silence()
             answer = None
             while answer is None:
                 if self._process is None:
                     if self.restarts >= self.limits.restarts:
-                        return result("not_run", f"the engine was restarted {self.restarts} times, which is the limit")
+                        why = f"the engine was restarted {self.restarts} times, which is the limit; raise --restarts"
+                        return "not_run", why, None
                     self.restarts += 1
                     self._start()
                 answer = self._ask(case)
         except EngineFailure as error:
+            if error.cause == "timeout":
+                self.hung[operators_of(case)] += 1
             self.close()
-            return result(error.cause, error.detail)
+            return error.cause, error.detail, None
         match answer:
             case protocol.Skipped(why, link):
-                return result("skipped", f"{why} ({link})" if link else why)
+                return "skipped", f"{why} ({link})" if link else why, None
             case protocol.Failed("unsupported", message):
-                return result("skipped", f"unsupported: {message}")
+                return "skipped", f"unsupported: {message}", None
             case protocol.Failed(code, message):
-                return result("error", f"{code}: {message}")
-            case protocol.Matches():
-                return result("passed" if set(answer.matches) == set(case.matches) else "failed", found=answer)
+                return "error", f"{code}: {message}", None
+            case protocol.Matches(matches, problem):
+                right = set(matches) == set(case.matches) and not problem
+                return "passed" if right else "failed", problem, matches
+            case Wrong(detail):
+                return "protocol", detail, None
 
     def close(self) -> None:
         """Kill the engine's process."""
@@ -118,20 +146,33 @@ class Engine:
         except InputError as error:
             raise EngineFailure("protocol", f"{error.message}; it wrote: {excerpt(text)}") from None
 
-    def _ask(self, case: Case) -> protocol.Answer | None:
-        """The answer; None if a second answer to an earlier case came in its place. Raises EngineFailure."""
+    def _ask(self, case: Case) -> protocol.Answer | Wrong | None:
+        """The answer; None if a second answer to an earlier case came in its place. Raises EngineFailure.
+
+        A line that answers the case, but is wrong in itself, is the fault of this answer: the process goes on.
+        """
         assert self._process is not None
         text = self._process.ask(protocol.line(message_of(case)), self.limits.run_seconds)
         try:
-            obj = protocol.read(text, "answer", "the answer")
-            if obj["id"] != case.id:
-                if self._is_second(obj, text):
+            obj = parse_json(text, "the answer")
+            if not isinstance(obj, dict) or obj.get("id") != case.id:
+                if self._is_second(protocol.read(text, "answer", "the answer"), text):
                     return None
                 raise InputError(f"the answer has the id {obj['id']!r}, where {case.id!r} was asked")
-            self._answered.add(case.id)
-            return protocol.answer_of_json(obj, case.output, len(case.events))
         except InputError as error:
             raise EngineFailure("protocol", f"{error.message}; it wrote: {excerpt(text)}") from None
+        self._answered.add(case.id)
+        try:
+            checked = protocol.read(text, "answer", "the answer")
+            return protocol.answer_of_json(checked, case.output, len(case.events))
+        except InputError as error:
+            return Wrong(f"{error.message}; it wrote: {excerpt(text)}")
+
+
+def operators_of(case: Case) -> str:
+    """The names of the operators of a case's query, as text."""
+    language = LANGUAGES[case.language]
+    return ", ".join(sorted(language.constructs(language.parse(case.query))))
 
 
 def message_of(case: Case) -> dict[str, Any]:

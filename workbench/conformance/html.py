@@ -10,8 +10,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from cerify.conformance.model import Divergence, Json, Outcome, Report, Result
-from cerify.conformance.words import sentence, shown_match, unasked_sentence
+from cerify.conformance.model import Defect, Json, Outcome, Report, Result
+from cerify.conformance.report_json import match_command, rerun
+from cerify.conformance.report_text import axis_says, entitled, issue_text, opening, title
+from cerify.conformance.words import second_sentence, sentence, shown_match, unasked_sentence
 from cerify.draw.page import page
 from cerify.draw.timeline import Column, Kind, Row, timeline
 from cerify.semantics.events import TYPE, Match
@@ -39,12 +41,15 @@ def render(report: Report) -> str:
     return page(
         "conformance/report.html",
         report=report,
+        opening=opening(report),
         parts=summary(report),
+        claimed={name: number for name, number in summary(report).items() if name != "skipped"} | {"skipped": 0},
         unasked=unasked_sentence(report),
         label=LABEL,
         explanation=EXPLANATION,
         features=[FeatureView.of(feature, report) for feature in features(report)],
-        divergences=[DivergenceView.of(number, d) for number, d in enumerate(_ordered(report), start=1)],
+        defects=[DefectView.of(defect, report) for defect in report.defects],
+        disputed=report.disputed,
         reasons=list(reasons(report)),
     )
 
@@ -65,44 +70,59 @@ def _parts(totals: Counter[Outcome]) -> dict[str, int]:
     return {"passed": known["passed"], "failed": known["failed"], "other": other, "skipped": known["skipped"]}
 
 
-def _ordered(report: Report) -> list[Divergence]:
-    place = {feature: i for i, feature in enumerate(features(report))}
-    return sorted(report.divergences, key=lambda d: (place.get(d.feature, len(place)), d.feature))
-
-
 @dataclass(frozen=True)
 class FeatureView:
-    """A feature and what became of its cases; first is the number of its first divergence, if it has one."""
+    """A feature and what became of its cases; first is the first defect that one of them shows, if there is one."""
 
     name: str
     parts: dict[str, int]
     total: int
-    first: int | None
+    first: Defect | None
 
     @classmethod
     def of(cls, name: str, report: Report) -> FeatureView:
-        totals: Counter[Outcome] = Counter(r.outcome for r in report.results if r.case.feature == name)
-        numbers = (i for i, d in enumerate(_ordered(report), start=1) if d.feature == name)
-        return cls(name, _parts(totals), totals.total(), next(numbers, None))
+        own = [r for r in report.results if r.case.feature == name]
+        totals: Counter[Outcome] = Counter(r.outcome for r in own)
+        ids = {r.case.id for r in own}
+        first = next((defect for defect in report.defects if not ids.isdisjoint(defect.cases)), None)
+        return cls(name, _parts(totals), totals.total(), first)
 
 
 @dataclass(frozen=True)
-class DivergenceView:
-    """A divergence as the page shows it."""
+class DefectView:
+    """A defect as the page shows it."""
 
-    number: int
-    divergence: Divergence
+    defect: Defect
+    title: str
     sentence: str
+    second: str
     drawing: Markup
     undrawn: int
+    says: str
+    entitled: str
+    again: str
+    match: str
+    issue: str
 
     @classmethod
-    def of(cls, number: int, divergence: Divergence) -> DivergenceView:
-        rows = rows_of(divergence.result)
-        drawn, undrawn = rows[:DRAWN], max(0, len(rows) - DRAWN)
-        svg = timeline(columns_of(divergence.result.case.events), drawn)
-        words = sentence(divergence.result)
-        return cls(number, divergence, words[:1].upper() + words[1:], Markup(svg), undrawn)
+    def of(cls, defect: Defect, report: Report) -> DefectView:
+        rows = rows_of(defect.result)
+        svg = timeline(columns_of(defect.result.case.events), rows[:DRAWN])
+        words = sentence(defect.result)
+        first = defect.causes[0] if defect.causes else None
+        return cls(
+            defect=defect,
+            title=title(defect),
+            sentence=words[:1].upper() + words[1:],
+            second=second_sentence(defect.result),
+            drawing=Markup(svg),
+            undrawn=max(0, len(rows) - DRAWN),
+            says=axis_says(defect, first) if first else "",
+            entitled=entitled(defect, first) if first else "",
+            again=rerun(defect, report),
+            match=match_command(defect.result.case),
+            issue=issue_text(defect, report),
+        )
 
 
 def columns_of(events: Sequence[Json]) -> list[Column]:

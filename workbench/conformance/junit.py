@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
+from cerify import protocol
 from cerify.conformance.model import Report, Result
+from cerify.conformance.report_json import case_json
 from cerify.conformance.words import sentence
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -23,13 +25,15 @@ def junit(report: Report) -> str:
         errors=str(len(report.results) - totals["passed"] - totals["failed"] - totals["skipped"]),
         time=f"{report.seconds:.3f}",
     )
+    behind = {id_: defect.id for defect in report.defects for id_ in defect.cases}
     for result in report.results:
-        _case(root, result)
+        _case(root, result, behind.get(result.case.id))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(root: ET.Element, result: Result) -> None:
+def _case(root: ET.Element, result: Result, defect: str | None) -> None:
+    """Add a case, with all of it as JSON, and the defect that explains it, where it failed."""
     case = result.case
     name = f"{case.id}: {case.query}"
     element = ET.SubElement(
@@ -38,7 +42,11 @@ def _case(root: ET.Element, result: Result) -> None:
     if result.outcome == "passed":
         return
     tag = {"failed": "failure", "skipped": "skipped"}.get(result.outcome, "error")
-    ET.SubElement(element, tag, type=result.outcome, message=_text(sentence(result)))
+    said = ET.SubElement(element, tag, type=result.outcome, message=_text(sentence(result)))
+    if tag != "skipped":
+        said.text = _text(protocol.line(case_json(result) | {"defect": defect}))
+    if result.stderr:
+        ET.SubElement(element, "system-err").text = _text(result.stderr)
 
 
 def _text(text: str) -> str:

@@ -1,11 +1,11 @@
-"""The data of a conformance run: cases, the result of each, and the divergences found."""
+"""The data of a conformance run: cases, the result of each, and the defects found."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from cerify.automata.evaluator import Consumption
 from cerify.semantics.events import Match
@@ -28,6 +28,10 @@ protocol  what it wrote is not an answer of the protocol
 not_run   it was not asked, because the restarts were used up
 disputed  its matches are not the expected ones, but cerify contradicts itself about what these are
 """
+
+Kind: TypeAlias = Literal["missing", "extra", "position", "bindings", "result", "error", "timeout", "crash", "memory"]
+"""What is wrong with an answer: a match is missing, or is none; one has another position, bindings or result; or there
+is no answer."""
 
 FAILURES: frozenset[Outcome] = frozenset({"failed", "error", "crashed", "timeout", "memory", "protocol", "not_run"})
 """The outcomes that are the engine's: all but passed, skipped and disputed."""
@@ -58,7 +62,9 @@ class Case:
 class Result:
     """The result of one case: the engine's matches where it gave some, and a sentence where it did not.
 
-    second: of a disputed case, the matches that contradict the expected ones.
+    second: the matches by the plain definition, where these were computed: of a disputed case they contradict the
+    expected ones, of a failed one they are the same. stderr: the end of what the engine wrote on standard error
+    meanwhile, of a case that it did not pass.
     """
 
     case: Case
@@ -67,20 +73,45 @@ class Result:
     detail: str = ""
     seconds: float = 0.0
     second: Sequence[Match] | None = None
+    stderr: str = ""
 
 
 @dataclass(frozen=True)
-class Divergence:
-    """A disagreement, shrunk: the smallest query and stream found on which the engine's answer is still wrong.
+class Cause:
+    """A choice of another semantics, by its axis and value: of `of` wrong answers it gives as many as it explains."""
 
-    result is what the engine did on the small case; cases are the ids of the suite's cases that it stands for; stopped
-    says why the search for a smaller case ended early, if it did.
+    axis: str
+    value: str
+    explains: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One way in which an engine departs from the semantics.
+
+    kind: what is wrong with its answers; operators: without any one of these the answer to the smallest case is right.
+    result: what the engine did on the smallest case found; original: on the case of the suite that this was found from;
+    variants: on the smallest cases of other kinds or operators that have the same cause. cases: the ids of the failing
+    cases that it explains. causes: the likely ones, the best first. why: an explanation of the difference. stopped:
+    why the search for a smaller case ended early, "" if it did not.
     """
 
-    feature: str
+    id: str
+    kind: Kind
+    operators: tuple[str, ...]
     result: Result
-    cases: Sequence[str]
+    original: Result
+    cases: tuple[str, ...]
+    variants: tuple[Result, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    why: str = ""
     stopped: str = ""
+
+    @property
+    def language(self) -> str:
+        """The name of the language of its cases."""
+        return self.result.case.language
 
 
 @dataclass(frozen=True)
@@ -88,18 +119,24 @@ class Report:
     """The report of a conformance run.
 
     unasked: how many cases there were in languages that the engine does not speak; they have no result. disputed: the
-    cases, of the suite and met while shrinking, about which cerify contradicts itself.
+    cases, of the suite and met while shrinking, about which cerify contradicts itself. known: the ids of the failing
+    cases that fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the
+    choices that the engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine.
     """
 
     engine: str
     version: str
     suite: str
     results: Sequence[Result]
-    divergences: Sequence[Divergence]
+    defects: Sequence[Defect]
     restarts: int
     seconds: float
     unasked: Mapping[str, int] = field(default_factory=dict)
     disputed: Sequence[Result] = ()
+    known: frozenset[str] = frozenset()
+    ended: str = ""
+    held_to: str = ""
+    command: Sequence[str] = ()
 
     @property
     def totals(self) -> Counter[Outcome]:
@@ -108,5 +145,22 @@ class Report:
 
     @property
     def conforms(self) -> bool:
-        """Whether something passed, nothing failed, and nothing is disputed. Skips stay in the denominator."""
-        return self.totals["passed"] > 0 and FAILURES.isdisjoint(self.totals) and not self.disputed
+        """Whether something passed, nothing failed that is not known or is disputed, and the run did not end early."""
+        return self.totals["passed"] > 0 and not self.failing - self.known and not self.disputed and not self.ended
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """The ids of the cases that did not pass by the engine's fault, those included that could not be asked."""
+        return frozenset(result.case.id for result in self.results if result.outcome in FAILURES)
+
+    @property
+    def unexplained(self) -> tuple[str, ...]:
+        """The ids of the failing cases that were asked and that no defect explains."""
+        explained = {id_ for defect in self.defects for id_ in defect.cases}
+        wrong = (r.case.id for r in self.results if r.outcome in FAILURES and r.outcome != "not_run")
+        return tuple(id_ for id_ in wrong if id_ not in explained)
+
+    @property
+    def claimed(self) -> int:
+        """The number of cases that the engine did not skip."""
+        return len(self.results) - self.totals["skipped"]

@@ -21,6 +21,7 @@ from cerify.semantics.errors import InputError
 LONGEST_LINE = 64 * 2**20  # bytes; an answer of ten million positions has fewer
 WAITING_LINES = 4  # lines read ahead; a flood then waits in the pipe
 KEPT_STDERR = 4096  # characters
+SHOWN_STDERR = 500
 POLL = 0.05  # seconds between two looks at the process and its memory
 GRACE = 0.2  # seconds in which the last words of a process that has ended may still arrive
 
@@ -76,6 +77,7 @@ class EngineProcess:
         """The next line after this one was sent. Raises EngineFailure."""
         if (early := self.early()) is not None:
             raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(early)}")
+        self._stderr.clear()
         self._to_write.put(text.encode() + b"\n")
         deadline = time.monotonic() + seconds
         while True:
@@ -118,10 +120,14 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return None
 
+    def stderr(self) -> str:
+        """The end of what the process wrote on standard error since the last question, or since its start."""
+        return "".join(self._stderr).strip()[-SHOWN_STDERR:]
+
     def last_words(self) -> str:
-        """The end of what the process wrote on standard error, as part of a message."""
-        words = "".join(self._stderr).strip()
-        return f"; its standard error ends in: {words[-500:]}" if words else ""
+        """The same, as part of a message."""
+        words = self.stderr()
+        return f"; its standard error ends in: {words}" if words else ""
 
     def close(self) -> None:
         """End the process and all that it has started."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import assert_never
 
 from cerify.conformance.model import Report, Result
@@ -28,7 +28,8 @@ def sentence(result: Result) -> str:
         case "passed":
             return "the matches are the expected ones"
         case "failed":
-            return difference(set(result.case.matches), set(result.matches or ()))
+            parts = (difference(set(result.case.matches), set(result.matches or ())), result.detail)
+            return "; ".join(part for part in parts if part)
         case "skipped":
             return f"skipped: {result.detail}"
         case "error":
@@ -37,6 +38,24 @@ def sentence(result: Result) -> str:
             return result.detail
         case _:
             assert_never(result.outcome)
+
+
+def second_sentence(result: Result) -> str:
+    """One sentence about the second opinion on a wrong answer; "" if none was taken."""
+    if result.second is None or result.outcome == "disputed":
+        return ""
+    return "again by the plain definition, which expects the same"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun, as in "1 defect" or "1,200 cases"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def count_of(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def unasked_sentence(report: Report) -> str:

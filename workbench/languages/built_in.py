@@ -36,6 +36,10 @@ class BuiltInLanguage(Language[F]):
     def require_typed(self, query: F, schema: Schema) -> None:
         self._module("wellformed").require_typed(query, schema)
 
+    def operator_of(self, query: F) -> str:
+        table: Mapping[type, Any] = getattr(self._module("operators"), "OPERATORS", {})
+        return table[type(query)].name if type(query) in table and self.children(query) else ""
+
     def selected(self, query: F, selection: Selection) -> F:
         if selection not in self.strategies:
             return super().selected(query, selection)

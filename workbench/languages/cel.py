@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast, get_args
 
-from cerify.automata.evaluator import Evaluator
+from cerify.automata.evaluator import Evaluator, Output
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Evaluation, Options, Question, without_numba
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strict, size
+from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strict, expanded, size
 from cerify.semantics.cel.wellformed import problems
-from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Schema, Stream
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.selection import Selection
 
@@ -47,6 +47,9 @@ class Cel(BuiltInLanguage[Formula]):
     def size(self, query: Formula) -> int:
         return size(query)
 
+    def expanded(self, query: Formula) -> Formula:
+        return expanded(query)
+
     def operations(self) -> QueryOperations[Formula]:
         from cerify.equivalence.shrink.cel import CEL
 
@@ -64,6 +67,27 @@ class Cel(BuiltInLanguage[Formula]):
             "automaton": BuiltIn(_automaton, batches=_readable),
             "kernel": BuiltIn(_kernel, True, _compiled),
         }
+
+    def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterator[Match]:
+        """The matches by tods21, Figure 3, clause by clause."""
+        from cerify.semantics.cel.denote import Valuations, clause, sup
+        from cerify.semantics.cel.registered import require_registered
+        from cerify.semantics.events import bindings_of
+
+        require_registered(query, {})
+        followed = 0
+
+        def meaning(psi: Formula, i: int, j: int) -> Valuations:
+            nonlocal followed
+            followed += 1
+            if followed > budget.valuations:
+                raise BudgetExceeded(f"more than {budget.valuations} clauses were followed")
+            return frozenset(clause(psi, S, i, j, meaning))
+
+        for n in range(len(S)):
+            for mu in meaning(query, 0, n):
+                bindings = bindings_of(mu) if output == "valuations" else None
+                yield Match(n, tuple(sorted(sup(mu))), bindings)
 
     def waits(self, query: Formula) -> bool:
         return False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
-from cerify.automata.evaluator import Consumption, Evaluator
+from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages import LANGUAGES
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import (
@@ -55,6 +55,12 @@ class CoreCel(BuiltInLanguage[Formula]):
 
     def size(self, query: Formula) -> int:
         return size(query)
+
+    def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
+        """The matches by cep17, section 3, clause by clause, under every valuation."""
+        from cerify.semantics.core_cel.interpreter import by_clauses
+
+        return by_clauses(query, S, budget)
 
     def operations(self) -> QueryOperations[Formula]:
         from cerify.equivalence.shrink.core_cel import CORE_CEL

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
-from cerify.automata.evaluator import Consumption, Evaluator
+from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import (
     DENOTATIONAL,
@@ -61,6 +61,12 @@ class EventExpressions(BuiltInLanguage[Expression]):
 
     def rebuilt(self, query: Expression, children: tuple[Expression, ...]) -> Expression:
         return rebuilt(query, children)
+
+    def plain_matches(self, query: Expression, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
+        """The matches by vldb92, clause by clause; prefix searches through histories to come."""
+        from cerify.semantics.event_expressions.interpreter import takes_place
+
+        return [Match(e, (e,)) for e in sorted(takes_place(query, S, budget, plain=True))]
 
     def operations(self) -> QueryOperations[Expression]:
         from cerify.equivalence.shrink.event_expressions import EVENT_EXPRESSION

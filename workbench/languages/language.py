@@ -272,6 +272,18 @@ class Language(ABC, Generic[F]):
             yield term
             pending.extend(reversed(self.children(term)))
 
+    def operator_of(self, query: F) -> str:
+        """The name of the query's outermost operator, as the suite calls it; "" for a query without operands."""
+        return type(query).__name__.lower() if self.children(query) else ""
+
+    def constructs(self, query: F) -> frozenset[str]:
+        """The names of the operators in a query."""
+        return frozenset(map(self.operator_of, self.subterms(query))) - {""}
+
+    def expanded(self, query: F) -> F:
+        """The query with every derived operator replaced by what it stands for. Raises BudgetExceeded."""
+        return query
+
     def size(self, query: F) -> int:
         """The number of operators and leaves, and of what else counts in the language (atoms of filters)."""
         return sum(1 for _ in self.subterms(query))
@@ -300,6 +312,14 @@ class Language(ABC, Generic[F]):
     @abstractmethod
     def evaluators(self) -> Mapping[str, BuiltIn[F]]:
         """The built-in evaluators by name; DENOTATIONAL is one of them. See cerify.plan for the choice of one."""
+
+    def plain_matches(self, query: F, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
+        """The matches by the clauses of the definition alone, which skip nothing and remember nothing.
+
+        The budget bounds the number of clauses that are followed. Raises BudgetExceeded, and Unsupported where a
+        language has no definition apart from its interpreter.
+        """
+        raise Unsupported(f"there is one definition of {self.title}")
 
     def matches(
         self, query: F, S: Stream, evaluator: str = DENOTATIONAL, options: Options = Options()

@@ -15,6 +15,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.sase import program
+from cerify.semantics.sase.fragment import constructs
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.streams import blocks_of, queries_of
 from cerify.semantics.sase.syntax import Tree
@@ -58,6 +59,9 @@ class Sase(BuiltInLanguage[Tree]):
         blocks = [q for part in queries_of(query) for q in blocks_of(part)]
         windows = [q.within.seconds for q in blocks if q.within is not None]
         return [*windows, *self.operations().constants(query)]
+
+    def constructs(self, query: Tree) -> frozenset[str]:
+        return constructs(query)
 
     def operations(self) -> QueryOperations[Tree]:
         from cerify.equivalence.shrink.sase import SASE

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from cerify.conformance.html import DRAWN, render, rows_of
-from cerify.conformance.model import Case, Divergence, Outcome, Report, Result
+from cerify.conformance.model import Case, Defect, Outcome, Report, Result
 from cerify.conformance.words import difference
 from cerify.draw.timeline import Column, Row, timeline
 from cerify.semantics.events import Match, result_of
@@ -61,15 +61,20 @@ def failed(*reported, **changes):
     return Result(case(**changes), "failed", [Match(at, positions) for at, positions in reported])
 
 
-def report(*results, divergences=(), engine="an engine"):
-    return Report(engine, "1.2", "cel-core", results, divergences, restarts=1, seconds=2.5)
+def defect(result, *cases, id_="d1"):
+    return Defect(id_, "missing", ("seq",), result, result, cases)
+
+
+def report(*results, defects=(), engine="an engine"):
+    return Report(engine, "1.2", "cel-core", results, defects, restarts=1, seconds=2.5)
 
 
 def test_every_outcome_is_counted_with_the_whole_suite_as_the_denominator():
     """A page that leaves skipped or dead cases out of the total flatters the engine."""
     outcomes: list[Outcome] = ["passed", "passed", "skipped", "error", "crashed", "timeout", "memory", "protocol"]
     text = render(report(*(Result(case(f"c{i}"), outcome) for i, outcome in enumerate(outcomes))))
-    assert "passed of 8 cases" in text
+    assert "passed of the 7 cases that the engine claims" in text
+    assert "1 case of 8 skipped" in text
     rows = dict(re.findall(r'<tr><th scope="row">([a-z ]+)</th><td class="number">(\d+)</td><td>', text))
     expected = {"passed": "2", "failed": "0", "not run": "0", "disputed": "0"}
     expected |= dict.fromkeys(("skipped", "error", "crashed", "timeout", "memory", "protocol"), "1")
@@ -83,7 +88,7 @@ def test_nothing_the_engine_or_the_suite_says_becomes_markup():
     )
     extra = Match(0, (0,), ((HOSTILE, (0,)),))
     results = [Result(hostile, "failed", [extra], HOSTILE), Result(hostile, "skipped", None, HOSTILE)]
-    report = Report(HOSTILE, HOSTILE, HOSTILE, results, [Divergence(HOSTILE, results[0], [HOSTILE])], 0, 0.0)
+    report = Report(HOSTILE, HOSTILE, HOSTILE, results, [defect(results[0], HOSTILE)], 0, 0.0)
     page = Outline(render(report))
     assert "script" not in page.tags
     assert "img" not in page.tags
@@ -91,7 +96,7 @@ def test_nothing_the_engine_or_the_suite_says_becomes_markup():
 
 
 def test_the_page_asks_for_nothing_from_the_network():
-    text = render(report(failed((1, (0, 1))), divergences=[Divergence("seq", failed((1, (0, 1))), ["seq-0001"])]))
+    text = render(report(failed((1, (0, 1))), defects=[defect(failed((1, (0, 1))), "seq-0001")]))
     page = Outline(text)
     assert not {"link", "img", "iframe", "object", "script"} & set(page.tags)
     assert "url(" not in text
@@ -100,9 +105,11 @@ def test_the_page_asks_for_nothing_from_the_network():
 
 
 def test_the_page_is_well_formed_and_its_ids_are_unique():
-    """Two divergences with the same id would send the links of the feature table to the wrong one."""
+    """Two defects with the same id would send the links of the feature table to the wrong one."""
     result = failed((1, (0, 1)))
-    text = render(report(result, Result(case("x"), "skipped"), divergences=[Divergence("seq", result, ["a"])] * 3))
+    text = render(
+        report(result, Result(case("x"), "skipped"), defects=[defect(result, "a", id_=f"d{i}") for i in range(3)])
+    )
     page = Outline(text)
     ids = [value for name, value in page.attributes if name == "id"]
     assert page.complaints == []
@@ -137,7 +144,7 @@ def test_valuations_that_differ_in_their_bindings_alone_are_told_apart():
     ],
 )
 def test_the_page_says_what_happened(result, says):
-    assert says in render(report(result, divergences=[Divergence("seq", result, ["seq-0001"])]))
+    assert says in render(report(result, defects=[defect(result, "seq-0001")]))
 
 
 def test_a_wrong_result_is_shown_as_one():
@@ -152,7 +159,7 @@ def test_a_wrong_result_is_shown_as_one():
 
 def test_a_long_list_of_matches_is_cut_and_says_so():
     many = failed(matches=[(2, (i, 99)) for i in range(DRAWN + 5)])
-    assert "; 5 more not drawn" in render(report(many, divergences=[Divergence("seq", many, ["seq-0001"])]))
+    assert "; 5 more not drawn" in render(report(many, defects=[defect(many, "seq-0001")]))
 
 
 def test_reasons_are_grouped_with_their_counts():

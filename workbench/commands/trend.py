@@ -1,0 +1,42 @@
+"""`cerify trend`: how the conformance of an engine changed from run to run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cerify import protocol
+from cerify.conformance.stored import read_stored, trend
+from cerify.conformance.words import count_of
+
+NAMED = 5  # cases of a step that are listed
+
+
+@click.command("trend")
+@click.option("--json", "as_json", is_flag=True, help="Print one object for each run, a line each.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+def command(files: tuple[Path, ...], as_json: bool) -> int:
+    """Compare stored runs of `cerify conform --json`, the oldest first: what passes, what is mended, what broke.
+
+    Exit status: 0 if the last run has no failing case that the one before it had not, 1 if it has, 2 on an error.
+    """
+    steps = list(trend([read_stored(path) for path in files]))
+    if as_json:
+        for step in steps:
+            click.echo(protocol.line(step.json()))
+        return 1 if steps[-1].broken else 0
+    table = Table("engine", "passed", "claimed", "defects", "mended", "broken")
+    for step in steps:
+        numbers = (step.passed, step.claimed, step.defects, len(step.mended), len(step.broken))
+        table.add_row(escape(step.engine), *map(str, numbers))
+    console = Console()
+    console.print(table)
+    for step in steps:
+        if step.broken:
+            broken = count_of(sorted(step.broken), NAMED)
+            console.print(f"broken in {step.engine}: {broken}", markup=False, highlight=False, soft_wrap=True)
+    return 1 if steps[-1].broken else 0

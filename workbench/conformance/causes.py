@@ -1,0 +1,121 @@
+"""The likely causes of defects: the choices of another semantics that give the answers which the engine gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cerify.conformance.hypotheses import AXES, answer
+from cerify.conformance.model import Case, Cause, Result
+from cerify.conformance.oracle import stream_of
+from cerify.protocol import Failed
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import Match
+
+Choice: TypeAlias = tuple[str, str]
+"""An axis and one of its values."""
+
+Given: TypeAlias = frozenset[Match] | str | None
+"""The matches of an answer, the word "error" for an error, None where there is neither."""
+
+PASSED = 150  # cases that the engine passed on which a choice must not predict a wrong answer
+EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can make a right answer
+SAMPLE = 120  # failing cases on which choices are compared
+SHOWN = 3  # causes of a defect that are listed
+
+
+def given_by(result: Result) -> Given:
+    """What the engine answered."""
+    if result.outcome == "error":
+        return "error"
+    return None if result.matches is None else frozenset(result.matches)
+
+
+@dataclass
+class Choices:
+    """The choices of a language, and what an engine with some of them answers; each question is answered once.
+
+    passed: cases that the engine passed.
+    """
+
+    language: str
+    passed: Sequence[Case] = ()
+    _answers: dict[tuple[frozenset[Choice], str, str, str], Given] = field(default_factory=dict)
+    _possible: dict[Choice, bool] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Choice]:
+        """Every value of every axis but its default."""
+        for axis in AXES.get(self.language, {}).values():
+            yield from ((axis.name, value) for value in axis.values if value != axis.default)
+
+    def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
+        """What an engine with these choices answers; None where that is not modelled."""
+        key = frozenset(chosen), case.query, repr((case.events, case.schema)), case.output
+        if key not in self._answers:
+            self._answers[key] = self._given(case, dict(key[0]))
+        return self._answers[key]
+
+    def _given(self, case: Case, chosen: Mapping[str, str]) -> Given:
+        try:
+            found = answer(self.language, case.query, stream_of(case), chosen, case.output)
+        except (CerifyError, RecursionError):
+            return None
+        return "error" if isinstance(found, Failed) else frozenset(found.matches)
+
+    def reproduces(self, chosen: Iterable[Choice], result: Result) -> bool:
+        """Whether an engine with these choices gives the answer that was given."""
+        given = given_by(result)
+        return given is not None and self.answer(result.case, chosen) == given
+
+    def possible(self, choice: Choice) -> bool:
+        """Whether the choice gives the right answer to the cases that the engine passed, with few exceptions."""
+        if choice not in self._possible:
+            wrong, most = 0, EXCEPTIONS * min(len(self.passed), PASSED)
+            for case in self.passed[:PASSED]:
+                given = self.answer(case, [choice])
+                wrong += given is not None and given != frozenset(case.matches)
+                if wrong > most:
+                    break
+            self._possible[choice] = wrong <= most
+        return self._possible[choice]
+
+
+def chosen_for(choices: Choices, smallest: Sequence[Result], failing: Sequence[Result]) -> list[Choice]:
+    """The fewest choices found that between them give the answers to the smallest cases, each one by itself.
+
+    Of those that explain equally many of these, the one that together with those found before explains most failing
+    cases is taken.
+    """
+    sample = failing[:: max(1, len(failing) // SAMPLE)]
+    covers = {choice: {i for i, one in enumerate(smallest) if choices.reproduces([choice], one)} for choice in choices}
+    covers = {choice: found for choice, found in covers.items() if found and choices.possible(choice)}
+    taken: list[Choice] = []
+    left = set(range(len(smallest)))
+    while left:
+        free = {c: len(found & left) for c, found in covers.items() if found & left and not _taken(c, taken)}
+        if not free:
+            break
+        best = max(free.values())
+        joint = {
+            c: sum(choices.reproduces([*taken, c], one) for one in sample)
+            for c, number in free.items()
+            if number == best
+        }
+        choice = max(joint, key=lambda c: joint[c])
+        taken.append(choice)
+        left -= covers[choice]
+    return taken
+
+
+def _taken(choice: Choice, taken: Iterable[Choice]) -> bool:
+    return any(axis == choice[0] for axis, _ in taken)
+
+
+def causes_of(choices: Choices, results: Sequence[Result], first: Choice | None = None) -> tuple[Cause, ...]:
+    """The choices that explain most of the results, the first one in front if it is given."""
+    number = {
+        c: sum(choices.reproduces([c], one) for one in results) for c in choices if choices.possible(c) or c == first
+    }
+    ordered = sorted((c for c in number if number[c]), key=lambda c: (c != first, -number[c]))
+    return tuple(Cause(*c, number[c], len(results)) for c in ordered[:SHOWN])

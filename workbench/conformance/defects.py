@@ -1,0 +1,86 @@
+"""From the failures of a run to its defects: their smallest cases, their causes, and the cases that each explains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cerify.conformance.causes import Choice, Choices, causes_of, chosen_for
+from cerify.conformance.model import Defect, Result
+from cerify.conformance.peeling import Kernel, Peeler
+from cerify.conformance.why import why_of
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Kernels that are one defect, the smallest first, with the choice that explains them, if there is one."""
+
+    kernels: tuple[Kernel, ...]
+    choice: Choice | None = None
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The ids of the cases of the kernels."""
+        return tuple(id_ for kernel in self.kernels for id_ in kernel.cases)
+
+
+def defects_behind(
+    peeler: Peeler,
+    failures: Sequence[Result],
+    results: Sequence[Result],
+    progress: Progress = lambda what, done, total: None,
+) -> list[Defect]:
+    """The defects behind the failures of a run with these results, those that explain most cases first."""
+    kernels = peeler.kernels(failures, lambda done, total: progress("looking for defects", done, total))
+    by_id = {result.case.id: result for result in results}
+    found: list[tuple[Group, Choices]] = []
+    for language in dict.fromkeys(kernel.signature.language for kernel in kernels):
+        passed = sorted(
+            (r.case for r in results if r.outcome == "passed" and r.case.language == language),
+            key=lambda case: (len(case.query) + 8 * len(case.events), case.id),
+        )
+        choices = Choices(language, passed)
+        own = [kernel for kernel in kernels if kernel.signature.language == language]
+        failing = [result for result in failures if result.case.language == language]
+        found += [(group, choices) for group in _grouped(peeler, own, failing, choices)]
+    found.sort(key=lambda pair: (-len(pair[0].cases), pair[0].kernels[0].result.case.query))
+    return [_defect(f"d{i}", *pair, by_id) for i, pair in enumerate(found, 1)]
+
+
+def _grouped(peeler: Peeler, kernels: Sequence[Kernel], failing: Sequence[Result], choices: Choices) -> list[Group]:
+    """The kernels, where those that one choice explains are together, and the cases go to what explains them."""
+    chosen = chosen_for(choices, [kernel.result for kernel in kernels], failing)
+    groups: dict[object, list[Kernel]] = {}
+    for kernel in kernels:
+        own = next((c for c in chosen if choices.reproduces([c], kernel.result)), None)
+        if own is None and chosen and choices.reproduces(chosen, kernel.result):
+            own = _needed(choices, chosen, kernel.result)
+        groups.setdefault(own or kernel.signature, []).append(kernel)
+    return [Group(tuple(group), key if key in chosen else None) for key, group in groups.items()]
+
+
+def _needed(choices: Choices, chosen: Sequence[Choice], result: Result) -> Choice | None:
+    """One of the choices without which the others do not give the answer."""
+    without = ([other for other in chosen if other != c] for c in chosen)
+    return next((c for c, rest in zip(chosen, without, strict=True) if not choices.reproduces(rest, result)), None)
+
+
+def _defect(id_: str, group: Group, choices: Choices, by_id: dict[str, Result]) -> Defect:
+    kernels = sorted(group.kernels, key=lambda k: (len(k.result.case.query), len(k.result.case.events)))
+    first = kernels[0]
+    others = tuple(r for k in kernels for r in (k.result, *k.variants) if r is not first.result)
+    recorded = [by_id[case] for case in group.cases if case in by_id]
+    return Defect(
+        id=id_,
+        kind=first.signature.kind,
+        operators=tuple(sorted(first.signature.blamed)),
+        result=first.result,
+        original=first.origin,
+        cases=tuple(sorted(group.cases)),
+        variants=others,
+        causes=causes_of(choices, [first.result, *recorded], group.choice),
+        why=why_of(first.result),
+        stopped=first.stopped,
+    )

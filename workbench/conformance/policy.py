@@ -1,0 +1,54 @@
+"""Policies: the choices that an engine declares, or that `cerify identify` found, read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cerify.conformance.hypotheses import AXES
+from cerify.conformance.hypotheses.axis import allows
+from cerify.semantics.errors import InputError
+from cerify.semantics.json_events import parse_json
+
+
+def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
+    """The value of each axis by language: from a profile, or from several, a line each. Raises InputError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    try:
+        profiles = [parse_json(text, str(path))]
+    except InputError:
+        profiles = [
+            parse_json(line, f"{path}, line {n}") for n, line in enumerate(text.splitlines(), 1) if line.strip()
+        ]
+    chosen: dict[str, dict[str, str]] = {}
+    for profile in profiles:
+        language, axes = _checked(profile, path)
+        chosen.setdefault(language, {}).update(axes)
+    return chosen
+
+
+def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
+    """The language of a profile, and the values of its axes that are not the default."""
+    if not isinstance(profile, dict) or not isinstance(profile.get("axes"), dict):
+        raise InputError(f'{path} is no profile: it has no "axes"; `cerify identify --json` writes one')
+    language = profile.get("language", "cel")
+    known = AXES.get(language)
+    if known is None:
+        raise InputError(f"{path}: there are no axes of {language!r}; there are those of {', '.join(AXES)}")
+    chosen: dict[str, str] = {}
+    for name, found in profile["axes"].items():
+        value = found.get("value") if isinstance(found, dict) else found
+        own = [axis for axis in known.values() if name in (axis.name, axis.base)]
+        if not own:
+            raise InputError(f"{path}: there is no axis {name!r}; there are {', '.join(known)}")
+        if value is None:
+            continue
+        if not any(allows(axis, str(value)) for axis in own):
+            raise InputError(f"{path}: the axis {name} has the values {', '.join(own[0].values)}, not {value!r}")
+        if any(value != axis.default for axis in own):
+            chosen[name] = str(value)
+    return language, chosen

@@ -1,0 +1,154 @@
+"""A conformance run as text for a terminal, and each defect as text for a bug tracker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from cerify.conformance.hypotheses import AXES
+from cerify.conformance.model import FAILURES, Case, Cause, Defect, Report, Result
+from cerify.conformance.report_json import match_command, rerun
+from cerify.conformance.words import count_of, plural, second_sentence, sentence, shown
+from cerify.explanations.evidence import printable
+from cerify.languages import LANGUAGES
+
+NAMED = 6  # cases of a defect that are listed by their ids
+
+
+def opening(report: Report) -> str:
+    """The run in one sentence: how many defects explain how many failing cases."""
+    failing = len(report.failing) - report.totals["not_run"]
+    if not failing:
+        return "no failing case"
+    text = f"{plural(len(report.defects), 'defect')} in {plural(failing, 'failing case')}"
+    return f"{text}, {len(report.unexplained)} of them unexplained" if report.unexplained else text
+
+
+def score(report: Report) -> str:
+    """How many of the cases that the engine claims it passed."""
+    return f"{report.totals['passed']:,} of the {report.claimed:,} cases that it claims passed"
+
+
+def defect_text(defect: Defect, report: Report) -> Iterator[str]:
+    """The lines about one defect."""
+    result, case = defect.result, defect.result.case
+    yield f"{defect.id}  {title(defect)}: {sentence(result)}"
+    yield f"  query     {case.query}"
+    for position, event in enumerate(case.events or ({},)):
+        label = "stream" if position == 0 else ""
+        yield f"  {label:9} {f'{position}: {event_text(event)}' if event else 'no events'}"
+    yield f"  expected  {shown(case.matches, 20) or 'nothing'}"
+    if result.matches is not None:
+        yield f"  got       {shown(result.matches, 20) or 'nothing'}"
+    if second := second_sentence(result):
+        yield f"  judged    {second}"
+    for label, text in (
+        ("cause", cause_text(defect)),
+        ("note", defect.stopped),
+        ("why", defect.why),
+        ("stderr", result.stderr or defect.original.stderr),
+    ):
+        for number, line in enumerate(text.splitlines()):
+            yield f"  {label if number == 0 else '':9} {printable(line)}"
+    yield f"  explains  {plural(len(defect.cases), 'case')}: {count_of(defect.cases, NAMED)}"
+    yield f"  from      {defect.original.case.id}: {defect.original.case.query}"
+    yield f"  again     {rerun(defect, report)}"
+    yield f"            {match_command(case)}"
+
+
+def title(defect: Defect) -> str:
+    """The operators of a defect, and of no operator the language."""
+    return " with ".join(defect.operators) or LANGUAGES[defect.language].title
+
+
+def cause_text(defect: Defect) -> str:
+    """The likely cause in a sentence, with what the value of the axis means; "" if none is known."""
+    if not defect.causes:
+        return ""
+    first = defect.causes[0]
+    text = f"{first.axis}={first.value} gives {first.explains} of {plural(first.of, 'answer')}"
+    others = [f"{c.axis}={c.value} {c.explains}" for c in defect.causes[1:]]
+    if others:
+        text += f" (less likely: {', '.join(others)})"
+    if says := axis_says(defect, first):
+        text += f"\n{says}"
+    return f"{text}\nif that is meant: {entitled(defect, first)}"
+
+
+def axis_says(defect: Defect, cause: Cause) -> str:
+    """What the values of the cause's axis mean."""
+    axis = AXES.get(defect.language, {}).get(cause.axis)
+    return "" if axis is None else f"{cause.axis}: {axis.says}"
+
+
+def entitled(defect: Defect, cause: Cause) -> str:
+    """The option of `cerify conform` by which an engine is held to the choice."""
+    if "reading" in LANGUAGES[defect.language].settings:
+        return f"--reading {cause.axis}={cause.value}"
+    axes = {cause.axis: {"value": cause.value}}
+    return f"--policy FILE, with {json.dumps({'profile': 1, 'language': defect.language, 'axes': axes})}"
+
+
+def event_text(event: dict[str, Any]) -> str:
+    """An event of the protocol in one line."""
+    rest = {key: value for key, value in event.items() if key != "type"}
+    return printable(f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip())
+
+
+def issue_text(defect: Defect, report: Report) -> str:
+    """A defect as Markdown, to be pasted into a bug tracker."""
+    result, case = defect.result, defect.result.case
+    got = "no answer" if result.matches is None else shown(result.matches, 20) or "nothing"
+    parts = [
+        f"### {report.engine} {report.version}: {title(defect)}: {sentence(result)}",
+        f"Query ({LANGUAGES[case.language].title}): `{case.query}`",
+        "Stream:\n```\n" + "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) + "\n```",
+        f"Expected: {shown(case.matches, 20) or 'nothing'}\n\nGot: {got}",
+        *([f"Why:\n```\n{defect.why}\n```"] if defect.why else []),
+        *([f"Likely cause: {cause_text(defect).splitlines()[0]}"] if defect.causes else []),
+        f"To see it again:\n```\n{rerun(defect, report)}\n{match_command(case)}\n```",
+        f"It explains {plural(len(defect.cases), 'failing case')} of the suite: {count_of(defect.cases, NAMED)}.",
+    ]
+    return "\n\n".join(parts)
+
+
+def verdict(report: Report) -> str:
+    """The last line: the totals, and what they mean."""
+    totals, not_run = report.totals, report.totals["not_run"]
+    failures = sum(totals[outcome] for outcome in FAILURES) - not_run
+    if failures and report.failing <= report.known:
+        text = f"departs from the semantics in {failures} cases, all of them known"
+    elif failures:
+        text = f"departs from the semantics in {failures} cases"
+    else:
+        claimed = "conforms on all it claims" if report.conforms else "claims none of the cases"
+        text = "has no verdict, since cerify contradicts itself" if report.disputed else claimed
+    return (
+        f"{totals['passed']} of {len(report.results)} passed, {totals['skipped']} skipped, "
+        f"{f'{not_run} not run, ' if not_run else ''}"
+        f"{f'{len(report.disputed)} disputed, ' if report.disputed else ''}{report.restarts} restarts, "
+        f"{report.seconds:.1f} s: the engine {text}."
+    )
+
+
+def disputed_text(result: Result) -> Iterator[str]:
+    """The lines about a case on which cerify contradicts itself."""
+    case: Case = result.case
+    yield f"disputed: {sentence(result)}"
+    yield f"  query     {case.query}"
+    for position, event in enumerate(case.events):
+        yield f"  {'stream' if position == 0 else '':9} {position}: {event_text(event)}"
+    yield f"  expected  {shown(case.matches, 20) or 'nothing'}"
+    if result.matches is not None:
+        yield f"  got       {shown(result.matches, 20) or 'nothing'}"
+    yield f"  from      {case.id}"
+
+
+def skips(report: Report) -> Iterator[tuple[str, int]]:
+    """The reasons for which cases were skipped, with their number, the most frequent first."""
+    number: dict[str, int] = {}
+    for result in report.results:
+        if result.outcome == "skipped":
+            number[result.detail] = number.get(result.detail, 0) + 1
+    yield from sorted(number.items(), key=lambda pair: -pair[1])

@@ -1,0 +1,91 @@
+"""Conformance runs that were stored as JSON: a baseline of known failures, and the trend over versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cerify.conformance.model import FAILURES, Report
+from cerify.conformance.report_json import case_json
+from cerify.semantics.errors import InputError
+from cerify.semantics.json_events import parse_json
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What `cerify conform --json` printed: the summary, and the object of each case by its id."""
+
+    summary: dict[str, Any]
+    cases: dict[str, dict[str, Any]]
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """The ids of the cases that failed."""
+        return frozenset(id_ for id_, case in self.cases.items() if case["outcome"] in FAILURES)
+
+
+def read_stored(path: Path) -> Stored:
+    """The run in a file. Raises InputError."""
+    try:
+        lines = [parse_json(line, str(path)) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    try:
+        return Stored(lines[0]["summary"], {case["id"]: case for case in lines[1:] if case["outcome"]})
+    except (IndexError, KeyError, TypeError):
+        raise InputError(f"{path} is no run: give what `cerify conform --json` printed") from None
+
+
+def against(report: Report, baseline: Stored) -> Report:
+    """The report with the failing cases as known that have the same outcome and the same answer in a baseline."""
+    known = set()
+    for result in report.results:
+        before = baseline.cases.get(result.case.id)
+        if result.outcome in FAILURES and before is not None:
+            now = case_json(result)
+            if all(before.get(key) == now[key] for key in ("outcome", "got")):
+                known.add(result.case.id)
+    return replace(report, known=frozenset(known))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run of a trend: the engine, its numbers, and the ids that fail no longer, and those that fail since."""
+
+    engine: str
+    passed: int
+    claimed: int
+    defects: int
+    mended: frozenset[str]
+    broken: frozenset[str]
+
+    def json(self) -> dict[str, Any]:
+        """The step as one object."""
+        return {
+            "engine": self.engine,
+            "passed": self.passed,
+            "claimed": self.claimed,
+            "defects": self.defects,
+            "mended": sorted(self.mended),
+            "broken": sorted(self.broken),
+        }
+
+
+def trend(runs: Sequence[Stored]) -> Iterator[Step]:
+    """The runs in their order, each compared with the one before it."""
+    before: frozenset[str] | None = None
+    for run in runs:
+        totals, engine = run.summary["totals"], run.summary["engine"]
+        failing = run.failing
+        asked = frozenset(run.cases)
+        yield Step(
+            f"{engine['name']} {engine['version']}",
+            totals["passed"],
+            run.summary.get("claimed", run.summary["cases"] - totals["skipped"]),
+            len(run.summary.get("defects", ())),
+            frozenset() if before is None else (before - failing) & asked,
+            frozenset() if before is None else failing - before,
+        )
+        before = failing

@@ -1,0 +1,46 @@
+"""Why the semantics differs from an engine: an explanation of a missing match, or of why an extra one is none."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from io import StringIO
+
+from rich.console import Console
+
+from cerify.conformance.model import Result
+from cerify.conformance.oracle import stream_of
+from cerify.explanations.explainer import Request
+from cerify.explanations.text import print_explanation
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import Match
+
+LINES = 24  # of an explanation; the rest is left out
+
+
+def why_of(result: Result) -> str:
+    """The explanation of the first difference as text; "" where there is none, or no explanation."""
+    if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
+        return ""
+    expected, got = set(result.case.matches), set(result.matches or ())
+    different = sorted(expected - got) or sorted(got - expected)
+    inside = [m for m in different if m.events and max((m.at, *m.events)) < len(result.case.events)]
+    if not inside:
+        return ""
+    with suppress(CerifyError):
+        return explained(result, inside[0])
+    return ""
+
+
+def explained(result: Result, match: Match) -> str:
+    """Why a match is one, or why it is none. Raises Unsupported, BudgetExceeded."""
+    case = result.case
+    language = LANGUAGES[case.language]
+    explainer = language.explainer(language.parse(case.query), stream_of(case), case.query)
+    found = explainer.one(Request(events=frozenset(match.events), at=match.at))
+    if found is None:
+        return ""
+    written = StringIO()
+    print_explanation(explainer, found, Console(file=written, width=120, color_system=None, highlight=False))
+    lines = [line.rstrip() for line in written.getvalue().strip().splitlines()]
+    return "\n".join(lines[:LINES] + (["..."] if len(lines) > LINES else []))
