@@ -70,6 +70,19 @@ def test_no_i_once_the_array_is_complete() -> None:
     assert said(f"{AB} HAVING b[1].x > 1 or a.x = 2 RETURN a.x") == []  # HAVING takes any formula
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PATTERN SEQ(B+ b[], A a) WHERE b[i].x > a.x RETURN a.x", "there is no i when a is selected"),
+        ("PATTERN SEQ(A a, B+ b[]) WHERE b[i].x > avg(b[].x) RETURN a.x", "there is no i when all of b is there"),
+        ("PATTERN SEQ(A a, C c, ~B b) RETURN a.x", "~B b at the end of the pattern"),
+    ],
+)
+def test_the_message_names_what_is_meant(text: str, message: str) -> None:
+    (problem,) = problems(parse(text))
+    assert message in problem.message
+
+
 def test_what_is_returned() -> None:
     assert said(f"{AB} RETURN a[].x") == [("reference", "a[].x")]
     assert said(f"{AB} RETURN b.(x, y)") == [("reference", "b.(x, y)")]
