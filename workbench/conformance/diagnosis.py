@@ -17,6 +17,7 @@ from cerify.conformance.hypotheses import INTERPRETATIONS, interpretation_of
 from cerify.conformance.hypotheses.axis import EngineError, choices_of
 from cerify.conformance.shrinking import shrink_case
 from cerify.languages import LANGUAGES
+from cerify.languages.language import DENOTATIONAL
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
@@ -140,7 +141,7 @@ def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece
 
 def meant(query: str, language: str, S: Stream) -> Report:
     """The positions and events of the matches by the definition. Raises CerifyError."""
-    found = match(query, S, language=language, evaluator="denotational", budget=BUDGET)
+    found = match(query, S, language=language, evaluator=DENOTATIONAL, budget=BUDGET)
     return frozenset((m.at, m.events) for m in found)
 
 
