@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from cerify.semantics.errors import CerifyError, QueryWarning
+from cerify.terminal import echo
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
@@ -82,7 +83,7 @@ def main() -> NoReturn:
 
 def fail(message: str, status: int) -> NoReturn:
     """Print one message on standard error and exit."""
-    click.echo(f"cerify: {message}", err=True)
+    echo(f"cerify: {message}", error=True)
     sys.exit(status)
 
 

@@ -11,6 +11,7 @@ from cerify.api import check
 from cerify.commands.files import language_option, schema_of
 from cerify.semantics.errors import errors_in, underline
 from cerify.semantics.events import TYPE
+from cerify.terminal import echo
 
 
 @click.command()
@@ -50,17 +51,18 @@ def command(
         }
         if known.predicates:
             answer["predicates"] = [{"name": P, "variables": list(variables)} for P, variables in known.predicates]
-        click.echo(json.dumps(answer, ensure_ascii=False))
+        echo(json.dumps(answer, ensure_ascii=False))
         return 1 if known.problems else 0
-    click.echo(known.summary)
+    echo(known.summary)
     if known.predicates:
         needed = ", ".join(f"{P}({', '.join(variables)})" for P, variables in known.predicates)
-        click.echo(f"needs registered predicates: {needed}")
+        echo(f"needs registered predicates: {needed}")
     for problem in known.problems:
-        click.echo(f"\n{click.style(problem.rule, fg='red', bold=True)}: {problem.message}")
+        echo("")
+        echo(f"{problem.rule}: {problem.message}", colour="red")
         if problem.span is not None:
-            click.echo(underline(query, problem.span))
-        click.echo(f"to mend it: {problem.mend}")
+            echo(underline(query, problem.span))
+        echo(f"to mend it: {problem.mend}")
     if not known.problems:
-        click.echo("no problems" if schema_text else "no problems; give a schema to have its types checked too")
+        echo("no problems" if schema_text else "no problems; give a schema to have its types checked too")
     return 1 if known.problems else 0

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from cerify.commands.files import write
@@ -27,7 +25,9 @@ from cerify.conformance.report_text import defect_text, disputed_text, opening, 
 from cerify.conformance.run import conform
 from cerify.conformance.stored import against, read_stored
 from cerify.conformance.words import count_of, plural, unasked_sentence
+from cerify.console import Screen
 from cerify.semantics.sase.reading import read_reading
+from cerify.terminal import echo, printable
 
 SKIPS = 12  # reasons for skips that are listed
 INTERRUPTED = 130
@@ -81,7 +81,7 @@ def command(**options: Any) -> int:
         report = against(report, baseline)
     if asked.as_json:
         for line in report_lines(report):
-            click.echo(line)
+            echo(line)
     else:
         _print(report)
     asked.write(report)
@@ -134,7 +134,7 @@ class Asked:
 
             write(self.html, render(report))
             if not self.as_json:
-                click.echo(f"report: {self.html}")
+                echo(f"report: {self.html}")
         if self.junit is not None:
             from cerify.conformance.junit import junit
 
@@ -156,8 +156,8 @@ def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:
 
 
 def _print(report: Report) -> None:
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(f"{report.engine} {report.version}, {report.suite}", style="bold")
+    console = Screen(soft_wrap=True)
+    console.print(printable(f"{report.engine} {report.version}, {report.suite}"), style="bold")
     if report.held_to:
         console.print(f"held to {report.held_to}")
     if report.ended:
@@ -176,7 +176,7 @@ def _print(report: Report) -> None:
     console.print(f"\n{score(report)}")
     _print_table(report)
     for reason, number in list(skips(report))[:SKIPS]:
-        console.print(f"  skipped {number:>5,}  {reason or 'without a reason'}")
+        console.print(f"  skipped {number:>5,}  {printable(reason) or 'without a reason'}")
     if unasked := unasked_sentence(report):
         console.print(unasked)
     if report.known:
@@ -195,10 +195,10 @@ def _print_table(report: Report) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     for feature, results in features.items():
-        table.add_row(escape(feature), *_counts(results, counted))
+        table.add_row(printable(feature), *_counts(results, counted))
     table.add_section()
     table.add_row("all", *_counts(report.results, counted))
-    Console().print(table)
+    Screen().print(table)
 
 
 def _counts(results: Sequence[Result], counted: Sequence[Outcome]) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -19,11 +18,13 @@ from cerify.conformance.harness import Engine
 from cerify.conformance.html import render as conformance_page
 from cerify.conformance.model import Report
 from cerify.conformance.run import conform
+from cerify.console import Screen
 from cerify.examples import flights
 from cerify.examples.findings import Finding, find, passed
 from cerify.examples.page import outcomes, render
 from cerify.examples.queries import EXAMPLES
 from cerify.semantics.errors import InputError
+from cerify.terminal import echo
 
 BUILT_IN = "automaton"
 ENGINE = "esper"
@@ -44,7 +45,7 @@ def command(out: Path, as_json: bool) -> int:
     Needs the flights: pip install 'cerify[examples]'. With Java and Maven, Esper runs on the samples too.
     Exit status: 0 if the automaton agrees with the definition everywhere, 1 if it does not.
     """
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with ExitStack() as stack:
         bar = stack.enter_context(Progress(*columns, console=console, disable=not console.is_terminal))
@@ -60,10 +61,10 @@ def command(out: Path, as_json: bool) -> int:
         report = conformance(bar)
     index = write(out, findings, report, engine.info.name if engine is not None else "", note)
     if as_json:
-        click.echo(json.dumps(as_object(findings, report, note, index), ensure_ascii=False))
+        echo(json.dumps(as_object(findings, report, note, index), ensure_ascii=False))
     else:
         show(findings, report, note, engine.info.name if engine is not None else "")
-        click.echo(f"report: {index}")
+        echo(f"report: {index}")
     return 0 if report.conforms and all(finding.agree for finding in findings) else 1
 
 
@@ -113,7 +114,7 @@ def write(out: Path, findings: Sequence[Finding], report: Report, engine: str, n
 
 def show(findings: Sequence[Finding], report: Report, note: str, engine: str) -> None:
     """Print the table of findings and the result of the conformance run."""
-    console = Console()
+    console = Screen()
     table = Table()
     table.add_column("query", no_wrap=True)
     for name in ("events", "matches", "ms", "agree", *((engine,) if engine else ())):
@@ -133,12 +134,10 @@ def show(findings: Sequence[Finding], report: Report, note: str, engine: str) ->
         table.add_row(*row)
     console.print(table)
     if note:
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        console.print(note, soft_wrap=True)
     passed_, total, skipped = report.totals["passed"], len(report.results), report.totals["skipped"]
     console.print(
         f"conformance of {report.engine}: {passed_} of {total} passed, {skipped} skipped, {report.seconds:.1f} s",
-        markup=False,
-        highlight=False,
         soft_wrap=True,
     )
 

@@ -17,6 +17,7 @@ from cerify.drawing import diagram_of, hoa_of
 from cerify.languages.language import Options
 from cerify.semantics.errors import errors_in
 from cerify.semantics.events import Schema, Stream
+from cerify.terminal import echo
 
 SUFFIXES = (".svg", ".html")
 
@@ -61,10 +62,10 @@ def command(
     schema = source.schema
     with errors_in(query):
         if printed == "dot":
-            click.echo(dot(diagram_of(query, language, schema)), nl=False)
+            echo(dot(diagram_of(query, language, schema)), newline=False)
             return 0
         if printed == "hoa":
-            click.echo(hoa_of(query, language, schema), nl=False)
+            echo(hoa_of(query, language, schema), newline=False)
             return 0
         if file is None:
             title = "Automaton"
@@ -74,7 +75,7 @@ def command(
             S = source.read_for(query, language, file)
             inline, says = _stream(query, language, S)
     if output_file is None:
-        click.echo(document(inline), nl=False)
+        echo(document(inline), newline=False)
         return 0
     if output_file.suffix == ".svg":
         text = document(inline)
@@ -83,7 +84,7 @@ def command(
 
         text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=Markup(inline))
     write(output_file, text)
-    click.echo(f"{output_file}: {says}")
+    echo(f"{output_file}: {says}")
     return 0
 
 

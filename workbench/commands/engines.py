@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from cerify import protocol
 from cerify.conformance.engines import JAVA_ADAPTERS, NAMES, missing_for
+from cerify.console import Screen
+from cerify.terminal import echo
 
 
 @click.command("engines")
@@ -21,12 +22,12 @@ def command(as_json: bool) -> int:
     rows = [_row(name) for name in NAMES]
     if as_json:
         for row in rows:
-            click.echo(protocol.line(row))
+            echo(protocol.line(row))
     else:
         table = Table("name", "engine", "licence", "missing")
         for row in rows:
             table.add_row(row["name"], row["engine"], row["licence"], row["missing"] or "nothing")
-        Console().print(table)
+        Screen().print(table)
     return 0 if all(row["missing"] is None for row in rows) else 1
 
 

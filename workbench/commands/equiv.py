@@ -17,7 +17,9 @@ from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent
 from cerify.explanations.evidence import braces, row
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event
+from cerify.terminal import echo
 
+COLOURS = {"equivalent": "green", "contained": "green", "different": "red", "undecided": "yellow"}
 UNDECIDED = 3
 
 
@@ -78,13 +80,14 @@ def command(
     if certificate_file is not None and isinstance(verdict, Equivalent | Contained):
         write(certificate_file, verdict.certificate.to_json() + "\n")
     elif certificate_file is not None:
-        click.echo(
-            f"{certificate_file} is not written: there is a certificate only where the claim is proved", err=True
-        )
-    answer = (
-        json.dumps(_json(verdict, claim), ensure_ascii=False) if as_json else "\n".join(_text(verdict, claim, level))
-    )
-    click.echo(answer)
+        echo(f"{certificate_file} is not written: there is a certificate only where the claim is proved", error=True)
+    if as_json:
+        echo(json.dumps(_json(verdict, claim), ensure_ascii=False))
+    else:
+        heading, *rest = _text(verdict, claim, level)
+        echo(heading, colour=COLOURS[heading.partition(":")[0]])
+        for line in rest:
+            echo(line)
     match verdict:
         case Equivalent() | Contained():
             return 0
@@ -101,29 +104,29 @@ def _text(verdict: Verdict, asked: Claim, level: Level) -> list[str]:
             same = "both take place at the same events of every history"
             said = same if claim == "equivalent" else "in every history the right takes place wherever the left does"
             sizes = f"the minimal automata have {left} and {right} states"
-            return [f"{click.style(claim, fg='green', bold=True)}: {said}; {sizes}"]
+            return [f"{claim}: {said}; {sizes}"]
         case Equivalent(certificate):
             what = "complex events" if level == "events" else "valuations"
             said = f"the same {what} on every stream; {_proof(certificate)}"
-            return [f"{click.style('equivalent', fg='green', bold=True)}: {said}"]
+            return [f"equivalent: {said}"]
         case Contained(certificate):
             said = f"the right has all that the left has; {_proof(certificate)}"
-            return [f"{click.style('contained', fg='green', bold=True)}: {said}"]
+            return [f"contained: {said}"]
         case Different(stream, at, left_only, right_only, shortest):
             length = f"on a stream of {len(stream)} event{'s' * (len(stream) > 1)}"
             said = "and on none shorter" if shortest else "perhaps not the shortest"
-            heading = f"{click.style('different', fg='red', bold=True)}: {length}, {said}"
+            heading = f"different: {length}, {said}"
             events = [f"  {position}  {row(event)}" for position, event in enumerate(stream)]
             only = [*_only("left", left_only), *_only("right", right_only)]
             return [heading, *events, f"after event {at}", *only]
         case Bounded(length, schema):
             attributes = ", ".join(f"{name} {value_type}" for name, value_type in schema.attributes.items())
             return [
-                f"{click.style('undecided', fg='yellow', bold=True)}: {_bounded(asked, length)}",
+                f"undecided: {_bounded(asked, length)}",
                 f"  attributes: {attributes or 'none'}",
             ]
         case Undecided(reason):
-            return [f"{click.style('undecided', fg='yellow', bold=True)}: {reason}"]
+            return [f"undecided: {reason}"]
 
 
 def _bounded(claim: Claim, length: int) -> str:

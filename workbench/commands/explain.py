@@ -14,6 +14,7 @@ from cerify.commands.files import Source, language_option, reads_events, write
 from cerify.explanations.explainer import Explainer, Request
 from cerify.semantics.errors import InputError, errors_in
 from cerify.semantics.events import ComplexEvent, Valuation
+from cerify.terminal import echo
 
 
 @click.command()
@@ -92,7 +93,7 @@ def command(
             write(html_file, render(explainer, shown, listing))
         if as_json:
             answer = explainer.json(found) if listing is None else explainer.listing_json(listing)
-            click.echo(json.dumps(answer, ensure_ascii=False))
+            echo(json.dumps(answer, ensure_ascii=False))
         else:
             from cerify.explanations.text import print_explanation, print_listing
 
@@ -136,8 +137,8 @@ def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
 
 
 def _console() -> Any:
-    from rich.console import Console
+    from cerify.console import Screen
 
-    console = Console(highlight=False, soft_wrap=False)
+    console = Screen(soft_wrap=False)
     # into a pipe lines are as long as they need to be
-    return console if console.is_terminal else Console(highlight=False, width=1000)
+    return console if console.is_terminal else Screen(width=1000)

@@ -17,6 +17,7 @@ from cerify.languages import DEFAULT, LANGUAGES, language_named
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.readers import Format, read, read_schema
+from cerify.terminal import echo
 
 OPTIONS = (
     click.option(
@@ -81,7 +82,7 @@ class Source:
         S, lang = self.read(file), language_named(language)
         for warning in require_fit(lang, lang.parse(query), S, self.strict):
             warning.text = query
-            click.echo(f"cerify: warning: {warning}", err=True)
+            echo(f"cerify: warning: {warning}", error=True)
         return S
 
     def read(self, file: str) -> Stream:
@@ -110,7 +111,7 @@ def _notes() -> Iterator[None]:
         warnings.simplefilter("always", InputWarning)
         yield
     for warning in issued:
-        click.echo(f"cerify: note: {warning.message}", err=True)
+        echo(f"cerify: note: {warning.message}", error=True)
 
 
 def reads_events(command: Callable[..., int]) -> Callable[..., int]:

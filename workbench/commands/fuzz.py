@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
-from rich.console import Console
 
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
@@ -35,6 +34,7 @@ from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
 from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, shown
+from cerify.console import Screen
 from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign, one_case
 from cerify.equivalence.differential.causes import by_cause, cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
@@ -44,6 +44,7 @@ from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
 from cerify.semantics.errors import InputError, InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json
 from cerify.semantics.selection import Selection
+from cerify.terminal import echo
 
 Progress = Callable[[Summary], None]
 UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
@@ -379,9 +380,9 @@ def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple
 
 
 def _print_json(name: str, plan: Plan, profile: str, summary: Summary, known: frozenset[str]) -> None:
-    click.echo(protocol.line({"summary": _summary(name, plan, profile, summary) | {"known": sorted(known)}}))
+    echo(protocol.line({"summary": _summary(name, plan, profile, summary) | {"known": sorted(known)}}))
     for disagreement in (*summary.disagreements, *summary.disputes):
-        click.echo(protocol.line(_disagreement(disagreement, plan)))
+        echo(protocol.line(_disagreement(disagreement, plan)))
 
 
 def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str, Any]:
@@ -429,7 +430,7 @@ def _answer(given: Answer) -> Any:
 
 
 def _print(name: str, plan: Plan, profile: str, summary: Summary, known: frozenset[str]) -> None:
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Screen(soft_wrap=True)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {profile}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():
@@ -457,7 +458,7 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary, known: frozens
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
-def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], plan: Plan) -> None:
+def _print_disagreement(console: Screen, why: str, group: Sequence[Disagreement], plan: Plan) -> None:
     d = group[0]  # the lightest stands for all
     notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
     if d.second is not None:

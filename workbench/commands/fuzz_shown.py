@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from cerify.conformance.words import difference, shown
-from cerify.explanations.evidence import printable
 from cerify.semantics.events import Match
+from cerify.terminal import printable
 
 Answer = Sequence[Match] | str
 
@@ -29,7 +29,7 @@ def print_disagreement(
         console.print("no answer", style="bold")
     else:
         console.print(difference(set(expected), set(got)), style="bold")
-    console.print(f"  query     {query}")
+    console.print(f"  query     {printable(query)}")
     lines: list[str] = []
     for event in events:
         rest = {name: value for name, value in event.items() if name != "type"}
@@ -38,6 +38,6 @@ def print_disagreement(
     for number, text in enumerate(lines or ["no events"]):
         console.print(f"  {'' if number else 'stream':9} {text}")
     for label, given in (("expected", expected), ("got", got)):
-        console.print(f"  {label:9} {given if isinstance(given, str) else shown(given, 20) or 'nothing'}")
+        console.print(f"  {label:9} {printable(given if isinstance(given, str) else shown(given, 20) or 'nothing')}")
     for label, text in notes.items():
-        console.print(f"  {label:9} {text}")
+        console.print(f"  {label:9} {printable(text)}")

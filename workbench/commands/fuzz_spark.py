@@ -6,15 +6,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-from rich.console import Console
 from rich.table import Table
 
 from cerify import protocol
 from cerify.commands.fuzz_shown import print_disagreement
 from cerify.commands.progress import progress_bar
 from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES
+from cerify.console import Screen
 from cerify.semantics.errors import Unsupported
+from cerify.terminal import echo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,15 +63,15 @@ def _print_json(found: Found, ran: Ran, out: Path) -> None:
         "deaths": ran.deaths,
         "ended": ran.ended,
     }
-    click.echo(protocol.line({"summary": found.json(), "this_call": called}))
+    echo(protocol.line({"summary": found.json(), "this_call": called}))
     for disagreement in found.disagreements():
-        click.echo(protocol.line(disagreement))
+        echo(protocol.line(disagreement))
 
 
 def _print(found: Found, ran: Ran, out: Path) -> None:
     from cerify.spark.fuzzing.report import result_of
 
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Screen(soft_wrap=True)
     console.print(f"{found.cases:,} cases against the semantics, seed {found.job.seed}", style="bold")
     for outcome, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {found.totals[outcome]:>9,}")

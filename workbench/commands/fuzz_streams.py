@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import click
-from rich.console import Console
-
 from cerify import protocol
 from cerify.commands.fuzz_shown import print_disagreement
 from cerify.commands.progress import interruptible, progress
@@ -16,8 +13,10 @@ from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
 from cerify.conformance.report_json import result_json
 from cerify.conformance.words import sentence
+from cerify.console import Screen
 from cerify.languages.language import Language
 from cerify.semantics.errors import InputError
+from cerify.terminal import echo
 
 
 def run(argv: Sequence[str], language: Language[Any], query: str, longest: int, limits: Limits, as_json: bool) -> int:
@@ -43,13 +42,13 @@ def _print_json(name: str, query: str, found: Search) -> None:
         "ended": found.ended or None,
         "shortest": None if found.shortest is None else result_json(found.shortest),
     }
-    click.echo(protocol.line({"summary": summary}))
+    echo(protocol.line({"summary": summary}))
     for result in found.wrong:
-        click.echo(protocol.line(result_json(result)))
+        echo(protocol.line(result_json(result)))
 
 
 def _print(name: str, query: str, found: Search) -> None:
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Screen(soft_wrap=True)
     console.print(f"{name}: {query} on all short streams", style="bold")
     text = f"{len(found.wrong):,} of {found.asked:,} streams are answered wrongly"
     if (shortest := found.shortest) is not None:

@@ -14,6 +14,7 @@ from cerify.grade.grading import Right, graded
 from cerify.grade.text import LEVELS, feedback, json_of, solution, statement
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
+from cerify.terminal import echo
 
 
 @click.command()
@@ -36,7 +37,7 @@ def command(id_: str | None, formula: str | None, language: str | None, show: bo
         return _list(language, as_json)
     asked = exercise(id_)
     if formula is None:
-        click.echo(_dumped(_task(asked, show)) if as_json else "\n".join((solution if show else statement)(asked)))
+        echo(_dumped(_task(asked, show)) if as_json else "\n".join((solution if show else statement)(asked)))
         return 0
     if show:
         raise click.UsageError("--show shows the answer; leave the formula out")
@@ -45,14 +46,15 @@ def command(id_: str | None, formula: str | None, language: str | None, show: bo
     except CerifyError as error:
         if not as_json:
             raise
-        click.echo(_dumped(_error(asked, error)))
+        echo(_dumped(_error(asked, error)))
         return 2
     if as_json:
-        click.echo(_dumped(json_of(asked, grade)))
+        echo(_dumped(json_of(asked, grade)))
     else:
         heading, *rest = feedback(asked, grade)
-        verdict, said = heading.split(":", 1)
-        click.echo("\n".join([f"{click.style(verdict, fg='green' if verdict == 'right' else 'red')}:{said}", *rest]))
+        echo(heading, colour="green" if isinstance(grade, Right) else "red")
+        for line in rest:
+            echo(line)
     return 0 if isinstance(grade, Right) else 1
 
 
@@ -60,16 +62,14 @@ def _list(language: str | None, as_json: bool) -> int:
     asked = [listed for listed in exercises().values() if language in (None, listed.language)]
     if as_json:
         for listed in asked:
-            click.echo(_dumped(_task(listed, False)))
+            echo(_dumped(_task(listed, False)))
         return 0
     width = max(len(listed.id) for listed in asked)
     for name, group in groupby(asked, key=lambda listed: listed.language):
-        click.echo(LANGUAGES[name].title)
+        echo(LANGUAGES[name].title)
         for listed in group:
-            click.echo(f"  {listed.id:{width}}  {LEVELS[listed.level]:8}  {listed.sentence}")
-    click.echo(
-        "cerify grade ID tells more of one, cerify grade ID FORMULA grades, cerify grade --show ID has the answer"
-    )
+            echo(f"  {listed.id:{width}}  {LEVELS[listed.level]:8}  {listed.sentence}")
+    echo("cerify grade ID tells more of one, cerify grade ID FORMULA grades, cerify grade --show ID has the answer")
     return 0
 
 

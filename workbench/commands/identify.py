@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import click
-from rich.console import Console
 
 from cerify import protocol
 from cerify.commands.progress import progress_bar
@@ -15,6 +14,8 @@ from cerify.conformance.identification.engine import identified
 from cerify.conformance.identification.identify import STAGES
 from cerify.conformance.identification.profile import Finding, Profile
 from cerify.conformance.process import Limits
+from cerify.console import Screen
+from cerify.terminal import echo
 
 
 @click.command("identify")
@@ -47,14 +48,14 @@ def command(
             lambda what, done, total: bar.update(task, description=what, completed=done, total=total),
         )
     if as_json:
-        click.echo(protocol.line(profile.as_json()))
+        echo(protocol.line(profile.as_json()))
     else:
         _print(profile)
     return 0 if all(finding.value is not None for finding in profile.axes.values()) else 1
 
 
 def _print(profile: Profile) -> None:
-    console = Console()
+    console = Screen()
     console.print(f"{profile.name} {profile.version}, {profile.language}", style="bold", markup=False, soft_wrap=True)
     rows = [("axis", "value", "explains", "")]
     for name, finding in profile.axes.items():

@@ -13,7 +13,6 @@ import click
 from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.files import Source, language_option, reads_events
-from cerify.explanations.evidence import printable
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, ValuedMatch
 from cerify.plan import Plan
 from cerify.semantics.errors import Unsupported, errors_in
@@ -21,6 +20,7 @@ from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.sase.reading import read_reading
 from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value, plain, show_time
+from cerify.terminal import echo, printable
 
 TABLE_ROWS = 100
 
@@ -122,19 +122,20 @@ def _print_json(matches: Iterable[Match]) -> int:
             line["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
         if match.result is not None:
             line["result"] = plain(match.result.attributes)
-        click.echo(json.dumps(line, ensure_ascii=False))
+        echo(json.dumps(line, ensure_ascii=False))
         status = 0
     return status
 
 
 def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool, results: bool) -> int:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from cerify.console import Screen
+
     matches = list(islice(found, limit + 1))
-    console = Console(highlight=False)
+    console = Screen()
     if not matches:
         console.print(f"no match in {len(S)} events")
         return 1

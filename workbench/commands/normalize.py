@@ -11,6 +11,7 @@ from cerify.commands.files import language_option
 from cerify.equivalence.rewrite.normal_forms.limit import NODES
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.errors import errors_in
+from cerify.terminal import echo
 
 FORMS = ("disjunctive", "push-in", "push-filters", "star", "safe", "lp-normal")
 
@@ -43,7 +44,7 @@ def command(query: str, form: str, language: str, nodes: int, as_json: bool) -> 
     if as_json:
         size = {"before": before, "after": after}
         answer = {"language": language, "query": query, "to": form, "result": result, "size": size}
-        click.echo(json.dumps(answer, ensure_ascii=False))
+        echo(json.dumps(answer, ensure_ascii=False))
     else:
-        click.echo(f"{result}\nsize {before} -> {after}")
+        echo(f"{result}\nsize {before} -> {after}")
     return 0

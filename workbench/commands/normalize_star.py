@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import click
-
 from cerify.equivalence.decide.star import InStar, NotInStar, star_form
 from cerify.equivalence.rewrite.simplify import simplify
 from cerify.equivalence.verdict import Undecided
@@ -19,6 +17,7 @@ from cerify.semantics.cel.syntax import Formula, size
 from cerify.semantics.errors import errors_in
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.json_events import json_of_event
+from cerify.terminal import echo
 
 NONE, UNDECIDED = 1, 3
 
@@ -32,11 +31,11 @@ def star(query: str, as_json: bool) -> int:
     if as_json:
         sizes = None if psi is None else {"before": size(phi), "after": size(psi)}
         answer = {"language": "cel", "query": query, "to": "star", "result": psi and show(psi), "size": sizes}
-        click.echo(json.dumps(answer | _json(found), ensure_ascii=False))
+        echo(json.dumps(answer | _json(found), ensure_ascii=False))
     elif psi is not None:
-        click.echo(f"{show(psi)}\nsize {size(phi)} -> {size(psi)}")
+        echo(f"{show(psi)}\nsize {size(phi)} -> {size(psi)}")
     else:
-        click.echo("\n".join(_text(found)))
+        echo("\n".join(_text(found)))
     return 0 if psi is not None else UNDECIDED if isinstance(found, Undecided) else NONE
 
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from cerify.console import Screen
+from cerify.terminal import echo, printable
 
 EVERY = 20.0  # seconds between two lines where there is no terminal
 
@@ -21,8 +22,8 @@ Report = Callable[[str, int, int], None]
 
 def progress_bar() -> Progress:
     """A bar on standard error with a description, how much is done of how much, and the time taken."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Screen(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
@@ -38,7 +39,7 @@ def progress(every: float = EVERY) -> Iterator[Report]:
             bar.update(task, description=what, completed=done, total=total)
             if bar.disable and time.monotonic() - last >= every:
                 last = time.monotonic()
-                click.echo(f"cerify: {what}: {done:,} of {total:,}", err=True)
+                echo(f"cerify: {printable(what)}: {done:,} of {total:,}", error=True)
 
         yield report
 

@@ -18,6 +18,7 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import size
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import InputError, errors_in
+from cerify.terminal import echo
 
 
 @click.command()
@@ -65,13 +66,13 @@ def command(
     if certificate_file is not None:
         _write(certificate_file, found)
     if as_json:
-        click.echo(json.dumps(_json(query, found), ensure_ascii=False))
+        echo(json.dumps(_json(query, found), ensure_ascii=False))
         return
-    click.echo(show(found.phi))
+    echo(show(found.phi))
     if show_steps:
         for step in found.steps:
-            click.echo(f"  {step.by}: {show(step.before)}  ->  {show(step.after)}")
-    click.echo(f"size {size(found.original)} -> {size(found.phi)}; {_said(found)}")
+            echo(f"  {step.by}: {show(step.before)}  ->  {show(step.after)}")
+    echo(f"size {size(found.original)} -> {size(found.phi)}; {_said(found)}")
 
 
 def _said(found: Simplified) -> str:

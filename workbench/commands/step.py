@@ -10,6 +10,7 @@ from cerify.commands.files import Source, language_option, reads_events, write
 from cerify.draw.stepper import stepper, summary
 from cerify.drawing import record
 from cerify.semantics.errors import errors_in
+from cerify.terminal import echo
 
 
 @click.command()
@@ -49,5 +50,5 @@ def command(
         run = record(query, S, language, "valuations" if valuations else "matches")
         text = stepper(run)
     write(output_file, text)
-    click.echo(f"{output_file}: {summary(run)}")
+    echo(f"{output_file}: {summary(run)}")
     return 0

@@ -17,6 +17,7 @@ from cerify.languages.language import Language
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
 from cerify.semantics.parsing import MAX_DEPTH
 from cerify.semantics.sase.reading import read_reading
+from cerify.terminal import echo
 
 
 @click.command()
@@ -53,9 +54,9 @@ def command(query: str, from_: str, to: str, reading: tuple[str, ...], as_json: 
         span = refusal and refusal.span and [refusal.span.start, refusal.span.end]
         reason = None if refusal is None else {"message": refusal.message, "span": span}
         answer = {"from": from_, "to": to, "query": text, "refused": reason}
-        click.echo(json.dumps(answer, ensure_ascii=False))
+        echo(json.dumps(answer, ensure_ascii=False))
     else:
-        click.echo(text if refusal is None else f"no translation: {refusal.described()}")
+        echo(str(text) if refusal is None else f"no translation: {refusal.described()}")
     return 0 if refusal is None else 1
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from cerify import protocol
 from cerify.conformance.stored import read_stored, trend
 from cerify.conformance.words import count_of
+from cerify.console import Screen
+from cerify.terminal import echo, printable
 
 NAMED = 5  # cases of a step that are listed
 
@@ -27,13 +27,13 @@ def command(files: tuple[Path, ...], as_json: bool) -> int:
     steps = list(trend([read_stored(path) for path in files]))
     if as_json:
         for step in steps:
-            click.echo(protocol.line(step.json()))
+            echo(protocol.line(step.json()))
         return 1 if steps[-1].broken else 0
     table = Table("engine", "passed", "claimed", "defects", "mended", "broken")
     for step in steps:
         numbers = (step.passed, step.claimed, step.defects, len(step.mended), len(step.broken))
-        table.add_row(escape(step.engine), *map(str, numbers))
-    console = Console()
+        table.add_row(printable(step.engine), *map(str, numbers))
+    console = Screen()
     console.print(table)
     for step in steps:
         if step.broken:

@@ -9,7 +9,8 @@ import click
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.languages import language_named
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.terminal import echo, printable
 
 SECONDS = 600  # whoever sends a certificate cannot keep the checker busy for longer
 
@@ -25,15 +26,19 @@ def command(file: Path) -> int:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {file}: {error}") from None
-    certificate = Certificate.from_json(text, str(file))
-    wrong = language_named(certificate.language).flaw(certificate, Budget(seconds=SECONDS))
+    try:
+        certificate = Certificate.from_json(text, str(file))
+        wrong = language_named(certificate.language).flaw(certificate, Budget(seconds=SECONDS))
+    except CerifyError as error:
+        error.span = None  # a line of its query could say that something is proved
+        raise
     claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
     what = "complex events" if certificate.level == "events" else "valuations"
-    said = (
-        f"{certificate.left}  {claim}  {certificate.right}  ({what}{', under a schema' if certificate.schema else ''})"
-    )
+    under = ", under a schema" if certificate.schema else ""
+    stated = f"{printable(certificate.left)}  {claim}  {printable(certificate.right)}  ({what}{under})"
     if wrong is None:
-        click.echo(f"{click.style('proved', fg='green', bold=True)}: {said}")
+        echo(f"proved: {stated}", colour="green")
         return 0
-    click.echo(f"{click.style('not proved', fg='red', bold=True)}: {said}\n{wrong}")
+    echo(f"not proved: {stated}", colour="red")
+    echo(printable(wrong))
     return 1

@@ -10,8 +10,8 @@ from cerify.conformance.hypotheses import AXES
 from cerify.conformance.model import FAILURES, Case, Cause, Defect, Report, Result
 from cerify.conformance.report_json import match_command, rerun
 from cerify.conformance.words import count_of, plural, second_sentence, sentence, shown
-from cerify.explanations.evidence import printable
 from cerify.languages import LANGUAGES
+from cerify.terminal import printable
 
 NAMED = 6  # cases of a defect that are listed by their ids
 

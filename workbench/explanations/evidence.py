@@ -13,6 +13,7 @@ from cerify.semantics.events import TIME, Event, Stream, Valuation, bindings_of
 from cerify.semantics.predicate_text import show_value
 from cerify.semantics.predicates import Attribute, holds, mentions, satisfied
 from cerify.semantics.values import Value
+from cerify.terminal import printable
 
 SHOWN = 4  # events named for one condition; of more, the number is given
 TRIED = 100_000  # combinations of events looked at for one that breaks a correlated condition
@@ -95,14 +96,6 @@ def row(event: Event) -> str:
 def value_text(value: Value | None) -> str:
     """The value of an event's attribute in one line."""
     return "absent" if value is None else printable(show_value(value))
-
-
-def printable(text: str) -> str:
-    """The text with what is no printable character escaped, so that data can neither break a line nor steer a terminal.
-
-    What comes from a stream goes through here before a person reads it.
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def positions(mu: Valuation, A: str | None) -> list[int]:

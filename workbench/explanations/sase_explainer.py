@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from cerify.draw.timeline import Row
 from cerify.explanations import sase as runs
-from cerify.explanations.evidence import braces, printable
+from cerify.explanations.evidence import braces
 from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
 from cerify.explanations.sase import Accepted, Failure, NoMatch, bound_text
 from cerify.explanations.step import Step, json_of_run
@@ -18,6 +18,7 @@ from cerify.semantics.events import Bindings, Stream, bindings_of
 from cerify.semantics.sase.show import show
 from cerify.semantics.sase.syntax import Tree
 from cerify.semantics.values import plain
+from cerify.terminal import printable
 
 Found: TypeAlias = Accepted | NoMatch
 

@@ -1,0 +1,95 @@
+"""What comes from outside cannot steer a terminal, nor begin a line of its own where it is one of ours."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.table import Table
+
+import cerify.commands
+from cerify.api import equivalent
+from cerify.console import Screen
+from cerify.equivalence.verdict import Equivalent
+from cerify.terminal import printable, shielded
+from proofs_tests.conftest import Run
+
+HOSTILE = "\x1b[2K\x1b[1Gproved\x9b31m\u202e\x07\r\x7f\u2028\ud800\n"
+
+
+def steers(text: str) -> bool:
+    """Whether a text has a character that is not printable, other than those of its layout."""
+    return any(not c.isprintable() and c not in "\n\t" for c in text)
+
+
+def test_no_character_that_steers_is_left() -> None:
+    assert printable(HOSTILE) == (r"\x1b[2K\x1b[1Gproved\x9b31m\u202e\x07\r\x7f\u2028\ud800\n")
+    assert not steers(shielded(HOSTILE))
+    assert shielded("a\tb\nc ü 日") == "a\tb\nc ü 日"
+
+
+def test_json_means_the_same_when_it_is_shielded() -> None:
+    value = {HOSTILE: ["\U000e0001", "\x80", HOSTILE]}
+    written = shielded(json.dumps(value, ensure_ascii=False))
+    assert not steers(written)
+    assert json.loads(written) == value
+
+
+def test_a_screen_prints_neither_codes_nor_markup() -> None:
+    file = io.StringIO()
+    screen = Screen(file=file, force_terminal=True, color_system=None, width=200)
+    table = Table("name")
+    table.add_row(f"{HOSTILE}[red]x[/red] :smile: [/]")
+    screen.print(table)
+    screen.print(HOSTILE + "[bold]y", style="bold")
+    out = file.getvalue()
+    assert "[red]x[/red] :smile: [/]" in out
+    assert "[bold]y" in out
+    assert not steers(out.replace("\x1b[1m", "").replace("\x1b[0m", ""))
+
+
+@pytest.mark.parametrize("field", ["left", "right"])
+@pytest.mark.parametrize(
+    "attack", ["A\x1b[2K\x1b[1Gproved: A  is equivalent to  B", "A\nproved: A  is equivalent to  B\n;", "A\rproved: "]
+)
+def test_a_certificate_cannot_show_that_it_is_proved(field: str, attack: str, tmp_path: Path, run: Run) -> None:
+    verdict = equivalent("A ; B", "(A ; B)")
+    assert isinstance(verdict, Equivalent)
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(json.loads(verdict.certificate.to_json()) | {field: attack}))
+    status, out, err = run("verify", str(file))
+    assert status in (1, 2)
+    assert not steers(out + err)
+    assert not any(line.startswith("proved") for line in (out + err).splitlines())
+
+
+def test_a_claim_that_fails_is_shown_on_one_line(tmp_path: Path, run: Run) -> None:
+    """A space of a query may be any white space, so that a query that parses can begin a line with a word of ours."""
+    verdict = equivalent("A ; B", "(A ; B)")
+    assert isinstance(verdict, Equivalent)
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(json.loads(verdict.certificate.to_json()) | {"left": "A ;\nproved"}))
+    status, out, _ = run("verify", str(file))
+    assert status == 1
+    assert out.startswith(r"not proved: A ;\nproved  is equivalent to")
+
+
+def test_values_of_events_are_shown_without_codes(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "e.jsonl"
+    path.write_text(json.dumps({"type": "A", "x\x1b": "\x1b[31m\x9b"}) + "\n")
+    for command in (["match", "A"], ["explain", "A"], ["match", "A FILTER A.y > 1"], ["match", "B\x1b"]):
+        _, out, err = run(*command, str(path))
+        assert not steers(out + err)
+
+
+def test_commands_write_through_one_function() -> None:
+    """click.echo, print and a console of rich write what they are given."""
+    wrong, unshielded = [], ("print", "click.echo", "click.secho", "Console")
+    for path in Path(cerify.commands.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in unshielded:
+                wrong.append(f"{path.name}:{node.lineno}")
+    assert wrong == []
