@@ -126,7 +126,7 @@ def test_the_engine_speaks_core_cel(
     ]
     lines = "".join(json.dumps(m) + "\n" for m in messages)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
-    engine.command.callback(evaluator)  # type: ignore[misc]
+    engine.command.callback(evaluator, "cel", None)  # type: ignore[misc]
     started, one, two, three, four, five, six, seven = map(json.loads, capsys.readouterr().out.splitlines())
     assert "core-cel" in started["languages"]
     assert one == {"id": "1", "matches": [{"at": 1, "events": [0, 1]}]}

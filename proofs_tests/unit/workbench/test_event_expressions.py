@@ -277,7 +277,7 @@ def test_the_engine_speaks_it(
     ]
     lines = "".join(json.dumps(m) + "\n" for m in messages)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
-    engine.command.callback(evaluator)  # type: ignore[misc]
+    engine.command.callback(evaluator, "cel", None)  # type: ignore[misc]
     started, one, two, six, three, four, five = map(json.loads, capsys.readouterr().out.splitlines())
     assert LANGUAGE in started["languages"]
     assert one == {"id": "1", "matches": [{"at": 1, "events": [1]}]}

@@ -94,7 +94,7 @@ def answered(evaluator: str, messages: list[Any], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
     said = io.StringIO()
     monkeypatch.setattr(sys, "stdout", said)
-    engine.command.callback(evaluator)  # type: ignore[misc]
+    engine.command.callback(evaluator, "cel", None)  # type: ignore[misc]
     return [json.loads(line) for line in said.getvalue().splitlines()]
 
 
