@@ -115,7 +115,7 @@ def test_an_open_default_is_found() -> None:
 
 def test_only_plug_ins_and_the_plan_ask_for_a_language_or_an_evaluator() -> None:
     home = ("workbench/languages/", "workbench/plan.py:")
-    home += ("workbench/conformance/hypotheses/__init__.py:",)
+    home += ("workbench/conformance/hypotheses/__init__.py:", "workbench/conformance/identification/identify.py:")
     assert not [where for where in _broken(shape.switches) if not where.startswith(home)]
 
 

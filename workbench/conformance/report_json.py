@@ -8,6 +8,7 @@ from typing import Any
 from cerify import protocol
 from cerify.conformance.model import FAILURES, Case, Defect, Report, Result
 from cerify.conformance.words import second_sentence, sentence
+from cerify.languages import DEFAULT
 
 Json = dict[str, Any]
 
@@ -81,7 +82,7 @@ def rerun(defect: Defect, report: Report) -> str:
 def match_command(case: Case) -> str:
     """A line for a shell that prints the expected matches."""
     events = " ".join(shlex.quote(protocol.line(event)) for event in case.events)
-    options = "" if case.language == "cel" else f" --language {case.language}"
+    options = "" if case.language == DEFAULT else f" --language {case.language}"
     if case.schema is not None:
         options += f" --schema {shlex.quote(protocol.line(case.schema))}"
     if any("time" in event for event in case.events):
