@@ -36,6 +36,7 @@ class JavaAdapter:
 JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0"),
     "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0"),
+    "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0"),
 }
 NAMES = (*sorted(EVALUATORS), *sorted(JAVA_ADAPTERS))
 

@@ -13,7 +13,7 @@ final class Lexer {
     private static final Map<String, String> SPELLINGS = Map.of(
             "∧", "AND", "∨", "OR", "⊕", ":+", "π", "PROJECT", "≤", "<=", "≥", ">=", "≠", "!=", "NEXT", "NXT", "AS", "IN");
     private static final List<String> LONG_SYMBOLS = List.of("<=", ">=", "!=", ":+");
-    private static final String SHORT_SYMBOLS = ";:+-*/()[]{},.<>=∧∨⊕≤≥≠";
+    private static final String SHORT_SYMBOLS = ";:+-*/()[]{},.<>=∧∨⊕≤≥≠~!¬";
 
     private final int[] text;
     private int here;

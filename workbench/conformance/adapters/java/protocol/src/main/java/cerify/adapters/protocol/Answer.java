@@ -44,7 +44,7 @@ public sealed interface Answer {
         } catch (OutOfMemoryError | StackOverflowError e) {
             System.err.println("query " + run.query() + ": " + e);
             return new Failed(new Problem(Problem.Code.BUDGET, "the run needed more memory than there is: " + e));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | LinkageError e) {
             System.err.println("query " + run.query());
             e.printStackTrace();
             return new Failed(new Problem(Problem.Code.INTERNAL, e.toString()));
@@ -58,7 +58,8 @@ public sealed interface Answer {
             JSONArray matches = new JSONArray();
             for (Match match : found.matches()) {
                 JSONObject object = new JSONObject().put("at", match.at()).put("events", match.events());
-                matches.put(match.bindings() == null ? object : object.put("bindings", match.bindings()));
+                object.putOpt("bindings", match.bindings());
+                matches.put(object.putOpt("result", match.result()));
             }
             return message.put("matches", matches);
         }

@@ -1,0 +1,100 @@
+package cerify.adapters.siddhi;
+
+import cerify.adapters.cel.CelParser;
+import cerify.adapters.cel.SaseParser;
+import cerify.adapters.cel.SaseQuery;
+import cerify.adapters.outline.Binder;
+import cerify.adapters.outline.Chain;
+import cerify.adapters.outline.Gathering;
+import cerify.adapters.outline.Outline;
+import cerify.adapters.protocol.Answer;
+import cerify.adapters.protocol.Engine;
+import cerify.adapters.protocol.EngineVersion;
+import cerify.adapters.protocol.Event;
+import cerify.adapters.protocol.Match;
+import cerify.adapters.protocol.Problem;
+import cerify.adapters.protocol.Run;
+import cerify.adapters.protocol.Schema;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * Siddhi under test: SASE+ as patterns, and contiguous CEL as sequences.
+ *
+ * <p>The position of a match is that of the event during whose processing Siddhi reported it.
+ */
+final class SiddhiEngine implements Engine {
+
+    private final String version = EngineVersion.of(SiddhiEngine.class, "/cerify-siddhi.properties");
+
+    /** The engine, with its classes loaded, so that the first run is not slower than the others. */
+    SiddhiEngine() {
+        Step any = new Step("any", List.of("1 == 1"), 1, 1, false);
+        Run first = new Run("cel", "A", new Schema(Map.of(), Set.of()), List.of(new Event("A", Map.of())), false);
+        new SiddhiRun(first, List.of(any), ",", "").run((at, row) -> {});
+    }
+
+    @Override
+    public String name() {
+        return "siddhi";
+    }
+
+    @Override
+    public String version() {
+        return version;
+    }
+
+    @Override
+    public List<String> languages() {
+        return List.of("cel", "sase");
+    }
+
+    @Override
+    public List<String> features() {
+        return List.of("project", "or", "contiguous", "iteration", "correlation", "strict");
+    }
+
+    @Override
+    public Answer answer(Run run) {
+        return new Answer.Matches(run.language().equals("cel") ? cel(run) : sase(run));
+    }
+
+    private static SortedSet<Match> cel(Run run) {
+        SiddhiClaims claims = new SiddhiClaims();
+        Outline outline = Binder.outline(CelParser.parse(run.query()), claims);
+        Gathering gathering = new Gathering(outline.variables(), run.valuations());
+        for (Chain chain : Chain.of(outline.shape(), claims::choiceInIteration)) {
+            ChainSequence sequence = new ChainSequence(chain, outline, run.schema());
+            new SiddhiRun(run, sequence.steps(), ",", "")
+                    .run((at, row) -> gathering.add(at, definition -> row.getOrDefault(definition.name(), List.of())));
+        }
+        return gathering.matches();
+    }
+
+    private static SortedSet<Match> sase(Run run) {
+        SaseQuery query = SaseParser.parse(run.query());
+        SasePattern pattern = new SasePattern(query, run.schema());
+        SortedSet<Match> matches = new TreeSet<>();
+        new SiddhiRun(run, pattern.steps(), pattern.connective(), pattern.window())
+                .run((at, row) -> {
+                    SortedMap<String, SortedSet<Integer>> bindings = new TreeMap<>();
+                    SortedSet<Integer> events = new TreeSet<>();
+                    row.forEach((variable, positions) -> {
+                        if (!positions.isEmpty()) {
+                            bindings.put(variable, new TreeSet<>(positions));
+                            events.addAll(positions);
+                        }
+                    });
+                    Map<String, Object> result = query.result().isEmpty() ? null : query.result();
+                    if (!matches.add(new Match(at, events, bindings, result)) && matches.size() > 1_000_000) {
+                        throw new Problem(Problem.Code.BUDGET, "more than a million matches");
+                    }
+                });
+        return matches;
+    }
+}
