@@ -1,0 +1,66 @@
+"""A compiler that keeps what it has made: the same query is compiled once, and one that is refused is refused again."""
+
+import pytest
+
+from cerify.automata.cached_compiler import CachedCompiler
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import Unsupported
+
+
+class Compiler:
+    """Counts what it compiles, and refuses the type C."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, phi: cel.Event, budget: Budget) -> str:
+        self.asked.append(phi.type)
+        if phi.type == "C":
+            raise Unsupported("no C")
+        return phi.type.lower()
+
+
+def event(text: str) -> cel.Event:
+    phi = parse(text)
+    assert isinstance(phi, cel.Event)
+    return phi
+
+
+def test_nothing_is_kept_unless_asked() -> None:
+    compiler = Compiler()
+    cached = CachedCompiler(compiler)
+    assert [cached(event("A")), cached(event("A"))] == ["a", "a"]
+    assert compiler.asked == ["A", "A"]
+
+
+def test_an_equal_query_is_compiled_once_and_another_budget_is_another_question() -> None:
+    compiler = Compiler()
+    cached = CachedCompiler(compiler)
+    cached.retain(10)
+    A = event("A")
+    assert [cached(A), cached(A), cached(event("A")), cached(event("B"))] == ["a", "a", "a", "b"]
+    assert compiler.asked == ["A", "B"]
+    assert cached(A, Budget(states=5)) == "a"
+    assert compiler.asked == ["A", "B", "A"]
+
+
+def test_what_is_refused_is_refused_again_without_compiling() -> None:
+    compiler = Compiler()
+    cached = CachedCompiler(compiler)
+    cached.retain(10)
+    C = event("C")
+    for _ in range(2):
+        with pytest.raises(Unsupported, match="no C"):
+            cached(C)
+    assert compiler.asked == ["C"]
+
+
+def test_when_as_many_are_kept_as_allowed_all_are_dropped() -> None:
+    compiler = Compiler()
+    cached = CachedCompiler(compiler)
+    cached.retain(2)
+    kept = [event(T) for T in "ABDA"]
+    assert [cached(phi) for phi in kept] == ["a", "b", "d", "a"]
+    assert compiler.asked == ["A", "B", "D", "A"]
