@@ -1,6 +1,6 @@
 (** Prints what the theorems rest on: nothing. *)
 
-From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Checker Disjunctive.
+From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Checker Disjunctive Expressions Sase.
 
 Print Assumptions theorem_6_2.
 Print Assumptions valuations_are_words.
@@ -15,3 +15,6 @@ Print Assumptions certified_valuations.
 Print Assumptions certified_events.
 Print Assumptions disjuncts_have_no_or.
 Print Assumptions disjunctive_equal.
+Print Assumptions theorem_1.
+Print Assumptions corollary_1.
+Print Assumptions runs_are_matches.

@@ -119,6 +119,44 @@ FAULTS = {
         ),
         "a filter that is left as one": ("filtered c2 (filtered c1 ds)", "filtered c2 ds"),
     },
+    ("Expressions", "Expressions"): {
+        "the automaton of ! accepts in its start state": (
+            "Some p => negb (accepting A p) | None => false",
+            "Some p => negb (accepting A p) | None => true",
+        ),
+        "relative begins anew at each event": (
+            "if accepting A p then start B :: running else running",
+            "start B :: running",
+        ),
+        "relative+ has one round": (
+            "if existsb (accepting A) running then start A :: running else running",
+            "running",
+        ),
+        "the right side of | reads all events": (
+            "if accepting A p then step B (snd q) e else snd q)",
+            "step B (snd q) e)",
+        ),
+        "/+ reads E from its start again": (
+            "| None => None end, p)",
+            "| None => None end, if accepting B p then start B else p)",
+        ),
+        "prefix asks for no event to come": ("exists w, w <> [] /\\ accepting", "exists w, accepting"),
+    },
+    ("Sase", "Sase"): {
+        "a run takes an event where it must stop": (
+            "selects chosen k t = true -> must_stop chosen t = false ->",
+            "selects chosen k t = true -> must_stop chosen t = must_stop chosen t ->",
+        ),
+        "a run proceeds where it may not stop": (
+            "t -> may_stop chosen t = true -> reached",
+            "t -> may_stop chosen t = may_stop chosen t -> reached",
+        ),
+        "a run ignores what may not be skipped": (
+            "t < events -> skips chosen k t = true ->",
+            "t < events -> skips chosen k t = skips chosen k t ->",
+        ),
+        "a Kleene plus has no second state": ("if kleene k then Within k else Await (k + 1)", "Await (k + 1)"),
+    },
     ("Checker", "Checker"): {
         "the steps from the start are not checked": (
             "(steps_joined R events) (start :: R)",
