@@ -18,7 +18,8 @@ class Budget:
     matches: complex events handed out by one evaluation.
     seconds: by the clock on the wall, None for as long as it needs: how long a denotational interpreter may take; each
         automaton that is built, so that a formula may take as long for every operator; each search for the types of
-        events; what determinizing along a stream adds up to, reading it left out; and the check of a certificate.
+        events; what determinizing along a stream adds up to, reading it left out; the filters that compare events,
+        from the first match to the last; and the check of a certificate.
     """
 
     valuations: int = 2_000_000

@@ -1,7 +1,8 @@
 """Classes of strings that constants and patterns do not distinguish, as Boolean combinations of regular languages.
 
 A pattern of the common core of RE2 is a regular language; so are the strings between two constants. `decidable` is
-false for other patterns (anchors, flags, named classes), which this module does not handle.
+false for other patterns (anchors, flags, named classes) and for those whose automaton is large, which this module does
+not handle.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from cerify.semantics.errors import BudgetExceeded
 
 if TYPE_CHECKING:
-    from greenery import Charclass, Fsm
+    from greenery import Charclass, Fsm, Pattern
 
 LARGEST_REPETITION = 50
+LARGEST_AUTOMATON = 130  # states; greenery takes some 20 milliseconds for each, more for larger ones
+LARGEST_PRODUCT = 3_000  # states of two automata, multiplied
+LONGEST_CONSTANT = 200  # characters of a constant beside a pattern
 FIRST, LAST = "\0", "\U0010ffff"
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
 EVERYTHING = r"([^\n]|\n)*"
@@ -36,18 +42,25 @@ _TOKEN = re.compile(
 )
 
 
+@lru_cache(maxsize=1024)
 def decidable(pattern: str) -> bool:
-    """Whether the pattern is of the core that is decided here."""
-    return _translated(pattern) is not None
+    """Whether the pattern is of the core that is decided here, and its automaton is not too large."""
+    translated = _translated(pattern)
+    return translated is not None and _is_small(translated)
 
 
 def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
-    """A string of each piece into which the sorted constants and the decidable patterns cut all strings."""
+    """A string of each piece into which the sorted constants and the decidable patterns cut all strings.
+
+    Raises BudgetExceeded where the patterns together, or a constant beside them, would take too long.
+    """
     yield from sorted(constants, key=lambda s: (len(s), s))
     gaps = list(zip([None, *constants], [*constants, None], strict=True))
     if not patterns:
         yield from (s for low, high in gaps if (s := _between(low, high)) is not None)
         return
+    if (longest := max(map(len, constants), default=0)) > LONGEST_CONSTANT:
+        raise BudgetExceeded(f"an attribute with a pattern is compared with a text of {longest} characters; shorten it")
     for piece in _cut(tuple(patterns)):
         for low, high in gaps:
             if (shortest := _shortest(piece & _gap(low, high))) is not None:
@@ -68,6 +81,8 @@ def _cut(patterns: tuple[str, ...]) -> list[Fsm]:
     pieces = [_parsed(EVERYTHING)]
     for pattern in patterns:
         language = _parsed(_translated(pattern) or "")
+        if max(len(piece.states) for piece in pieces) * len(language.states) > LARGEST_PRODUCT:
+            raise BudgetExceeded(f"the {len(patterns)} patterns of one attribute are too large together; simplify them")
         halves = [half for piece in pieces for half in (piece & language, piece - language)]
         pieces = [half for half in halves if not half.empty()]
     return pieces
@@ -96,6 +111,81 @@ def _parsed(pattern: str) -> Fsm:
     from greenery import parse
 
     return parse(pattern).to_fsm()
+
+
+def _is_small(pattern: str) -> bool:
+    """Whether determinizing the pattern, and each part of it that is repeated, reaches few sets of positions.
+
+    For greenery builds the automaton of each part, whose sizes can be exponential in that of the pattern.
+    """
+    from greenery import parse
+
+    positions = _Positions()
+    first, _, _ = positions.add(parse(pattern))
+    if not positions.fits:
+        return False
+    texts = [range_ for klass in positions.classes for range_ in klass.ord_ranges]
+    letters = sorted({0, *(low for low, _ in texts), *(high + 1 for _, high in texts)})
+    start = frozenset({-1})
+    reached, pending = {start}, [start]
+    while pending and len(reached) <= LARGEST_AUTOMATON:
+        here = pending.pop()
+        coming = frozenset().union(*(first if p < 0 else positions.following[p] for p in here))
+        for letter in letters:
+            then = frozenset(p for p in coming if letter <= ord(LAST) and positions.classes[p].accepts(chr(letter)))
+            if then not in reached:
+                reached.add(then)
+                pending.append(then)
+    return len(reached) <= LARGEST_AUTOMATON
+
+
+class _Positions:
+    """The positions of a pattern, one for each character class that is written out, and those that may follow each.
+
+    V. M. Glushkov, The abstract theory of automata, 1961. fits: false once there are too many, or the pattern is nested
+    too deeply in repetitions.
+    """
+
+    def __init__(self) -> None:
+        self.classes: list[Charclass] = []
+        self.following: list[set[int]] = []
+
+    @property
+    def fits(self) -> bool:
+        return len(self.classes) <= 4 * LARGEST_AUTOMATON
+
+    def add(self, part: Pattern | Charclass) -> tuple[set[int], set[int], bool]:
+        """The positions with which a part can begin and end, and whether it may be empty."""
+        from greenery import Charclass
+
+        if isinstance(part, Charclass):
+            self.classes.append(part)
+            self.following.append(set())
+            return {len(self.classes) - 1}, {len(self.classes) - 1}, False
+        first, last, empty = set[int](), set[int](), False
+        for concatenation in part.concs:
+            begins, ends, skips = set[int](), set[int](), True
+            for repeated in concatenation.mults:
+                for b, e, s in self._copies(repeated):
+                    for p in ends:
+                        self.following[p] |= b
+                    begins |= b if skips else set()
+                    ends = e | (ends if s else set())
+                    skips = skips and s
+            first, last, empty = first | begins, last | ends, empty or skips
+        return first, last, empty
+
+    def _copies(self, repeated: Any) -> Iterator[tuple[set[int], set[int], bool]]:
+        """The part as often as it has to be there, and then as often as it may be; the last one for ever, if it may."""
+        least, most = repeated.multiplier.min.v or 0, repeated.multiplier.max.v
+        for i in range(max(least, 1) if most is None else most):
+            if not self.fits:
+                return
+            b, e, s = self.add(repeated.multiplicand)
+            if most is None and i >= least - 1:
+                for p in e:
+                    self.following[p] |= b
+            yield b, e, s or i >= least
 
 
 @lru_cache(maxsize=256)

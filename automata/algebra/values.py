@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TypeAlias, assert_never
 
-from cerify.automata.algebra.strings import samples_of_strings
+from cerify.automata.algebra.strings import decidable, samples_of_strings
 from cerify.semantics.predicates import (
     Anything,
     Attribute,
@@ -42,15 +42,16 @@ DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool":
 
 
 def tested_attribute(test: Predicate) -> str | None:
-    """The attribute, if the test is a simple one: an attribute against constants."""
+    """The attribute, if the test is a simple one: an attribute against constants, or a pattern that can be decided."""
     match test:
         case (
             Comparison(_, Attribute(name), Constant())
             | Comparison(_, Constant(), Attribute(name))
             | OneOf(Attribute(name), _)
             | InRange(Attribute(name), _, _)
-            | Like(Attribute(name), _)
         ):
+            return name
+        case Like(Attribute(name), pattern) if decidable(pattern):
             return name
         case _:
             return None
@@ -59,8 +60,7 @@ def tested_attribute(test: Predicate) -> str | None:
 def pieces(tests: Sequence[Predicate], value_type: ValueType | None) -> dict[Truth, Value | None]:
     """What can be true of the simple tests of one attribute together, each with its simplest value, None for absent.
 
-    value_type is the type that the schema gives the attribute; None lets a value be of any kind. Raises Unsupported
-    for a pattern that cannot be decided.
+    value_type is the type that the schema gives the attribute; None lets a value be of any kind. Raises BudgetExceeded.
     """
     found: dict[Truth, Value | None] = {}
     for value in _candidates(tests, value_type):

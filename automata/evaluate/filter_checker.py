@@ -7,6 +7,7 @@ this the enumerations are those of ces.py and ces_window.py.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -30,6 +31,8 @@ from cerify.semantics.predicates import (
     mentions,
     satisfied,
 )
+
+STEPS = 256  # between two looks at the clock
 
 
 class Round(NamedTuple):
@@ -66,6 +69,7 @@ class CorrelatedFilterChecker:
         self.start: Rounds = tuple(check.start for check in self.checks)
         self._left = budget.valuations
         self._budget = budget
+        self._until = None if budget.seconds is None else time.monotonic() + budget.seconds
 
     def spend(self) -> None:
         """Count one more event of a path, or one combination of events. Raises BudgetExceeded."""
@@ -76,6 +80,8 @@ class CorrelatedFilterChecker:
                 "matches; what makes them fewer is WITHIN, PARTITION BY, a filter on single events; or take a larger "
                 "budget"
             )
+        if self._until is not None and self._left % STEPS == 0 and time.monotonic() > self._until:
+            raise BudgetExceeded(f"filters that compare events took more than {self._budget.seconds} seconds")
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
         """The states with one more event, before all others; None if a filter fails. Raises BudgetExceeded."""

@@ -9,10 +9,13 @@ from random import Random
 
 import pytest
 
+from cerify.api import equivalent
+from cerify.automata.algebra import strings
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.algebra.minterms import minterms
 from cerify.automata.algebra.strings import decidable, samples_of_strings
 from cerify.equivalence.generate.cel import TYPED, formula
+from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
@@ -158,3 +161,44 @@ def test_each_side_of_a_pattern_is_shown(pattern: str) -> None:
     samples = list(samples_of_strings(["a", "b"], [pattern]))
     assert decidable(pattern)
     assert {matches(pattern, s) for s in samples} == {True, False}
+
+
+@pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){14}", "((a|b)*a(a|b){9})?", ".*a.{8}", "a{49}b{49}c{49}"])
+def test_a_pattern_whose_automaton_is_large_is_not_decided(pattern: str) -> None:
+    """greenery would build it, for hours where its size is exponential in that of the pattern."""
+    assert not decidable(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "a*", "(a|b)*a(a|b){3}", "a{50}", "[a-z]{3,50}", "(ab?)+|c{2,}", ".*[^a-c].*", r"\w+@\w+"]
+)
+def test_the_bound_counts_at_least_the_states_of_the_automaton(pattern: str) -> None:
+    """The sets of positions are those of greenery's automaton or more, so that what is small here is small there."""
+    assert decidable(pattern)
+    assert len(strings._parsed(strings._translated(pattern) or "").states) <= strings.LARGEST_AUTOMATON + 1
+
+
+def test_patterns_and_constants_that_are_large_together_are_refused() -> None:
+    patterns = ["a{50}", "[ab]{50}", "b{50}|a{49}"]
+    with pytest.raises(BudgetExceeded, match="too large together"):
+        list(samples_of_strings([], patterns))
+    with pytest.raises(BudgetExceeded, match="a text of 5000 characters"):
+        list(samples_of_strings(["x" * 5000], ["a"]))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("'(?i)ab'", "'(?i)ac'"),
+        ("'a{60}'", "'b{60}'"),
+        ("'(a|b)*a(a|b){14}'", "'(a|b)*b(a|b){14}'"),
+        ("'^ab'", "'^ac'"),
+    ],
+)
+def test_patterns_that_are_not_decided_prove_nothing(left: str, right: str) -> None:
+    """They were taken for the empty pattern, and two of them for the same: a wrong proof."""
+    verdict = equivalent(f"A FILTER A.x like {left}", f"A FILTER A.x like {right}")
+    assert isinstance(verdict, Undecided | Different)
+    verdict = equivalent(f"A FILTER A.x like {left}", "A FILTER A.x = 'b' AND A.x = 'c'")
+    assert isinstance(verdict, Undecided | Different)
+    assert isinstance(equivalent(f"A FILTER A.x like {left}", f"A FILTER A.x like {left}"), Equivalent)

@@ -1,6 +1,6 @@
 """Filters that compare events: what is taken out of a formula, what is checked, and agreement with the definition."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain, product
@@ -227,3 +227,10 @@ def test_matches_are_counted_by_enumerating_them_and_found_lazily() -> None:
     long = stream(" ".join("AB" * 400), x=[i % 7 for i in range(800)])
     first = next(streaming.found(phi, long, budget=Budget(valuations=100)))
     assert first == Match(1, (0, 1))
+
+
+def test_the_check_of_filters_ends_with_its_seconds() -> None:
+    """With no seconds at all the clock is past the limit at its first reading, whatever the machine."""
+    checker = CorrelatedFilterChecker((), [], Budget(seconds=0))
+    with pytest.raises(BudgetExceeded, match="filters that compare events took more than 0 seconds"):
+        deque((checker.spend() for _ in range(1_000)), maxlen=0)
