@@ -70,6 +70,8 @@ class Schema:
     types: Mapping[str, Mapping[str, ValueType]]
     timed: ClassVar[bool] = True
     """Whether every event may have a time, which the types need not name."""
+    mixed: ClassVar[frozenset[str]] = frozenset()
+    """The attributes that have values of several types, see ObservedSchema."""
 
     def __post_init__(self) -> None:
         seen: dict[str, tuple[str, ValueType]] = {}
@@ -128,6 +130,11 @@ class Result:
 
     text: str
     attributes: Mapping[str, Any] = field(compare=False, repr=False)
+
+    @property
+    def written(self) -> str:
+        """The text with the attributes in the order of RETURN."""
+        return json.dumps(plain(self.attributes), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -22,7 +22,7 @@ class ObservedSchema(Schema):
     """
 
     timed: ClassVar[bool] = False
-    mixed: frozenset[str] = field(default=frozenset())
+    mixed: frozenset[str] = field(default=frozenset())  # type: ignore[misc]
 
 
 def observed(S: Stream) -> ObservedSchema:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Literal, assert_never
 
 from cerify.semantics.errors import Span
-from cerify.semantics.events import Schema
+from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicate_text import show_term
 from cerify.semantics.predicates import (
     Anything,
@@ -25,6 +25,7 @@ from cerify.semantics.predicates import (
     OneOf,
     Predicate,
     Term,
+    mentions,
 )
 from cerify.semantics.values import KIND_OF, Value, kind
 
@@ -103,8 +104,9 @@ class Problem:
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like this one, if any does."""
-    return next(iter(get_close_matches(name, list(known), 1)), None)
+    """The known name that looks most like this one, if any does; one that differs in case alone does most."""
+    by_folded = {one.casefold(): one for one in known}
+    return next((by_folded[one] for one in get_close_matches(name.casefold(), by_folded, 1)), None)
 
 
 def listed(names: Collection[str]) -> str:
@@ -136,6 +138,60 @@ def lacking(
     verb, it = ("have", "they have") if more else ("has", "it has")
     message = f"{', '.join(found)}{which} {verb} no attribute {attribute!r}; {it} {listed(names)}"
     yield Problem("attribute", message, span, meant(attribute, names), len(found) < len(known))
+
+
+def never_true(
+    holder: str,
+    predicate: Predicate,
+    held: frozenset[str],
+    schema: Schema | None,
+    span: Span | None,
+    always: frozenset[str] = frozenset(),
+) -> Iterator[Problem]:
+    """The problem of a predicate on all events of the holder that none makes true, or none of a type that is there.
+
+    always: the types of which the holder has an event whenever it has any. There is no problem where no type has an
+    attribute, see `lacking`: here each type lacks one of those that are needed together.
+    """
+    if schema is None:
+        return
+    known = sorted(held & schema.types.keys())
+    each = all(any(schema.has(R, a.name) for R in known) for a in mentions(predicate))
+    never = [R for R in known if not _possible(predicate, R, schema)[0]]
+    for R in sorted(always.intersection(never))[:1] if each else ():
+        have = listed([a for a in schema.types[R] if a != TIME])
+        yield Problem(
+            "attribute", f"{holder} always holds an event of {R}, for which this is never true; it has {have}", span
+        )
+        return
+    if never and each and never == known:
+        have = "; ".join(f"{R} has {listed([a for a in schema.types[R] if a != TIME])}" for R in known)
+        yield Problem("attribute", f"this is never true for the types that {holder} may hold: {have}", span)
+
+
+def _possible(predicate: Predicate, R: str, schema: Schema) -> tuple[bool, bool]:
+    """Whether the predicate can be true, and whether it can be false, of an event of the type.
+
+    A comparison is false of an event that lacks one of its attributes; otherwise it counts as free.
+    """
+    match predicate:
+        case Anything():
+            return True, False
+        case OfType(name):
+            return name == R, name != R
+        case Not(inner):
+            true, false = _possible(inner, R, schema)
+            return false, true
+        case Both(left, right):
+            (t1, f1), (t2, f2) = _possible(left, R, schema), _possible(right, R, schema)
+            return t1 and t2, f1 or f2
+        case Either(left, right):
+            (t1, f1), (t2, f2) = _possible(left, R, schema), _possible(right, R, schema)
+            return t1 or t2, f1 and f2
+        case Comparison() | OneOf() | InRange() | Like():
+            return all(schema.has(R, a.name) for a in mentions(predicate)), True
+        case _:
+            assert_never(predicate)
 
 
 def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
@@ -207,7 +263,8 @@ def _kind(term: Term, schema: Schema) -> str | None:
     """The kind of the term's value; None where the schema does not say."""
     match term:
         case Attribute(name):
-            return KIND_OF[schema.attributes[name]] if name in schema.attributes else None
+            known = name in schema.attributes and name not in schema.mixed
+            return KIND_OF[schema.attributes[name]] if known else None
         case Constant(value):
             return kind(value)
         case Arithmetic():

@@ -24,9 +24,8 @@ def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Pro
     has it, and comparisons of attributes with values of several types are not looked at.
     """
     seen = isinstance(schema, ObservedSchema)
-    rules = NAMES if isinstance(schema, ObservedSchema) and schema.mixed else NAMES | KINDS
     for problem in language.problems(query, schema):
-        if problem.rule in rules and not (seen and problem.partial):
+        if problem.rule in NAMES | KINDS and not (seen and problem.partial):
             yield problem
 
 

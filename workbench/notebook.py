@@ -120,7 +120,7 @@ def _table(matches: Sequence[Match]) -> str:
     rows = "".join(
         f'<tr><th scope="row">{match.at}</th><td>{braces(match.events)}</td>'
         f"{f'<td>{escape(match_text(match))}</td>' if bound else ''}"
-        f"{f'<td>{escape(match.result.text)}</td>' if match.result else ''}</tr>"
+        f"{f'<td>{escape(match.result.written)}</td>' if match.result else ''}</tr>"
         for match in matches[:MOST_LISTED]
     )
     heads = ["at", "events", *(["variables"] if bound else []), *(["result"] if matches[0].result else [])]

@@ -102,8 +102,8 @@ def types(q: sase.Tree) -> Iterator[str]:
 
 
 def attributes(q: sase.Tree) -> Iterator[str]:
-    """None: shrinking tries to do without each of them."""
-    return iter(())
+    """The time, by which the events of a stream are ordered; shrinking tries to do without each of the others."""
+    return iter((TIME,))
 
 
 def predicates(q: sase.Tree) -> Iterator[Predicate]:

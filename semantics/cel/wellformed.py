@@ -14,7 +14,15 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.unused import unused
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, Schema
-from cerify.semantics.predicate_types import Problem, kind_problems, lacking, meant, number_problems, unknown_type
+from cerify.semantics.predicate_types import (
+    Problem,
+    kind_problems,
+    lacking,
+    meant,
+    never_true,
+    number_problems,
+    unknown_type,
+)
 from cerify.semantics.predicates import Attribute, mentions
 
 Types: TypeAlias = Mapping[str, frozenset[str]]
@@ -70,7 +78,7 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
         case cel.Filter(psi, condition):
             types = _types(psi, schema, found)
             for atom in cel.atoms(condition):
-                found.extend(_in_atom(atom, types, schema))
+                found.extend(_in_atom(atom, types, _definite(psi), schema))
             return types
         case cel.Project(L, psi):
             types = _types(psi, schema, found)
@@ -119,7 +127,36 @@ def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iter
         yield Problem("unbound", f"nothing here binds {A}; bound are {bound}", span, meant(A, types))
 
 
-def _in_atom(atom: cel.Atom, types: Types, schema: Schema | None) -> Iterator[Problem]:
+def _definite(phi: cel.Formula) -> Types:
+    """The event types of which each variable holds an event in every valuation of phi, clause by clause."""
+    match phi:
+        case cel.Event(R):
+            return {R: frozenset({R})}
+        case cel.In(psi, A):
+            types = _definite(psi)
+            return {**types, A: _all(types)}
+        case cel.Project(L, psi):
+            return {A: held for A, held in _definite(psi).items() if A in L}
+        case cel.Seq() | cel.ContiguousSeq() | cel.All() | cel.And():
+            left, right = _definite(phi.left), _definite(phi.right)
+            return {A: left.get(A, frozenset()) | right.get(A, frozenset()) for A in left.keys() | right.keys()}
+        case cel.Or():
+            left, right = _definite(phi.left), _definite(phi.right)
+            return {A: left[A] & right[A] for A in left.keys() & right.keys()}
+        case cel.Unless(left_, _):
+            return _definite(left_)
+        case (
+            cel.Filter(psi, _) | cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.PartitionBy(psi, _) | cel.Start(psi)
+            | cel.Within(psi, _) | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
+        ):  # fmt: skip
+            return _definite(psi)
+        case cel.Derived():
+            return _definite(phi.expansion)
+        case _:
+            assert_never(phi)
+
+
+def _in_atom(atom: cel.Atom, types: Types, definite: Types, schema: Schema | None) -> Iterator[Problem]:
     match atom:
         case cel.Every(A, predicate):
             yield from _unbound(frozenset({A}), types, atom.span)
@@ -134,4 +171,7 @@ def _in_atom(atom: cel.Atom, types: Types, schema: Schema | None) -> Iterator[Pr
             assert_never(atom)
     for A, name in dict.fromkeys(mentioned):
         yield from lacking(A, name, types.get(A, frozenset()), schema, atom.span)
+    for A in {A for A, _ in mentioned} if len({A for A, _ in mentioned}) == 1 else ():
+        held, always = types.get(A, frozenset()), definite.get(A, frozenset())
+        yield from never_true(A, predicate, held, schema, atom.span, always)
     yield from kind_problems(predicate, schema, atom.span)

@@ -14,7 +14,7 @@ from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.variables import Variables, bound, defined_outside_iteration, mentioned
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Schema
-from cerify.semantics.predicate_types import Problem, kind_problems, lacking, unknown_type
+from cerify.semantics.predicate_types import Problem, kind_problems, lacking, never_true, unknown_type
 from cerify.semantics.predicates import mentions
 from cerify.semantics.trees import children
 
@@ -188,4 +188,6 @@ def _in_atom(atom: core.Atom, around: Types, schema: Schema | None) -> Iterator[
         yield Problem("unbound", message, atom.span)
     for x, name in used:
         yield from lacking(x, name, around.get(x, frozenset()), schema, atom.span)
+    if isinstance(atom, core.Unary):
+        yield from never_true(atom.variable, predicate, around.get(atom.variable, frozenset()), schema, atom.span)
     yield from kind_problems(predicate, schema, atom.span)

@@ -41,7 +41,7 @@ def depth(root: object) -> int:
         if isinstance(node, tuple):
             pending.extend((child, level) for child in node)
         elif is_dataclass(node):
-            pending.extend((getattr(node, f.name), level + 1) for f in fields(node) if f.name != "span")
+            pending.extend((getattr(node, f.name), level + 1) for f in fields(node) if not f.name.endswith("span"))
     return deepest
 
 
@@ -51,6 +51,14 @@ def _parser() -> Lark:
     files = (folder.parent / "predicates.lark", folder / "grammar.lark")  # its own rules extend those of predicates
     grammar = "\n".join(path.read_text(encoding="utf-8") for path in files)
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+
+
+@dataclass(frozen=True)
+class _Having:
+    """The condition of HAVING, and the place of the clause."""
+
+    condition: Predicate
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,7 @@ class _Builder(PredicateBuilder):
                 source = child.name
             elif isinstance(child, sase.Window):
                 within = child
-            elif not isinstance(child, (list, tuple)):
+            elif isinstance(child, _Having):
                 having = child
             elif isinstance(child[0], sase.Component):
                 pattern = tuple(child)
@@ -123,7 +131,9 @@ class _Builder(PredicateBuilder):
         blocks = tuple(
             _block(strategy, arguments, conjuncts, span, pattern) for strategy, arguments, conjuncts, span in where
         )
-        return sase.Query(pattern, children[-1], blocks, within, having, source, span=span_of(meta))
+        condition, place = (None, None) if having is None else (having.condition, having.span)
+        span = span_of(meta)
+        return sase.Query(pattern, children[-1], blocks, within, condition, source, span=span, having_span=place)
 
     def from_(self, meta: Meta, children: list[Any]) -> _Named:
         return _Named("from", str(children[0]))
@@ -203,8 +213,8 @@ class _Builder(PredicateBuilder):
             number_of(amount), cast("sase.Unit", str(unit).lower().rstrip("s") + "s"), span=span_of(meta)
         )
 
-    def having(self, meta: Meta, children: list[Any]) -> Predicate:
-        return cast("Predicate", children[0])
+    def having(self, meta: Meta, children: list[Any]) -> _Having:
+        return _Having(cast("Predicate", children[0]), span_of(meta))
 
     def return_(self, meta: Meta, children: list[Any]) -> sase.Return:
         type_, stream, non_overlap = None, None, False

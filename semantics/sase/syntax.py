@@ -190,6 +190,7 @@ class Query(_Node):
     within: Window | None = None
     having: Predicate | None = None
     source: str | None = None
+    having_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -50,11 +50,18 @@ def _with_types(q: sase.Tree, schema: Schema | None) -> Iterator[tuple[sase.Quer
     streams: dict[str, Types] = {}
     for query in in_order(q):
         source = source_of(blocks_of(query)[0])
-        types: Types | None = streams[source] if source is not None else None if schema is None else schema.types
+        types: Types | None = streams[source] if source is not None else _input(schema)
         shown = source is None and schema is not None and not schema.timed
         yield query, types if types is None or shown else _timed(types)
         if (name := stream_of(query)) is not None:
             streams[name] = _returned(query, types)
+
+
+def _input(schema: Schema | None) -> Types | None:
+    """The types of the input; a value type is None where the attribute has values of several."""
+    if schema is None or not schema.mixed:
+        return None if schema is None else schema.types
+    return {R: {a: None if a in schema.mixed else t for a, t in of.items()} for R, of in schema.types.items()}
 
 
 def _timed(types: Types) -> Types:
@@ -117,7 +124,7 @@ def _in_block(q: sase.Query, types: Types) -> Iterator[Problem]:
             case p:
                 yield from _condition(q, p, types, conjunct.span)
     if q.having is not None:
-        yield from _condition(q, q.having, types, None)
+        yield from _condition(q, q.having, types, q.having_span)
     for item in q.returned.items:
         match item.output:
             case sase.Simple(term):  # a comparison with itself finds the operands that are no numbers

@@ -53,7 +53,7 @@ def _in_block(q: sase.Query) -> Iterator[Problem]:
             if not isinstance(conjunct.condition, sase.Equivalence):
                 yield from _conjunct(q, conjunct.condition, conjunct.underlined, conjunct.span)
         if q.having is not None:
-            yield from _complete(q, mentions(q.having), "HAVING", None)
+            yield from _complete(q, mentions(q.having), "HAVING", q.having_span)
         yield from _returned(q)
 
 

@@ -92,8 +92,8 @@ def command(
     output: Output = "valuations" if valuations and not lang.answer else "matches"
     options = Options(output, reading=read_reading(readings), consumption=Consumption(consumption))
     with errors_in(query):
-        S = source.read_for(query, language, file)
         plan = planned(tree, language, source.schema, options, evaluator, Selection(selection))
+        S = source.read_for(query, language, file)
         with _pointing_to_denotational(plan):
             found = iter(plan.with_values(S) if valuations else plan.matches(S))
             if as_json:

@@ -172,12 +172,13 @@ def _evaluation(evaluator: str, phi: Formula, schema: Schema | None, options: Op
     if (refused := _no_valuations(phi, schema, options)) is not None:
         return refused
     if not is_unary(phi):
+        from cerify.automata.evaluate.answers import at_most
+
         psi = _in_cel(phi, options.budget)
-        return (
-            psi
-            if isinstance(psi, Unsupported)
-            else LANGUAGES["cel"].evaluators[evaluator].prepare(psi, schema, options)
-        )
+        if isinstance(psi, Unsupported):
+            return psi
+        found = LANGUAGES["cel"].evaluators[evaluator].prepare(psi, schema, options)
+        return found if isinstance(found, Unsupported) else lambda S: at_most(options.budget.matches, iter(found(S)))
     if evaluator == "automaton":
         from cerify.automata.evaluate.core import matches
 

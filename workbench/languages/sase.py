@@ -76,8 +76,10 @@ class Sase(BuiltInLanguage[Tree]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
         return {
-            "denotational": BuiltIn.of(partial(_matches, "denotational")),
-            "automaton": BuiltIn.of(partial(_matches, "automaton"), batches=partial(_batches, "automaton")),
+            "denotational": BuiltIn.of(partial(_matches, "denotational"), _no_objection),
+            "automaton": BuiltIn.of(
+                partial(_matches, "automaton"), _no_objection, batches=partial(_batches, "automaton")
+            ),
             "kernel": BuiltIn.of(partial(_matches, "kernel"), _needs_numba, True, partial(_batches, "kernel")),
         }
 
@@ -154,14 +156,19 @@ class Sase(BuiltInLanguage[Tree]):
         return record(query, S, title, options.reading, options.budget)
 
 
+def _no_objection(q: Tree, schema: Schema | None, options: Options) -> None:
+    """None. Raises IllFormed for what is wrong without a schema, so that it is an error and no warning too."""
+    require_wellformed(q)
+
+
 def _needs_numba(q: Tree, schema: Schema | None, options: Options) -> Unsupported | None:
+    require_wellformed(q)
     return without_numba()
 
 
 def _batches(evaluator: str, q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     from cerify.automata.nfab import compiled, evaluators
 
-    require_wellformed(q)
     if options.consumption is not Consumption.NONE:
         return Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
     block = evaluators.block_of(q)
@@ -179,7 +186,6 @@ def _matches(evaluator: str, q: Tree, S: Stream, options: Options) -> Iterable[M
         return program.matches_of(q, S, find, options.reading, options.budget, options.aggregates)
     from cerify.automata.nfab.results import matches_of
 
-    require_wellformed(q)
     return matches_of(q, S, find, options.reading, options.budget, options.aggregates)
 
 

@@ -51,6 +51,14 @@ def test_what_is_not_needed_goes() -> None:
     assert small(text, S, has_kleene)[0] == "PATTERN SEQ(B+ b[]) WITHIN 1 hour RETURN b[1].time"
 
 
+def test_events_keep_their_time() -> None:
+    """An engine may need it, to order the events of a stream."""
+    q = parse("PATTERN SEQ(A a, B b) WHERE a.x > 0 RETURN a.x")
+    assert isinstance(q, sase.Query)
+    _, S = shrink(SASE, q, events("A1@3 C2@4 B1@7"), lambda q, S: len(S) >= 2)
+    assert [set(event.attributes) for event in S] == [{"time"}, {"time"}]
+
+
 @pytest.mark.parametrize(
     ("reading", "events_needed"), [(Reading(window="closed"), 2), (Reading(last_kleene="every"), 2)]
 )

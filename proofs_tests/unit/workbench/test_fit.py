@@ -11,6 +11,8 @@ from cerify import Event, Stream, count, explain, match
 from cerify.drawing import record
 from cerify.semantics.errors import IllFormed, QueryWarning
 from cerify.semantics.events import Schema
+from cerify.semantics.predicate_types import never_true
+from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Either, Not
 
 COLUMNS = {"type": ["T", "H", "T"], "id": [1, 1, 2], "tmp": [40.0, None, 45.0], "s": ["a", "b", None]}
 S = Stream.from_table(pa.table(COLUMNS))
@@ -183,3 +185,91 @@ def test_a_variable_that_nothing_binds_is_a_warning_with_and_without_a_schema(
             assert len(match(query, S, language=language)) == 1
         with pytest.raises(IllFormed, match=meant):
             match(query, S, language=language, strict=True)
+
+
+PLACES = Stream([Event("A", {"x": 1}), Event("B", {"y": 2}), Event("A", {"x": 3})])
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "message"),
+    [
+        ("((A OR B) IN V) FILTER V.x = V.y", "cel", "never true for the types that V may hold: A has x; B has y"),
+        (
+            "((A ; B) IN V) FILTER V.x > 0",
+            "cel",
+            "V always holds an event of B, for which this is never true",
+        ),
+        ("((A ALL B) IN V) FILTER V.y > 0", "cel", "V always holds an event of A, for which this is never true"),
+        ("((A OR B):+ IN V) FILTER V.x > V.y", "cel", "never true for the types that V may hold"),
+        ("(A AS v OR B AS v) FILTER v.x + v.y > 1", "core-cel", "never true for the types that v may hold"),
+    ],
+)
+def test_a_filter_that_is_never_true_of_a_variable_with_several_types(text: str, language: str, message: str) -> None:
+    assert match(text, PLACES, language=language, evaluator="denotational") == []
+    (warning,) = warned(text, language, PLACES)
+    assert message in warning.message
+    assert warning.span is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "((A OR B) IN V) FILTER V.x > 0",
+        "((A OR (A ; B)) IN V) FILTER V.x > 0",
+        "((A ; B) IN V) FILTER A.x > 0",
+        "(A IN V ; B) FILTER V.x > 0",
+    ],
+)
+def test_a_filter_that_some_type_passes_is_no_fault(text: str) -> None:
+    assert warned(text, "cel", PLACES) == []
+
+
+def test_what_a_negation_and_a_disjunction_may_be_true_of() -> None:
+    schema, held = Schema({"A": {"x": "int"}, "B": {"y": "int"}}), frozenset("AB")
+    x, y = (Comparison(">", Attribute(name), Constant(0)) for name in "xy")
+    wrong = {P: len(list(never_true("V", P, held, schema, None, held))) for P in (Both(x, y), Not(x), Either(x, y), x)}
+    assert list(wrong.values()) == [1, 0, 0, 1]
+    assert list(never_true("V", Both(x, Not(y)), held, schema, None)) == []
+
+
+def test_an_attribute_with_values_of_several_kinds_hides_no_other() -> None:
+    mixed = Stream([Event("T", {"m": 1, "x": 1}), Event("T", {"m": "a", "x": 2})])
+    assert warned("T FILTER T.m > 0", "cel", mixed) == []
+    for language, text in {
+        "cel": "T FILTER T.x = 'q'",
+        "core-cel": "T AS t FILTER t.x = 'q'",
+        "event-expression": "T[x = 'q']",
+        "sase": "PATTERN SEQ(T t) WHERE t.x = 'q' and t.m = 'a' RETURN t.x",
+    }.items():
+        (warning,) = warned(text, language, mixed)
+        assert "cannot be compared" in warning.message
+
+
+@pytest.mark.parametrize(("name", "hint"), [("TMP", "tmp"), ("Tmp", "tmp"), ("S", "s")])
+def test_names_that_differ_in_case_alone(name: str, hint: str) -> None:
+    (warning,) = warned(f"T FILTER T.{name} > 3", "cel")
+    assert warning.message.endswith(f"did you mean {hint}?")
+    (warning,) = warned("t", "cel")
+    assert warning.message.endswith("did you mean T?")
+
+
+def test_having_is_underlined() -> None:
+    text = "PATTERN SEQ(T a) HAVING a.temp > 1 RETURN a.id"
+    (warning,) = warned(text, "sase")
+    assert warning.span is not None
+    assert text[warning.span.start : warning.span.end] == "HAVING a.temp > 1"
+
+
+def test_what_is_wrong_between_queries_is_an_error_once() -> None:
+    """It was a warning first, and then the same as an error."""
+    text = "PATTERN SEQ(T a) RETURN M(a.id AS u) IN STREAM s; FROM s PATTERN SEQ(M c) RETURN c.y"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(IllFormed, match="M, which c may hold, has no attribute 'y'; it has u"):
+            match(text, S, language="sase")
+
+
+def test_a_composed_query_warns_of_names_of_the_input() -> None:
+    text = "PATTERN SEQ(T a) RETURN M(a.temp AS u) IN STREAM s; FROM s PATTERN SEQ(M c) RETURN c.u"
+    (warning,) = warned(text, "sase")
+    assert "T, which a may hold, has no attribute 'temp'" in warning.message

@@ -169,6 +169,14 @@ def test_a_result_is_json() -> None:
     assert list(json.loads(row["result"]).values()) == [40.5]
 
 
+def test_a_result_has_the_order_of_return() -> None:
+    text = "PATTERN SEQ(T a, H b) WHERE skip_till_any_match(a, b) { [id] } RETURN b.id AS z, a.tmp AS a"
+    found = match(text, S, language="sase")
+    (row,) = found.to_arrow().to_pylist()
+    assert list(json.loads(row["result"])) == ["z", "a"]
+    assert match(text.replace("b.id AS z, a.tmp AS a", "a.tmp AS a, b.id AS z"), S, language="sase") == found
+
+
 def test_matches_are_a_frame_of_pandas() -> None:
     pytest.importorskip("pandas")
     frame = match(QUERY, S, output="valuations").to_pandas()
