@@ -33,3 +33,12 @@ def switches(tree: ast.Module) -> Iterator[int]:
             keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
             if len(keys & NAMES) > 1:
                 yield node.lineno
+
+
+def large_functions(tree: ast.Module) -> Iterator[int]:
+    """The lines of functions of more than 60 lines, or of more than 8 parameters besides self."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            if (node.end_lineno or 0) - node.lineno >= 60 or len(names) - (names[:1] == ["self"]) > 8:
+                yield node.lineno

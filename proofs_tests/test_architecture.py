@@ -113,6 +113,19 @@ def test_an_open_default_is_found() -> None:
     assert not list(shape.open_defaults(ast.parse(planted.format("assert_never(x)"))))
 
 
+def test_functions_are_small() -> None:
+    """Compiled loops are as long as they need to be, and a command has a parameter for each option."""
+    broken = _broken(shape.large_functions)
+    assert not [where for where in broken if "kernel" not in where and not where.startswith("workbench/commands/")]
+
+
+def test_a_large_function_is_found() -> None:
+    planted = "def f({}):\n" + "    pass\n" * 59
+    assert not list(shape.large_functions(ast.parse(planted.format("self, a, b, c, d, e, f, g, h"))))
+    assert list(shape.large_functions(ast.parse(planted.format("a, b, c, d, e, f, g, h, i")))) == [1]
+    assert list(shape.large_functions(ast.parse(planted.format("") + "    pass\n"))) == [1]
+
+
 def test_only_plug_ins_and_the_plan_ask_for_a_language_or_an_evaluator() -> None:
     home = ("workbench/languages/", "workbench/plan.py:")
     home += ("workbench/conformance/hypotheses/__init__.py:", "workbench/conformance/identification/identify.py:")

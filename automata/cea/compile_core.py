@@ -20,8 +20,8 @@ from cerify.automata.cea.operations import union
 from cerify.automata.cea.product import intersection
 from cerify.automata.cea.quotient import quotient
 from cerify.automata.cea.state_explosion_error import state_explosion_error
-from cerify.automata.cea.strategies import Verdict, after_last, after_max, after_next
-from cerify.automata.cea.tracks import chosen, interval, iterated, merged, placed, sequence, takes
+from cerify.automata.cea.strategies import MonitorStep, after_last, after_max, after_next, strict
+from cerify.automata.cea.tracks import apply_strategy, guess_position, iterated, merged, selects, sequence
 from cerify.automata.cea.trim import trim
 from cerify.automata.cea.variables import Variables, bound, defined_outside_iteration, free, mentioned
 from cerify.semantics.budget import Budget, depth_limited
@@ -30,7 +30,7 @@ from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.predicates import Anything, OfType, Predicate
 from cerify.semantics.trees import children
 
-CHOICES: dict[type[core.Formula], Verdict] = {core.Next: after_next, core.Last: after_last, core.Max: after_max}
+CHOICES: dict[type[core.Formula], MonitorStep] = {core.Next: after_next, core.Last: after_last, core.Max: after_max}
 
 LOOKING = (core.Plus, core.Next, core.Last, core.Max)  # their automata look at kinds of events
 
@@ -50,7 +50,7 @@ def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
         )
     A = whole_stream(phi, budget)
     end = A.states
-    ending = (t._replace(target=end) for t in A.transitions if takes(t) and t.target in A.final)
+    ending = (t._replace(target=end) for t in A.transitions if selects(t) and t.target in A.final)
     return quotient(trim(CEA(end + 1, (*A.transitions, *ending), A.initial, frozenset({end}))))
 
 
@@ -120,7 +120,7 @@ def _case(phi: core.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
         case core.Seq():
             return sequence(A, B, algebra.budget)
         case core.Strict():
-            return interval(A)
+            return strict(A, selects)
         case core.Plus(core.Plus()):  # rounds of rounds
             return A
         case core.Plus(psi):
@@ -128,7 +128,7 @@ def _case(phi: core.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
             return iterated(A, W, algebra)
         case core.Next(psi) | core.Last(psi) | core.Max(psi):
             A, W = _surrounded(psi, A, algebra.budget)
-            return chosen(A, W, CHOICES[type(phi)], algebra)
+            return apply_strategy(A, W, CHOICES[type(phi)], algebra)
         case _:
             assert_never(phi)
 
@@ -143,7 +143,7 @@ def _filter(A: CEA, condition: core.Condition, held: Variables, budget: Budget) 
     """FILTER: the variable is somewhere, and its event satisfies the predicate; held are those that surely are."""
     match condition:
         case core.Unary(x, P):
-            A = A if x in held else placed(A, x, budget)
+            A = A if x in held else guess_position(A, x, budget)
             return replace(
                 A,
                 transitions=tuple(
@@ -166,5 +166,5 @@ def _surrounded(psi: core.Formula, A: CEA, budget: Budget) -> tuple[CEA, Variabl
     """The automaton of psi with a place for all variables that come from around it, and these variables."""
     W = free(psi) - defined_outside_iteration(psi)
     for x in sorted(W):
-        A = quotient(trim(placed(A, x, budget)))
+        A = quotient(trim(guess_position(A, x, budget)))
     return A, W

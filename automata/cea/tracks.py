@@ -1,9 +1,9 @@
-"""Automata over whole streams whose marks say where single variables are: what core-CEL is compiled with.
+"""Operations on automata over whole streams that mark the positions of single variables, for compiling core-CEL.
 
 An automaton reads a stream to its end. IN marks the events of the complex event C, every variable at most one event: a
 variable that a run does not mark may be anywhere. So an automaton is a set of pairs (C, nu) over each stream, in which
-nu is a partial map, as in semantics/core_cel/interpreter.py. What is asked of a part of C is asked of the whole stream:
-two parts are read side by side from position 0, each with its own marks (docs/theory/compilation.md, core-CEL).
+nu is a partial map, as in semantics/core_cel/interpreter.py. Two parts of C are read side by side from position 0, each
+with marks of its own (docs/theory/compilation.md, core-CEL).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
 from cerify.automata.cea.product import intersection
 from cerify.automata.cea.reachable_cea import Label, reachable_cea
-from cerify.automata.cea.strategies import NO_STATES, Judge, Verdict
+from cerify.automata.cea.strategies import NO_STATES, DominanceMonitor, MonitorStep
 from cerify.automata.subsets import Subset, members, subset
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
@@ -30,13 +30,13 @@ Kind: TypeAlias = tuple[Predicate, frozenset[Predicate], frozenset[Predicate]]
 """Events that are alike: their predicate, and the predicates that they are in, of those that were looked at."""
 
 
-def takes(t: Transition) -> bool:
+def selects(t: Transition) -> bool:
     """Whether the event becomes one of the complex event."""
     return t.marks >= MARKED
 
 
-def placed(A: CEA, x: str, budget: Budget) -> CEA:
-    """The same pairs, with x at any event where it was nowhere. Raises BudgetExceeded."""
+def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
+    """The same pairs, with x at any event where it had no position. Raises BudgetExceeded."""
 
     def successors(state: tuple[int, bool]) -> Iterator[tuple[Label, tuple[int, bool]]]:
         q, seen = state
@@ -62,8 +62,8 @@ def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
         p, q, begun, seen = state
         for t in A.leaving[p]:
             for u in B.leaving[q]:
-                marks, begun_ = t.marks | u.marks, begun or takes(u)
-                if (begun_ and (takes(t) or t.target not in finishing)) or marks & seen:
+                marks, begun_ = t.marks | u.marks, begun or selects(u)
+                if (begun_ and (selects(t) or t.target not in finishing)) or marks & seen:
                     continue
                 predicate = intersection(t.predicate, u.predicate)
                 yield (predicate, marks), (t.target, u.target, begun_, seen | marks & shared)
@@ -72,38 +72,22 @@ def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
     return reachable_cea(starts, successors, lambda s: s[0] in A.final and s[1] in B.final, budget, "the sequence")
 
 
-def interval(A: CEA) -> CEA:
-    """The pairs whose complex event has no gap: nothing is taken, then everything, then nothing."""
-    n = A.states
-    parts = {False: ((0, 0), (1, 2), (2, 2)), True: ((0, 1), (1, 1))}
-    return CEA(
-        3 * n,
-        tuple(
-            t._replace(source=before * n + t.source, target=after * n + t.target)
-            for t in A.transitions
-            for before, after in parts[takes(t)]
-        ),
-        A.initial,
-        frozenset(part * n + q for q in A.final for part in range(3)),
-    )
+def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) -> CEA:
+    """The pairs whose complex event no rival dominates; all of W need positions. Raises BudgetExceeded.
 
-
-def chosen(A: CEA, W: Variables, step: Verdict, algebra: Algebra) -> CEA:
-    """The pairs whose complex event no rival wins over; all of W have to be placed. Raises BudgetExceeded.
-
-    The rivals have the same last position and agree on W. The judge of strategies.py reads what the run reads, the
-    marks of W with it, and of the runs with other marks it knows nothing. At the last event that is taken the runs that
-    do not take it are no rivals; of the others it stays as it is who wins.
+    The rivals have the same last position and agree on W. The monitor of strategies.py reads what the run reads, with
+    the marks of W, so that it follows the runs with these marks alone. At the last event that is selected, the runs
+    that do not select it stop being rivals; among the others the winners do not change.
     """
     follow = _Follow(A, W, algebra)
     final = subset(A.final)
-    State: TypeAlias = tuple[int, Judge, bool]  # of A, its judge, whether the last event was taken
+    State: TypeAlias = tuple[int, DominanceMonitor, bool]  # of A, its monitor, whether the last event was taken
 
     def successors(state: State) -> Iterator[tuple[Label, State]]:
-        q, judge, ended = state
-        for kind in follow.kinds(judge[0] | judge[1] | judge[2], taking=not ended):
+        q, monitor, ended = state
+        for kind in follow.kinds(monitor[0] | monitor[1] | monitor[2], taking=not ended):
             for t in A.leaving[q]:
-                if (ended and takes(t)) or (predicate := _met(kind, t.predicate)) is None:
+                if (ended and selects(t)) or (predicate := _met(kind, t.predicate)) is None:
                     continue
                 label, L = (predicate, t.marks), t.marks & W
 
@@ -111,9 +95,9 @@ def chosen(A: CEA, W: Variables, step: Verdict, algebra: Algebra) -> CEA:
                     return follow.delta(states, marked, L, kind)
 
                 if not ended:
-                    yield label, (t.target, step(judge, takes(t), delta), False)
-                if ended or takes(t):
-                    yield label, (t.target, (NO_STATES, delta(judge[1], takes(t)), NO_STATES), True)
+                    yield label, (t.target, step(monitor, selects(t), delta), False)
+                if ended or selects(t):
+                    yield label, (t.target, (NO_STATES, delta(monitor[1], selects(t)), NO_STATES), True)
 
     def accepts(state: State) -> bool:
         q, (_, winners, _), ended = state
@@ -124,76 +108,91 @@ def chosen(A: CEA, W: Variables, step: Verdict, algebra: Algebra) -> CEA:
 
 
 def iterated(A: CEA, W: Variables, algebra: Algebra) -> CEA:
-    """One round of A after the other, all with the same W, which have to be placed. Raises BudgetExceeded.
+    """One round of A after the other, all with the same W, which need positions. Raises BudgetExceeded.
 
-    Each round reads the whole stream, but takes nothing before its first event and nothing after its last. So the
-    rounds to come are a set of states, those of any run that has taken nothing yet (waiting); of those that are over
-    the states are kept (owed), each of which has to come to a final one, and two that are in the same state can go on
-    in the same way.
+    Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So the
+    rounds to come are a set of states, those of any run that has selected nothing yet (waiting); of the rounds that are
+    over the states remain (pending), each of which has to reach a final one; two rounds in the same state have the same
+    continuations.
     """
-    A = A.remarked(lambda marks: marks & (W | MARKED))
-    follow = _Follow(A, W, algebra)
-    final = subset(A.final)
-    settled = {q for q in A.final if (q, Anything(), UNMARKED, q) in A.leaving[q]}
-    State: TypeAlias = tuple[Subset, int | None, Subset, bool]  # waiting, of the round under way, owed, after the start
+    rounds = _Rounds(A.remarked(lambda marks: marks & (W | MARKED)), W, algebra)
+    starts: list[_RoundsState] = [(subset(A.initial), None, NO_STATES, False)]
+    return reachable_cea(starts, rounds.successors, rounds.accepts, algebra.budget, "the iteration")
 
-    def owing(q: int) -> Subset:
-        return NO_STATES if q in settled else 1 << q
 
-    def resting(owed: Subset, kind: Kind, L: Marks) -> set[tuple[Predicate, Subset]]:
-        """The ways for all rounds that are over to go on, each with the events that allow it."""
+_RoundsState: TypeAlias = tuple[Subset, int | None, Subset, bool]
+"""The states waiting; that of the round under way, if there is one; those pending; whether an event was selected."""
+
+
+class _Rounds:
+    """The states of an iteration, and the steps between them."""
+
+    def __init__(self, A: CEA, W: Variables, algebra: Algebra) -> None:
+        self.A, self.W, self.budget = A, W, algebra.budget
+        self.follow = _Follow(A, W, algebra)
+        self.final = subset(A.final)
+        self.settled = {q for q in A.final if (q, Anything(), UNMARKED, q) in A.leaving[q]}
+
+    def successors(self, state: _RoundsState) -> Iterator[tuple[Label, _RoundsState]]:
+        """The steps from a state."""
+        waiting, q, pending, begun = state
+        here = [*members(waiting | pending), *(() if q is None else (q,))]
+        for L in dict.fromkeys([UNMARKED, *(t.marks & self.W for p in here for t in self.A.leaving[p])]):
+            for kind in self.follow.kinds(waiting, taking=False):
+                over, on = self._over(pending, kind, L), list(self._under_way(state, kind, L))
+                waiting_ = self.follow.delta(waiting, False, L, kind)
+                for P, pending_ in over:
+                    for Q, selects_, q_, ended in on:
+                        after = waiting_, q_, pending_ | ended, begun or selects_
+                        yield (intersection(P, Q), L | MARKED if selects_ else L), after
+
+    def accepts(self, state: _RoundsState) -> bool:
+        """Whether an event was selected, and all rounds are over and in final states."""
+        _, q, pending, begun = state
+        return begun and q is None and not pending & ~self.final
+
+    def _pending(self, q: int) -> Subset:
+        """The state of a round that is over; nothing if it accepts whatever follows."""
+        return NO_STATES if q in self.settled else 1 << q
+
+    def _over(self, pending: Subset, kind: Kind, L: Marks) -> set[tuple[Predicate, Subset]]:
+        """The ways for all rounds that are over to continue, each with the events that allow it."""
         ways = {(kind[0], NO_STATES)}
-        for q in members(owed):
-            steps = [t for t in A.leaving[q] if t.marks == L]
+        for q in members(pending):
+            steps = [t for t in self.A.leaving[q] if t.marks == L]
             ways = {
-                (intersection(P, met), states | owing(t.target))
+                (intersection(P, met), states | self._pending(t.target))
                 for P, states in ways
                 for t in steps
                 if (met := _met(kind, t.predicate)) is not None
             }
-            if len(ways) > algebra.budget.states:
-                raise BudgetExceeded(f"rounds that are over can go on in more than {algebra.budget.states} ways")
+            if len(ways) > self.budget.states:
+                raise BudgetExceeded(f"rounds that are over can go on in more than {self.budget.states} ways")
         return ways
 
-    def going(state: State, kind: Kind, L: Marks) -> Iterator[tuple[Predicate, bool, int | None, Subset]]:
-        """What the round under way can do, or one that begins: whether it takes the event, and what it then is."""
+    def _under_way(
+        self, state: _RoundsState, kind: Kind, L: Marks
+    ) -> Iterator[tuple[Predicate, bool, int | None, Subset]]:
+        """The steps of the round under way, or of one that begins: the events, whether it selects them, its state
+        after, and its pending state if it is over."""
         waiting, q, _, _ = state
         if q is None:
             yield kind[0], False, None, NO_STATES
         for p in members(waiting) if q is None else (q,):
-            for t in A.leaving[p]:
+            for t in self.A.leaving[p]:
                 P = _met(kind, t.predicate)
-                if P is None or t.marks & W != L or (q is None and not takes(t)):
+                if P is None or t.marks & self.W != L or (q is None and not selects(t)):
                     continue
-                yield P, takes(t), t.target, NO_STATES
-                if takes(t):
-                    yield P, True, None, owing(t.target)
-
-    def successors(state: State) -> Iterator[tuple[Label, State]]:
-        waiting, q, owed, begun = state
-        here = [*members(waiting | owed), *(() if q is None else (q,))]
-        for L in dict.fromkeys([UNMARKED, *(t.marks & W for p in here for t in A.leaving[p])]):
-            for kind in follow.kinds(waiting, taking=False):
-                rest, on = resting(owed, kind, L), list(going(state, kind, L))
-                waiting_ = follow.delta(waiting, False, L, kind)
-                for P, owed_ in rest:
-                    for Q, takes_, q_, over in on:
-                        after = waiting_, q_, owed_ | over, begun or takes_
-                        yield (intersection(P, Q), L | MARKED if takes_ else L), after
-
-    def accepts(state: State) -> bool:
-        _, q, owed, begun = state
-        return begun and q is None and not owed & ~final
-
-    starts: list[State] = [(subset(A.initial), None, NO_STATES, False)]
-    return reachable_cea(starts, successors, accepts, algebra.budget, "the iteration")
+                yield P, selects(t), t.target, NO_STATES
+                if selects(t):
+                    yield P, True, None, self._pending(t.target)
 
 
 def merged(A: CEA, algebra: Algebra) -> CEA:
-    """One step for those that take nothing and differ in their predicates only: kinds of events have split them."""
+    """The automaton with one transition for those that select nothing and differ in their predicates only."""
     beside: dict[Transition, list[Predicate]] = {}
     for t in A.transitions:
-        beside.setdefault(t if takes(t) else t._replace(predicate=Anything()), []).append(t.predicate)
+        beside.setdefault(t if selects(t) else t._replace(predicate=Anything()), []).append(t.predicate)
     return replace(
         A,
         transitions=tuple(
@@ -218,11 +217,11 @@ class _Follow:
         self._known: dict[tuple[Subset, bool, Marks, Predicate], Subset] = {}
 
     def kinds(self, states: Subset, taking: bool) -> list[Kind]:
-        """The kinds of events that the steps of these states tell apart; all, or those that take nothing."""
+        """The kinds of events that the steps of these states distinguish: all steps, or those that select nothing."""
         leaving = (t for q in members(states) for t in self.A.leaving[q])
-        asked = dict.fromkeys(t.predicate for t in leaving if taking or not takes(t))
-        asked.pop(Anything(), None)
-        predicates = tuple(asked)
+        found = dict.fromkeys(t.predicate for t in leaving if taking or not selects(t))
+        found.pop(Anything(), None)
+        predicates = tuple(found)
         if not predicates:
             return [(Anything(), frozenset({Anything()}), frozenset({Anything()}))]
         if (kinds := self._kinds.get(predicates)) is None:
@@ -234,14 +233,14 @@ class _Follow:
         return kinds
 
     def delta(self, states: Subset, marked: bool, L: Marks, kind: Kind) -> Subset:
-        """The states reached on an event of the kind, which is taken or not, with the marks L of W."""
+        """The states reached on an event of the kind, which is selected or not, with the marks L of W."""
         key = states, marked, L, kind[0]
         if (reached := self._known.get(key)) is None:
             reached = self._known[key] = subset(
                 t.target
                 for q in members(states)
                 for t in self.A.leaving[q]
-                if takes(t) == marked and t.marks & self.W == L and t.predicate in kind[1]
+                if selects(t) == marked and t.marks & self.W == L and t.predicate in kind[1]
             )
         return reached
 
@@ -259,11 +258,11 @@ def _variables(A: CEA) -> Variables:
 
 
 def _finishing(A: CEA) -> set[int]:
-    """The states from which a run can come to a final one without taking anything more."""
+    """The states from which a run can reach a final one without selecting anything more."""
     found, pending = set(A.final), list(A.final)
     entering: dict[int, list[int]] = {}
     for t in A.transitions:
-        if not takes(t):
+        if not selects(t):
             entering.setdefault(t.target, []).append(t.source)
     while pending:
         for p in entering.get(pending.pop(), ()):

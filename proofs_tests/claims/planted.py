@@ -71,32 +71,32 @@ def _entered_unmarked(A: CEA, B: CEA) -> CEA:
 
 
 def _judged_without_ties(A: CEA, algebra: Any) -> CEA:
-    def step(judge: Any, marked: bool, delta: Any) -> Any:
-        ties, winners, _ = judge
+    def step(monitor: Any, marked: bool, delta: Any) -> Any:
+        ties, winners, _ = monitor
         won = delta(winners, True)
         return delta(ties, marked), won if marked else won | delta(ties, True), frozenset()
 
-    return cea_strategies._judged(A, step, algebra)
+    return cea_strategies._dominated(A, step, algebra)
 
 
 def _losers_forgotten(A: CEA, algebra: Any) -> CEA:
-    def step(judge: Any, marked: bool, delta: Any) -> Any:
-        ties, winners, _ = judge
+    def step(monitor: Any, marked: bool, delta: Any) -> Any:
+        ties, winners, _ = monitor
         if marked:
             return delta(ties, True), delta(winners, True), frozenset()
         return delta(ties, False), delta(winners | ties, True) | delta(winners, False), frozenset()
 
-    return cea_strategies._judged(A, step, algebra)
+    return cea_strategies._dominated(A, step, algebra)
 
 
 def _winners_must_mark(A: CEA, algebra: Any) -> CEA:
-    def step(judge: Any, marked: bool, delta: Any) -> Any:
-        ties, winners, _ = judge
+    def step(monitor: Any, marked: bool, delta: Any) -> Any:
+        ties, winners, _ = monitor
         if marked:
             return delta(ties, True), delta(winners, True), frozenset()
         return delta(ties, False), delta(winners | ties, True), frozenset()
 
-    return cea_strategies._judged(A, step, algebra)
+    return cea_strategies._dominated(A, step, algebra)
 
 
 def _also_before_and_after(A: CEA) -> CEA:
