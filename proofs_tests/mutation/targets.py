@@ -300,6 +300,7 @@ LITERAL = (
     "unit/semantics/test_texts.py",
     "unit/semantics/test_trees.py",
     "unit/semantics/test_observed.py",
+    "unit/semantics/cel/test_bounded.py",
     "unit/semantics/cel/test_denote.py",
     "unit/semantics/core_cel/test_denote.py",
     "unit/semantics/event_expressions/test_examples.py",

@@ -24,6 +24,7 @@ def test_the_text_of_an_error_is_its_message_alone(kind: type[Exception]) -> Non
         ("A OR\nB", Span(0, 6), "A OR\n^^^^"),
         ("A", Span(7, 9), "A\n ^"),
         ("A ;\n", Span(3, 4), "A ;\n   ^"),
+        ("\nA", Span(0, 0), "\n^"),
     ],
 )
 def test_the_line_is_shown_with_the_place_underlined(text: str, span: Span, shown: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.registered import Events, Predicates, named, require_registered
+from cerify.semantics.cel.registered import Events, Predicates, in_relation, named, require_registered, unregistered
 from cerify.semantics.errors import IllFormed, Unsupported
 from proofs_tests.support import stream
 
@@ -101,3 +101,20 @@ def test_equal_events_at_two_positions_are_two() -> None:
         parse("A+ FILTER pair(A)"), 0, 1
     )
     assert {sup(mu) for mu in mus} == {frozenset({0, 1})}
+
+
+def test_what_is_not_registered_is_a_value_and_what_is_no_predicate_an_error() -> None:
+    phi = parse("(A ; B) FILTER same(A, B)")
+    refused = unregistered(phi, {"rising": rising})
+    assert isinstance(refused, Unsupported)
+    assert refused.message == "the predicate same is not registered; registered are rising"
+    assert unregistered(phi, {"same": same_zone}) is None
+    for wrong in (rising, 3):  # of one variable; no function
+        with pytest.raises(IllFormed):
+            unregistered(phi, {"same": wrong})  # type: ignore[dict-item]
+
+
+def test_the_relation_of_a_predicate_that_is_not_registered() -> None:
+    (atom,) = named(parse("(A ; B) FILTER same(A, B)"))
+    with pytest.raises(Unsupported, match="the predicate same is not registered; none is registered"):
+        in_relation(atom, ((), ()), {})

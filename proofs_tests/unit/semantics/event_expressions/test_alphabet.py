@@ -69,7 +69,18 @@ def test_masks_are_combined_in_all_ways_that_there_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high"), [(1, 2), (1, 3), (1, 9), (0.5, 1), (1, 1.5), ("k", "m"), (NOON, NOON.replace(hour=13)), (-3, 2.25)]
+    ("low", "high"),
+    [
+        (1, 2),
+        (1, 3),
+        (1, 9),
+        (0.5, 1),
+        (1, 1.5),
+        ("k", "m"),
+        (NOON, NOON.replace(hour=13)),
+        (NOON, NOON.replace(microsecond=2)),
+        (-3, 2.25),
+    ],
 )
 def test_there_are_values_below_between_and_above(low: Value, high: Value) -> None:
     """Of no value and of one of another kind no comparison is true; 1 and 2 have one between them, of a float."""
