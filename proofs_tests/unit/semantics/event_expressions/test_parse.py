@@ -163,7 +163,8 @@ def test_every_operand_is_a_subexpression_in_the_order_of_the_text() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a / b / c", "a / (b / c)", "a /+ b /+ c", "a /+ (b /+ c)", "a / (b /+ c)", "a / b /+ c", "a | b | c",
+    ["a /+ b / c", "a / b / c", "a / (b / c)", "a /+ b /+ c", "a /+ (b /+ c)", "a / (b /+ c)", "a / b /+ c",
+     "a | b | c",
      "a | (b | c)", "a * b * c", "(a or b) and c", "a or b and c", "!a and b", "!(a and b)", "<2> <3> a", "<2> a / b",
      "<2> (a / b)", "every <2> <3> a", "(a | b) * c"],
 )  # fmt: skip
