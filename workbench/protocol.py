@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -32,12 +32,13 @@ Message = Literal["start", "started", "run", "answer", "stop"]
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """What an engine says of itself when it is started."""
+    """What an engine says of itself when it is started; claims has for a language what it claims of it, as JSON."""
 
     name: str
     version: str
     languages: Sequence[str]
     features: Sequence[str] = ()
+    claims: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,9 @@ def _validator_for(message: Message, languages: tuple[str, ...]) -> Draft202012V
 def info_of_json(obj: Json) -> EngineInfo:
     """The answer to start."""
     engine = obj["engine"]
-    return EngineInfo(engine["name"], engine["version"], obj["languages"], obj.get("features", ()))
+    return EngineInfo(
+        engine["name"], engine["version"], obj["languages"], obj.get("features", ()), obj.get("claims", {})
+    )
 
 
 def json_of_info(info: EngineInfo) -> Json:
@@ -134,6 +137,7 @@ def json_of_info(info: EngineInfo) -> Json:
         "engine": {"name": info.name, "version": info.version},
         "languages": list(info.languages),
         "features": list(info.features),
+        **({"claims": dict(info.claims)} if info.claims else {}),
     }
 
 

@@ -11,8 +11,10 @@ from typing import Any
 
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
+from cerify.conformance.claims import claims_of_json
 from cerify.conformance.model import Case, Outcome, Result
 from cerify.conformance.process import GRACE, EngineFailure, EngineProcess, Limits, excerpt
+from cerify.conformance.query_tree import tree_of_text
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
@@ -67,6 +69,8 @@ class Engine:
         """What became of a case: the outcome, why, and the matches if there are some."""
         if case.language not in self.info.languages:
             return "skipped", f"the engine does not speak {case.language}", None
+        if unclaimed := claims_of_json(self.info.claims, case.language).why_not(case):
+            return "skipped", unclaimed, None
         if self.hung and self.hung[operators := operators_of(case)] >= HANGS:
             return "timeout", f"not asked: {HANGS} queries with {operators or 'no operators'} did not come back", None
         try:
@@ -177,11 +181,13 @@ def operators_of(case: Case) -> str:
 
 def message_of(case: Case) -> dict[str, Any]:
     """The run message of a case."""
+    tree = tree_of_text(case.language, case.query)
     return {
         "cmd": "run",
         "id": case.id,
         "language": case.language,
         "query": case.query,
+        **({} if tree is None else {"tree": tree}),
         **({} if case.schema is None else {"schema": case.schema}),
         "events": list(case.events),
         "output": case.output,

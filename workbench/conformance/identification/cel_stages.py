@@ -46,7 +46,15 @@ def _conditions(query: str) -> tuple[Stage, ...]:
 
 
 CEL = (
-    Stage(("emit", "overlap", "seq"), (Template("A", AB, 3), Template("A ; B", ABC, 5), Template("A ; A", AB, 4))),
+    Stage(
+        ("emit", "overlap", "seq"),
+        (
+            Template("A", AB, 3),
+            Template("A ; B", ABC, 5),
+            Template("A ; A", AB, 4),
+            Template("(A ; B) OR C", ABC, 4),
+        ),
+    ),
     Stage(("ties",), (Template("A ; B", events("A B", after=(0, 1)), 4),)),
     Stage(("window-default",), (Template("A ; B", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
     Stage(("seq@cseq",), (Template("A : B", ABC, 5), Template("A : A", AB, 5))),
@@ -132,6 +140,7 @@ CORE_CEL = (
             Template("A AS a", AB, 3),
             Template("A AS a ; B AS b", ABC, 5),
             Template("A AS a ; A AS b", AB, 4),
+            Template("(A AS a ; B AS b) OR C AS c", ABC, 4),
         ),
     ),
     Stage(("ties",), (Template("A AS a ; B AS b", events("A B", after=(0, 1)), 4),)),

@@ -28,6 +28,7 @@ SASE = (
             Template(_sase("A a, B b"), ABC, 5),
             Template(_sase("A a, B b", where="b.x = 1"), events("A B C", x=(0, 1)), 3),
             Template(_sase("A a, B b", where="[x]"), events("A B", x=(0, 1)), 4),
+            Template(_sase("A a, B b", where="b.x = a.x"), events("B", x=(1, 2)), 2, events("A", x=(1, 2))),
         ),
     ),
     Stage(("ties",), (Template(_sase("A a, B b"), events("A B", after=(0, 1)), 4),)),

@@ -1,0 +1,151 @@
+"""What an engine claims, by its answer to start or by its skips; and the tree of a query that is sent to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cerify import protocol
+from cerify.conformance.cases import load
+from cerify.conformance.claims import ClaimedMaker, Claims, claims_of_json, in_order, learnt, operators_of
+from cerify.conformance.harness import message_of
+from cerify.conformance.model import Case, Outcome, Result
+from cerify.conformance.query_tree import BUILT_IN, nodes, nodes_in, schema_of_trees, tree_of_text
+from cerify.languages import LANGUAGES
+from cerify.semantics.events import Event
+
+SCHEMAS = Path(protocol.__file__).parent / "schemas"
+PAGE = Path(__file__).parents[4] / "docs" / "reference" / "protocol.md"
+SUITE = {language: [case for case in load(None) if case.language == language] for language in BUILT_IN}
+
+
+def case(query: str, events: Sequence[dict[str, Any]] = (), language: str = "cel", output: Any = "matches") -> Case:
+    return Case("c", "f", "", language, query, None, list(events), output, [])
+
+
+@pytest.mark.parametrize("language", BUILT_IN)
+def test_the_tree_of_every_query_of_the_suite_fits_its_schema(language: str) -> None:
+    schema = json.loads((SCHEMAS / "tree.json").read_text(encoding="utf-8"))
+    assert schema == schema_of_trees()
+    validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{language}"})
+    kinds = set()
+    for query in sorted({one.query for one in SUITE[language]})[::7]:
+        tree = tree_of_text(language, query)
+        validator.validate(json.loads(json.dumps(tree)))
+        kinds |= {node["node"] for node in nodes_in(tree)}
+    assert kinds <= nodes(language).keys()
+    assert len(kinds) > 10
+    with pytest.raises(Exception, match="'left' is a required property"):
+        validator.validate({"node": "Both", "right": {"node": "Anything"}})
+
+
+def test_every_node_is_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for language in BUILT_IN:
+        for name in nodes(language):
+            assert f"`{name}`" in page, name
+
+
+def test_the_tree_is_sent_with_the_query() -> None:
+    message = message_of(case("A ; B"))
+    left, right = {"node": "Event", "type": "A"}, {"node": "Event", "type": "B"}
+    assert message["tree"] == {"node": "Seq", "left": left, "right": right}
+    protocol.read(protocol.line(message), "run")
+    assert tree_of_text("cel", "A ;") is None
+    assert tree_of_text("event-expression", "!A[not x = 1]") == {
+        "node": "Not",
+        "operand": {
+            "node": "Primitive",
+            "type": "A",
+            "arguments": [],
+            "mask": {
+                "node": "Complement",
+                "predicate": {
+                    "node": "Comparison",
+                    "comparator": "=",
+                    "left": {"node": "Attribute", "name": "x", "variable": None},
+                    "right": {"node": "Constant", "value": 1},
+                },
+            },
+        },
+    }
+
+
+STARTED = {
+    "protocol": 1,
+    "engine": {"name": "e", "version": "1"},
+    "languages": ["cel"],
+    "claims": {"cel": {"operators": ["seq", "filter", "within"], "strategies": ["nxt"], "predicates": ["comparison"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("A ; B", ""),
+        ("NXT(A ; B) WITHIN 3 EVENTS", ""),
+        ("(A ; B) FILTER A.x > 1", ""),
+        ("A+ ; B", "operators plus"),
+        ("LAST(A ; B)", "strategies last"),
+        ("A FILTER A[x in {1, 2}]", "predicates in"),
+        ("(A ; B) FILTER A.x = B.x", "predicates correlated"),
+    ],
+)
+def test_what_is_claimed_in_the_answer_to_start(query: str, why: str) -> None:
+    info = protocol.info_of_json(protocol.read(protocol.line(STARTED), "started"))
+    found = claims_of_json(info.claims, "cel").why_not(case(query))
+    assert found == (f"it does not claim the {why}" if why else "")
+    assert claims_of_json(info.claims, "sase") == Claims()
+    assert protocol.json_of_info(info)["claims"] == STARTED["claims"]
+
+
+def test_outputs_and_the_order_of_time() -> None:
+    claims = claims_of_json({"cel": {"output": ["matches"], "ordered_time": True}}, "cel")
+    assert claims.why_not(case("A", output="valuations")) == "it does not claim the output valuations"
+    backwards = [{"type": "A", "time": 2}, {"type": "A", "time": 1}]
+    assert claims.why_not(case("A", backwards)) == "it claims streams in the order of time only"
+    assert claims.why_not(case("A", backwards[::-1])) == ""
+    assert in_order([Event("A", {"time": 1}), Event("B"), Event("A", {"time": 1})])
+
+
+@pytest.mark.parametrize(
+    ("language", "skipped"),
+    [
+        ("cel", {"unless", "last", "project"}),
+        ("core-cel", {"plus", "max"}),
+        ("sase", {"negation", "kleene"}),
+        ("event-expression", {"pipe", "exists"}),
+    ],
+)
+def test_a_claim_is_learnt_from_what_the_engine_skips(language: str, skipped: set[str]) -> None:
+    asked = 0
+
+    def run(one: Case) -> Result:
+        nonlocal asked
+        asked += 1
+        outcome: Outcome = "skipped" if operators_of(language, one.query) & skipped else "passed"
+        return Result(one, outcome, one.matches)
+
+    claims = learnt(run, language, SUITE[language])
+    every = frozenset[str]().union(*(operators_of(language, one.query) for one in SUITE[language]))
+    assert claims.operators is not None
+    assert claims.operators.isdisjoint(skipped)
+    assert every - claims.operators >= skipped
+    assert asked < 120
+
+
+def test_random_cases_are_those_that_are_claimed() -> None:
+    language = LANGUAGES["cel"]
+    generator = language.generator()
+    claims = Claims(operators=frozenset({"seq", "or"}), predicates=frozenset())
+    maker = ClaimedMaker(language, generator.case, claims)
+    profile = next(iter(generator.profiles.values()))
+    queries = [maker(Random(seed), profile, 8, 5)[0] for seed in range(40)]
+    assert all(operators_of("cel", query) <= {"seq", "or"} for query in queries)
+    assert len(set(queries)) > 10

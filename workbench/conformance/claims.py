@@ -1,0 +1,170 @@
+"""What an engine claims of a language, by its answer to *start* or by what it skips, and which cases that leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from random import Random
+from typing import Any, Literal
+
+from cerify.conformance.hypotheses import INTERPRETATIONS
+from cerify.conformance.model import Case, Result
+from cerify.conformance.query_tree import nodes_in, tree_of, tree_of_text
+from cerify.languages import LANGUAGES
+from cerify.languages.language import Language
+from cerify.semantics.events import TIME, Event, Stream
+from cerify.semantics.json_events import event_of_json
+
+Json = dict[str, Any]
+PREDICATES = {
+    "Comparison": "comparison",
+    "OneOf": "in",
+    "InRange": "range",
+    "Like": "like",
+    "Arithmetic": "arithmetic",
+    "Complement": "not",
+    "Both": "and",
+    "Either": "or",
+}
+"""The names that claims have for the nodes of conditions; beside them there is "correlated"."""
+
+STRATEGIES = {
+    "cel": frozenset({"strict", "nxt", "last", "max"}),
+    "core-cel": frozenset({"strict", "nxt", "last", "max"}),
+    "sase": frozenset({"strict", "partition", "next", "any"}),
+}
+"""The names of operators that are strategies."""
+
+PROBES = 3  # the shortest queries with an operator that an engine is asked before the operator counts as skipped
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What an engine claims of one language; None: all there is. Names are those of the language's operators.
+
+    ordered_time: whether the engine takes streams only in which no event is earlier than the one before it.
+    """
+
+    operators: frozenset[str] | None = None
+    strategies: frozenset[str] | None = None
+    predicates: frozenset[str] | None = None
+    output: frozenset[str] | None = None
+    ordered_time: bool = False
+
+    def why_not(self, case: Case) -> str:
+        """Why the engine is not asked this case; "" if it is."""
+        tree = tree_of_text(case.language, case.query)
+        events = [event_of_json(event, None, case.id) for event in case.events]
+        return self.objection(case.language, case.query, tree, events, case.output)
+
+    def objection(self, language: str, query: Any, tree: Json | None, S: Iterable[Event], output: str) -> str:
+        """Why a query, as text or parsed, over a stream is not claimed; "" if it is."""
+        if self.output is not None and not LANGUAGES[language].results and output not in self.output:
+            return f"it does not claim the output {output}"
+        if self.ordered_time and not in_order(S):
+            return "it claims streams in the order of time only"
+        if tree is not None and self.predicates is not None:
+            left = predicates_of(tree) - self.predicates
+            if left:
+                return f"it does not claim the predicates {', '.join(sorted(left))}"
+        strategies = STRATEGIES.get(language, frozenset[str]())
+        used = operators_of(language, query)
+        for what, names, claimed in (
+            ("operators", used - strategies, self.operators),
+            ("strategies", used & strategies, self.strategies if self.strategies is not None else self.operators),
+        ):
+            if claimed is not None and not names <= claimed:
+                return f"it does not claim the {what} {', '.join(sorted(names - claimed))}"
+        return ""
+
+
+def claims_of_json(claims: Mapping[str, Json], language: str) -> Claims:
+    """What the claims in an answer to *start* say about a language; without any, all is claimed."""
+    claimed = claims.get(language, {})
+
+    def names(field: Literal["operators", "strategies", "predicates", "output"]) -> frozenset[str] | None:
+        return frozenset(claimed[field]) if field in claimed else None
+
+    return Claims(
+        names("operators"), names("strategies"), names("predicates"), names("output"), bool(claimed.get("ordered_time"))
+    )
+
+
+def operators_of(language: str, query: Any) -> frozenset[str]:
+    """The names of the operators of a query, as text or parsed; event types, and what every query has, are left out."""
+    if language not in INTERPRETATIONS:
+        return frozenset()
+    phi = LANGUAGES[language].parse(query) if isinstance(query, str) else query
+    names = INTERPRETATIONS[language].operators(phi) - {"event", "condition"}
+    return frozenset("within" if name.startswith("within-") else name for name in names)
+
+
+def predicates_of(tree: Json) -> frozenset[str]:
+    """The kinds of conditions in a tree; "correlated" if one of them compares events with each other."""
+    found = {PREDICATES[node["node"]] for node in nodes_in(tree) if node["node"] in PREDICATES}
+    for node in nodes_in(tree):
+        if node["node"] in PREDICATES:
+            mentioned = {one["variable"] for one in nodes_in(node) if one.get("variable") and "name" in one}
+            if len(mentioned) > 1:
+                found.add("correlated")
+        if node["node"] == "Correlated":
+            found.add("correlated")
+    return frozenset(found)
+
+
+def in_order(S: Iterable[Event]) -> bool:
+    """Whether no event of a stream is earlier than one before it."""
+    latest: int | float | datetime | None = None
+    for event in S:
+        match event.get(TIME):
+            case datetime() | int() | float() as time:
+                if latest is not None and type(latest) is type(time) and time < latest:  # type: ignore[operator]
+                    return False
+                latest = time
+    return True
+
+
+def learnt(run: Callable[[Case], Result], language: str, cases: Iterable[Case]) -> Claims:
+    """What an engine claims by what it skips: an operator that it skips in the shortest queries with it is not claimed.
+
+    A query is asked only if all its other operators were answered, so that the skip is because of the one.
+    """
+    mine = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.query), len(c.events), c.id))
+    known = [(case, operators_of(language, case.query)) for case in mine]
+    answered: set[str] = set()
+    left = frozenset[str]().union(*(names for _, names in known))
+    tried: dict[str, int] = dict.fromkeys(left, 0)
+    asked: set[str] = set()
+    found = True
+    while found:
+        found = False
+        for case, names in known:
+            new = names - answered
+            if case.query in asked or len(new) != 1 or tried[name := min(new)] == PROBES:
+                continue
+            asked.add(case.query)
+            tried[name] += 1
+            if run(case).outcome != "skipped":
+                answered.add(name)
+                found = True
+    return Claims(operators=frozenset(answered))
+
+
+@dataclass(frozen=True)
+class ClaimedMaker:
+    """Makes the random cases of another maker, and leaves out those that are not claimed."""
+
+    language: Language[Any]
+    maker: Callable[[Random, Any, int, int], tuple[Any, Stream]]
+    claims: Claims
+    tries: int = 200
+
+    def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
+        """The first case that is claimed, of at most `tries`; smaller queries are made after half of them."""
+        for number in range(self.tries):
+            size = nodes if 2 * number < self.tries else max(1, nodes // 3)
+            query, S = self.maker(rng, profile, size, events)
+            if not self.claims.objection(self.language.name, query, tree_of(query), S, "matches"):
+                break
+        return query, S

@@ -1,0 +1,109 @@
+"""A query as a tree in JSON, which the protocol sends beside its text, so that no adapter needs a parser.
+
+A node is an object whose key "node" names its class in the syntax tree, with a key for each of its fields. The negation
+of a condition is "Complement", since event expressions have a "Not" of their own. Tuples and
+sets are lists, a timestamp is {"node": "Timestamp", "value": ISO 8601 text}; where in the text a node stands is left
+out. `nodes` lists the nodes of a language with their fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from cerify.languages import LANGUAGES
+from cerify.semantics import predicates
+from cerify.semantics.cel import bounded
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.values import show_time
+
+Json = dict[str, Any]
+BUILT_IN = ("cel", "core-cel", "sase", "event-expression")
+LEFT_OUT = frozenset({"span"})
+
+
+@lru_cache(maxsize=1_000)
+def tree_of_text(language: str, query: str) -> Json | None:
+    """The tree of a query; None for a text that is no query of the language, or that is nested too deeply."""
+    try:
+        tree: Json = tree_of(LANGUAGES[language].parse(query))
+    except (CerifyError, RecursionError):
+        return None
+    return tree
+
+
+def tree_of(value: Any) -> Any:
+    """A syntax tree, or a part of one, in JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"node": _name(type(value))} | {name: tree_of(getattr(value, name)) for name in _names(type(value))}
+    match value:
+        case datetime():
+            return {"node": "Timestamp", "value": show_time(value)}
+        case frozenset():
+            return sorted(map(tree_of, value))
+        case tuple():
+            return list(map(tree_of, value))
+        case _:
+            return value
+
+
+def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
+    """The names of the nodes that trees of a language consist of, each with its fields."""
+    modules = [import_module(LANGUAGES[language].trees[0].__module__), predicates]
+    if language == "cel":
+        modules.append(bounded)
+    found: dict[str, tuple[str, ...]] = {"Timestamp": ("value",)}
+    for module in modules:
+        for name, kind in vars(module).items():
+            here = isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
+            if here and not name.startswith("_") and name != "Derived":
+                found[_name(kind)] = tuple(_names(kind))
+    return dict(sorted(found.items()))
+
+
+def schema_of_trees() -> Json:
+    """The JSON Schema tree.json, whose definitions are the trees of each language."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The syntax tree of a query, by language",
+        "$defs": {language: _schema_of(language) for language in BUILT_IN},
+    }
+
+
+def _schema_of(language: str) -> Json:
+    below = {"anyOf": [{"$ref": f"#/$defs/{language}"}, {"type": ["string", "number", "boolean", "null"]}]}
+    known = nodes(language)
+    return {
+        "type": "object",
+        "properties": {"node": {"enum": list(known)}},
+        "required": ["node"],
+        "additionalProperties": {"anyOf": [*below["anyOf"], {"type": "array", "items": below}]},
+        "allOf": [
+            {"if": {"properties": {"node": {"const": name}}}, "then": {"required": list(names)}}
+            for name, names in known.items()
+            if names
+        ],
+    }
+
+
+def nodes_in(tree: Any) -> Iterable[Json]:
+    """All nodes of a tree in JSON, itself first."""
+    if isinstance(tree, dict):
+        yield tree
+        for value in tree.values():
+            yield from nodes_in(value)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from nodes_in(value)
+
+
+def _name(kind: Any) -> str:
+    return "Complement" if kind is predicates.Not else str(kind.__name__)
+
+
+def _names(kind: Any) -> Iterable[str]:
+    return (field.name for field in fields(kind) if field.name not in LEFT_OUT)
