@@ -30,6 +30,7 @@ from cerify.conformance.campaigns import (
     generated_languages,
     plan_of,
 )
+from cerify.conformance.claims import ClaimedMaker, Claims, claims_of_engine
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
@@ -372,6 +373,9 @@ def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple
             names = ", ".join(engine.info.languages) or "none"
             ended = f"the engine does not speak {asked.language}, but {names}"
             return name, plan, Summary(asked.cases, ended=ended)
+        claims = claims_of_engine(engine, asked.language)
+        if claims != Claims():
+            plan = replace(plan, maker=ClaimedMaker(asked.known, plan.maker, claims))
         with asked.checkpoint(plan, name) as checkpoint:
             return name, plan, compared(asked, plan, 1, progress, checkpoint, known)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
+from cerify.conformance.cases import load
 from cerify.conformance.hypotheses import INTERPRETATIONS
 from cerify.conformance.model import Case, Result
 from cerify.conformance.query_tree import nodes_in, tree_of, tree_of_text
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Language
+from cerify.protocol import EngineInfo
 from cerify.semantics.events import TIME, Event, Stream
 from cerify.semantics.json_events import event_of_json
 
@@ -91,6 +94,7 @@ def claims_of_json(claims: Mapping[str, Json], language: str) -> Claims:
     )
 
 
+@lru_cache(maxsize=10_000)
 def operators_of(language: str, query: Any) -> frozenset[str]:
     """The names of the operators of a query, as text or parsed; event types, and what every query has, are left out."""
     if language not in INTERPRETATIONS:
@@ -149,6 +153,34 @@ def learnt(run: Callable[[Case], Result], language: str, cases: Iterable[Case]) 
                 answered.add(name)
                 found = True
     return Claims(operators=frozenset(answered))
+
+
+class Asked(Protocol):
+    """An engine that can be asked, with what it said of itself."""
+
+    info: EngineInfo
+
+    def run(self, case: Case, /) -> Result: ...
+
+
+def claims_of_engine(engine: Asked, language: str) -> Claims:
+    """What an engine says that it claims; if it says nothing, what it does not skip of the suite's shortest queries."""
+    if language in engine.info.claims:
+        return claims_of_json(engine.info.claims, language)
+    cases = list(probes(load(None), language))
+    claims = learnt(engine.run, language, cases)
+    every = frozenset[str]().union(*(operators_of(language, case.query) for case in cases))
+    return Claims() if claims.operators == every else claims
+
+
+def probes(cases: Iterable[Case], language: str) -> Iterator[Case]:
+    """Of each feature of the suite the cases with the shortest queries, each query once."""
+    by_feature: dict[str, dict[str, Case]] = {}
+    for case in cases:
+        if case.language == language:
+            by_feature.setdefault(case.feature, {}).setdefault(case.query, case)
+    for of_queries in by_feature.values():
+        yield from (of_queries[query] for query in sorted(of_queries, key=lambda q: (len(q), q))[:PROBES])
 
 
 @dataclass(frozen=True)
