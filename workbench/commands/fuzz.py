@@ -375,7 +375,7 @@ def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple
             return name, plan, Summary(asked.cases, ended=ended)
         claims = claims_of_engine(engine, asked.language)
         if claims != Claims():
-            plan = replace(plan, maker=ClaimedMaker(asked.known, plan.maker, claims))
+            plan = replace(plan, maker=ClaimedMaker(asked.known_language, plan.maker, claims))
         with asked.checkpoint(plan, name) as checkpoint:
             return name, plan, compared(asked, plan, 1, progress, checkpoint, known)
 

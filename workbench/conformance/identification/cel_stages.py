@@ -98,8 +98,16 @@ CEL = (
         ),
     ),
     Stage(("and",), (Template("A AND (A IN X)", AB, 2),)),
-    Stage(("all",), (Template("A ALL B", ABC, 4), Template("A ALL A", AB, 3), Template("(A ; B) ALL A", AB, 5))),
-    Stage(("negation",), (Template("(A ; C) UNLESS B", ABC, 5),)),
+    Stage(
+        ("all",),
+        (
+            Template("A ALL B", ABC, 4),
+            Template("A ALL A", AB, 3),
+            Template("(A ; B) ALL A", AB, 5),
+            Template("(A ; C) ALL B", ABC, 4),
+        ),
+    ),
+    Stage(("negation",), (Template("(A ; C) UNLESS B", ABC, 5), Template("(A ; C) UNLESS (B ; C)", ABC, 4))),
     Stage(("start",), (Template("B ; START(A)", AB, 5), Template("START(A)", AB, 3), Template("A OR START(B)", AB, 3))),
     Stage(("in",), (Template("(A ; A) IN X FILTER X.x = 1", events("A", x=(0, 1)), 4),)),
     Stage(("project",), (Template("PROJECT[A](A ; B)", AB, 4),)),
