@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from proofs_tests.claims.theorems import theorem
+
 Kind = Literal[
     "theorem",
     "lemma",
@@ -75,5 +77,6 @@ def entry(claim: Claim, effort: Effort = "full") -> dict[str, Any]:
         "kind": claim.kind,
         **asdict(finding),
         "reading": claim.reading,
+        "theorem": theorem(claim.id),
         "seconds": round(time.perf_counter() - started, 3),
     }

@@ -23,9 +23,10 @@ printed. *holds-corrected*: as printed it fails, with a counterexample, and a co
 
 Evidence: *decided* covers all streams, or all histories, for the formulas that the last column names; *exhaustive* all
 cases to a size; *solver* all values of attributes at the lengths named; *random* a sample; *measured* counted
-operations, over the range named; *proof* an argument from other entries. The bounds are those of the quick check;
-`cerify claims --budget full` looks at more, and `--json` shows the counterexamples. This page is written by
-`cerify claims --write docs/claims.md`, together with the errata, here with cerify {version}.
+operations, over the range named; *proof* an argument from other entries. *In Coq* names the theorem that proves the
+claim, or its correction, for all queries and streams of a [model](theory/mechanised.md). The bounds are those of the
+quick check; `cerify claims --budget full` looks at more, and `--json` shows the counterexamples. This page is written
+by `cerify claims --write docs/claims.md`, together with the errata, here with cerify {version}.
 """
 TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 
@@ -75,6 +76,8 @@ def _of(paper: str) -> Iterator[str]:
         if (erratum := erratum_of(claim.id)) is not None:
             status = f"[{status}](errata.md#{erratum.anchor})"
         bound = found["bound"] + (f". Reading: {found['reading']}" if found["reading"] else "")
+        if found["theorem"]:
+            bound += f". In Coq: `{found['theorem']}`"
         cells = (f"`{claim.id}`", claim.title, status, found["evidence"] or "", bound)
         yield "| " + " | ".join(_cell(text) for text in cells) + " |"
     yield ""

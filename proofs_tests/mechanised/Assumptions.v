@@ -1,6 +1,6 @@
 (** Prints what the theorems rest on: nothing. *)
 
-From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Checker Disjunctive Expressions Sase.
+From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Checker Strategies Selection Disjunctive Expressions Sase.
 
 Print Assumptions theorem_6_2.
 Print Assumptions valuations_are_words.
@@ -13,6 +13,10 @@ Print Assumptions no_repetitions.
 Print Assumptions checker_is_sound.
 Print Assumptions certified_valuations.
 Print Assumptions certified_events.
+Print Assumptions next_order.
+Print Assumptions last_order.
+Print Assumptions next_linear.
+Print Assumptions last_linear.
 Print Assumptions disjuncts_have_no_or.
 Print Assumptions disjunctive_equal.
 Print Assumptions theorem_1.

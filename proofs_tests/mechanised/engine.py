@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 from typing import IO, Any
 
 from cerify import protocol
@@ -77,10 +78,14 @@ def atoms(condition: cel.Condition, predicates: list[Predicate]) -> Iterator[str
 
 
 class Extracted:
-    """The matches by the extracted program, which is started with the first question."""
+    """The matches by the extracted program, which is started with the first question.
 
-    def __init__(self, path: Path) -> None:
+    seconds: what an answer may take; None for as long as it takes.
+    """
+
+    def __init__(self, path: Path, seconds: float | None = None) -> None:
         self._path = path
+        self._seconds = seconds
         self._program: subprocess.Popen[str] | None = None
 
     def matches(self, phi: cel.Formula, S: Stream, options: Options) -> list[Match]:
@@ -108,10 +113,15 @@ class Extracted:
         writes, reads = _piped(self._program.stdin), _piped(self._program.stdout)
         writes.write(question + "\n")
         writes.flush()
+        timer = None if self._seconds is None else Timer(self._seconds, self._program.kill)
+        if timer is not None:
+            timer.start()
         answer = reads.readline()
+        if timer is not None:
+            timer.cancel()
         if not answer:
             self._program = None
-            raise BudgetExceeded("the extracted definition ran out of memory or stack")
+            raise BudgetExceeded("the extracted definition ran out of time, memory or stack")
         return answer
 
 

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from cerify.equivalence.rewrite.laws import HOLDING
+from proofs_tests.claims.everything import LEDGER
+from proofs_tests.claims.theorems import THEOREMS
+from proofs_tests.mechanised import statements
 from proofs_tests.mechanised.make_laws import TARGET, identifier, lacking, laws_v
 
 HERE = Path(__file__).parent
 SOURCES = sorted(HERE.glob("*.v"))
-THEOREMS = (HERE / "Assumptions.v").read_text(encoding="utf-8").count("Print Assumptions")
+ASSUMPTIONS = (HERE / "Assumptions.v").read_text(encoding="utf-8")
 
 needs_coq = pytest.mark.skipif(
     not (shutil.which("coqc") and shutil.which("ocamlopt") and shutil.which("make")), reason="needs coqc and ocamlopt"
@@ -27,6 +30,20 @@ def test_nothing_is_assumed(source: Path) -> None:
     """No proof is left out, in the text at least; `make assumptions` asks Coq."""
     text = re.sub(r"\(\*.*?\*\)", "", source.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert not re.findall(r"\b(Admitted|admit|Axiom|Parameter|Conjecture|Hypothesis|Abort)\b", text)
+
+
+def test_the_page_shows_the_statements_of_the_files() -> None:
+    """If not: python -m proofs_tests.mechanised.statements."""
+    assert statements.TARGET.read_text(encoding="utf-8") == statements.page()
+
+
+def test_claims_and_page_name_theorems_whose_assumptions_are_printed() -> None:
+    assert LEDGER.keys() >= THEOREMS.keys()
+    shown = {(statement.file, statement.theorem) for statement in statements.STATEMENTS}
+    assert shown >= set(THEOREMS.values())
+    for file, name in shown:
+        assert statements.coq(file, name).startswith(("Theorem", "Corollary", "Lemma"))
+        assert f"Print Assumptions {name}." in ASSUMPTIONS
 
 
 def test_the_theorems_are_the_laws() -> None:
@@ -62,7 +79,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_theorems_rest_on_no_axiom(built: Path) -> None:
     ran = subprocess.run(["make", "-s", "-C", built, "assumptions"], check=True, capture_output=True, text=True)
     lines = [line for line in ran.stdout.splitlines() if not line.startswith("coqc")]
-    assert lines == ["Closed under the global context"] * THEOREMS
+    assert lines == ["Closed under the global context"] * ASSUMPTIONS.count("Print Assumptions")
 
 
 @needs_coq

@@ -1,0 +1,193 @@
+"""Writes docs/theory/proved.md: each theorem as the paper has it, in words, and in Coq.
+
+Run as: python -m proofs_tests.mechanised.statements. A test checks that the page is what this module writes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from proofs_tests.claims.theorems import THEOREMS
+
+HERE = Path(__file__).parent
+TARGET = HERE.parent.parent / "docs" / "theory" / "proved.md"
+
+HEAD = """# The theorems, side by side
+
+Each theorem of [The core, proved in Coq](mechanised.md) three times: the claim of the paper, in words, and as Coq has
+it. The statements in Coq are taken from the files, by `python -m proofs_tests.mechanised.statements`. The end of
+[that page](mechanised.md) lists what the model leaves out; what is wrong in print, and how it is corrected, is in
+[errata](../errata.md).
+"""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A theorem: its title, the paper's words, ours, and the names in Coq of what it needs to be read."""
+
+    title: str
+    file: str
+    theorem: str
+    paper: str
+    prose: str
+    definitions: tuple[tuple[str, str], ...] = ()
+
+
+STATEMENTS = (
+    Statement(
+        "The meaning of a formula is its words",
+        "Bridge.v",
+        "valuations_are_words",
+        "tods21, Figure 3 gives the valuations of φ over S from i to j.",
+        "A word is an interval of the stream whose events carry their variables. The valuations of φ are "
+        "those of its words.",
+        (("Bridge.v", "represents"), ("Bridge.v", "spans")),
+    ),
+    Statement(
+        "Theorem 6.2, corrected, and Theorem 7.2",
+        "Bridge.v",
+        "theorem_6_2_valuations",
+        "tods21, Theorem 6.2: for every unary formula φ there is a CEA A with the complex events of φ on every stream. "
+        "Theorem 7.2: also for STRICT(φ), NXT(φ), LAST(φ) and MAX(φ).",
+        "On every stream, μ is a valuation of φ from i to j if and only if the automaton of φ accepts a word "
+        "from i to j whose marks "
+        "are μ. The cases of :+, ALL, UNLESS, NXT, LAST and MAX are the corrected ones.",
+        (("Compile.v", "runs"), ("Compile.v", "accepts")),
+    ),
+    Statement(
+        "Proposition 5.5",
+        "Determinize.v",
+        "proposition_5_5",
+        "tods21, Proposition 5.5: CEA are closed under I/O-determinization.",
+        "The automaton of subsets is I/O-deterministic and accepts the same words, up to the order in which "
+        "marks are written.",
+        (("Determinize.v", "io_deterministic"), ("Determinize.v", "determinized")),
+    ),
+    Statement(
+        "Algorithm 2",
+        "Evaluate.v",
+        "algorithm_2",
+        "tods21, section 9: Algorithm 2 puts out after each event the complex events that the automaton accepts there.",
+        "After the events es, the traces that are put out are those of the accepted words over es.",
+        (("Evaluate.v", "update"), ("Evaluate.v", "enumerate")),
+    ),
+    Statement(
+        "Algorithm 1",
+        "Evaluate.v",
+        "no_repetitions",
+        "tods21, section 9: Algorithm 1 enumerates each complex event once, if the automaton is I/O-deterministic.",
+        "With one initial state and one step for an event and marks, nothing is put out twice.",
+    ),
+    Statement(
+        "The order of NXT is total",
+        "Selection.v",
+        "next_linear",
+        "tods21, Lemma 7.1; cep17, Lemma 1: the order of NXT is total.",
+        "Of two valuations of one interval one is greater, or they have the same events. That nothing is greater than "
+        "itself, and that the order is transitive, is `next_order` in Strategies.v.",
+        (("Selection.v", "linear"), ("Strategies.v", "next_less")),
+    ),
+    Statement(
+        "The order of LAST is total",
+        "Selection.v",
+        "last_linear",
+        "tods21, Lemma 7.1: the order of LAST is total.",
+        "The same, where the last position in which two differ decides; see also `last_order` in Strategies.v.",
+        (("Strategies.v", "last_less"),),
+    ),
+    Statement(
+        "The checker of certificates",
+        "Checker.v",
+        "certified_valuations",
+        "[Are two queries the same?](equivalence.md): a certificate that the checker accepts proves its claim.",
+        "If the list of events has one of each type, and the checker accepts, then the two formulas have the "
+        "same valuations on every "
+        "stream, or the left one's are among the right one's. `certified_events` says the same of complex events.",
+        (("Checker.v", "checks"), ("Checker.v", "steps_joined"), ("Checker.v", "joined"), ("Checker.v", "covers")),
+    ),
+    Statement(
+        "The disjunctive normal form",
+        "Disjunctive.v",
+        "disjunctive_equal",
+        "[Normal forms](../guide/normal-forms.md): the disjunctive normal form has the same valuations.",
+        "A formula and its disjunctive normal form mean the same. `disjuncts_have_no_or`: no disjunct has an "
+        "OR but inside iterations "
+        "and strategies.",
+        (("Rules.v", "equal"), ("Disjunctive.v", "disjuncts")),
+    ),
+    Statement(
+        "Theorem 1",
+        "Expressions.v",
+        "theorem_1",
+        "vldb92, Theorem 1: the last event occurrence of h is in E[h] iff the deterministic automaton of E "
+        "is in an accepting state "
+        "after scanning h.",
+        "As printed, with the corrected constructions of !E, F /+ E and prefix(E).",
+        (("Expressions.v", "meaning"), ("Expressions.v", "accepts")),
+    ),
+    Statement(
+        "Corollary 1",
+        "Expressions.v",
+        "corollary_1",
+        "vldb92, Corollary 1: E[h] contains exactly the event occurrences o such that the automaton is in an "
+        "accepting state "
+        "immediately after scanning o.",
+        "As printed. It is what the induction proves: Theorem 1 alone would not do for the operators that "
+        "look into a history.",
+        (("Expressions.v", "describes"),),
+    ),
+    Statement(
+        "Runs and positions say the same",
+        "Sase.v",
+        "runs_are_matches",
+        "sase07, Lemma A.1 and section 2.2: a query has an equivalent automaton.",
+        "The buffers of the accepting runs are the matches of the [declarative definition](sase.md), for "
+        "each of the four strategies.",
+        (("Sase.v", "is_match"), ("Sase.v", "is_buffer"), ("Sase.v", "skips")),
+    ),
+)
+
+
+def coq(file: str, name: str) -> str:
+    """The definition, or the statement of the theorem, as it stands in the file."""
+    text = (HERE / file).read_text(encoding="utf-8")
+    found = re.search(
+        rf"^(?:Theorem|Corollary|Lemma|Definition|Fixpoint) {name}\b.*?(?:\.|\|\}}\.)$(?=\n)",
+        text,
+        flags=re.DOTALL | re.MULTILINE,
+    )
+    if found is None:
+        raise ValueError(f"{file} has no {name}")
+    return found[0]
+
+
+def section(statement: Statement) -> str:
+    """A theorem, three times."""
+    ids = [id_ for id_, place in THEOREMS.items() if place == (statement.file, statement.theorem)]
+    claims = f" Entries: {', '.join(f'`{id_}`' for id_ in ids)}." if ids else ""
+    link = f"[`{statement.file}`](../../proofs_tests/mechanised/{statement.file})"
+    parts = [
+        f"## {statement.title}",
+        f"*Claim.* {statement.paper}{claims}",
+        f"*In words.* {statement.prose}",
+        f"*In Coq*, in {link}:",
+        f"```coq\n{coq(statement.file, statement.theorem)}\n```",
+    ]
+    if statement.definitions:
+        parts.append("where")
+        for file, names in groupby(statement.definitions, lambda place: place[0]):
+            texts = "\n\n".join(coq(file, name) for _, name in names)
+            parts.append(f"```coq\n(* {file} *)\n{texts}\n```")
+    return "\n\n".join(parts)
+
+
+def page() -> str:
+    """The text of the page."""
+    return "\n\n".join([HEAD.rstrip(), *map(section, STATEMENTS)]) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page(), encoding="utf-8")
