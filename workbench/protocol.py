@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -23,7 +24,7 @@ from cerify.semantics.json_events import parse_json
 from cerify.semantics.values import plain
 
 PROTOCOL = 1
-FIRST_MATCHES = 100
+FIRST_MATCHES, FIRST_ENTRIES = 100, 500
 KINDS = ("matches", "skipped", "error")  # of which an answer to run has one; a null is there too
 
 Json: TypeAlias = dict[str, Any]
@@ -81,20 +82,30 @@ def line(message: Mapping[str, Any]) -> str:
 def read(text: str | bytes, message: Message, where: str = "the message") -> Json:
     """The message that a line holds, checked against its schema. Raises InputError.
 
-    Of many matches only the first are held against the schema, for that takes long; `matches_of_json` checks them all.
+    Of many matches only the first are held against the schema, and of those only the first entries, for that takes
+    long; `matches_of_json` checks them all.
     """
     obj = parse_json(text, where)
     checked = obj
     if message == "answer":
         _require_one_kind(obj, where)
     if isinstance(obj, dict) and isinstance(matches := obj.get("matches"), list):
-        checked = obj | {"matches": matches[:FIRST_MATCHES]}
+        checked = obj | {"matches": [_beginning(match) for match in matches[:FIRST_MATCHES]]}
     problem = best_match(_validator(message).iter_errors(checked))
     if problem is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.absolute_path)
         raise InputError(f"{where}{': at ' + place.lstrip('.') if place else ''}: {problem.message}")
     result: Json = obj
     return result
+
+
+def _beginning(obj: Any, depth: int = 3) -> Any:
+    """The first entries of an object or a list, and of those inside it."""
+    if depth and isinstance(obj, dict):
+        return {name: _beginning(obj[name], depth - 1) for name in islice(obj, FIRST_ENTRIES)}
+    if depth and isinstance(obj, list):
+        return [_beginning(one, depth - 1) for one in obj[:FIRST_ENTRIES]]
+    return obj
 
 
 def _require_one_kind(obj: Any, where: str) -> None:
@@ -193,7 +204,7 @@ def _positions(obj: Any, where: str, problems: list[str]) -> tuple[int, ...]:
         raise InputError(f"{where}: a list of positions is expected")
     positions = sorted(_position(p, where) for p in obj)
     if len(set(positions)) < len(positions):
-        problems.append(f"{where}: a list of positions, each once, is expected, not {obj}")
+        problems.append(f"{where}: a list of positions, each once, is expected, not {str(obj[:20])[:200]}")
     return tuple(dict.fromkeys(positions))
 
 

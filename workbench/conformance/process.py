@@ -1,17 +1,25 @@
-"""An engine's process: lines in and out, with limits on time, memory and output, and nothing left running after it."""
+"""An engine's process: lines in and out, with limits on time, memory and output, and nothing left running after it.
+
+On Linux this process becomes the parent of what an engine detaches from itself (prctl(2), PR_SET_CHILD_SUBREAPER), so
+that a daemon that forked twice is found and killed too.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import IO, Literal, NoReturn
 
 import psutil
@@ -24,6 +32,9 @@ KEPT_STDERR = 4096  # characters
 SHOWN_STDERR = 500
 POLL = 0.05  # seconds between two looks at the process and its memory
 GRACE = 0.2  # seconds in which the last words of a process that has ended may still arrive
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
+MARK = "CERIFY_ENGINE"  # the variable of the environment that an engine's processes inherit
+STARTED = count()
 
 Cause = Literal["crashed", "timeout", "memory", "protocol"]
 
@@ -52,6 +63,8 @@ class EngineProcess:
 
     def __init__(self, argv: Sequence[str], limits: Limits) -> None:
         self.limits = limits
+        self._mark = f"{os.getpid()}.{next(STARTED)}"
+        _adopt_orphans()
         try:
             self._process = subprocess.Popen(
                 list(argv),
@@ -59,6 +72,7 @@ class EngineProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                env=os.environ | {MARK: self._mark},
             )
         except OSError as error:
             raise InputError(f"the engine cannot be started: {argv[0]}: {error.strerror or error}") from None
@@ -136,7 +150,7 @@ class EngineProcess:
         self._closed = True
         with contextlib.suppress(psutil.Error):
             self._family.update(psutil.Process(self._process.pid).children(recursive=True))
-        for child in self._family:
+        for child in self._family | self._adopted():
             with contextlib.suppress(psutil.Error):
                 child.kill()
         if hasattr(os, "killpg"):
@@ -144,10 +158,30 @@ class EngineProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
+        detached = self._adopted()  # those killed above too, which this process has to wait for
+        for child in detached:
+            with contextlib.suppress(psutil.Error):
+                child.kill()
+        if left := psutil.wait_procs(detached, GRACE)[1]:
+            pids = ", ".join(str(child.pid) for child in left)
+            warnings.warn(f"the engine has left processes that cannot be ended: {pids}", stacklevel=2)
         self._to_write.put(None)
         with contextlib.suppress(queue.Empty):  # a reader that waits to hand on a line finds room, and then the end
             while True:
                 self._lines.get_nowait()
+
+    def _adopted(self) -> set[psutil.Process]:
+        """What the engine has detached from itself and this process has adopted, with its children.
+
+        It is distinguished from other children of this process by having been seen below the engine, or by the engine's
+        mark in its environment.
+        """
+        found: set[psutil.Process] = set()
+        for child in psutil.Process().children():
+            with contextlib.suppress(psutil.Error):
+                if child in self._family or child.environ().get(MARK) == self._mark:
+                    found |= {child, *child.children(recursive=True)}
+        return found
 
     def __enter__(self) -> EngineProcess:
         return self
@@ -209,6 +243,12 @@ class EngineProcess:
     def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
         assert stream is not None
         return stream
+
+
+def _adopt_orphans() -> None:
+    """Make this process the parent of what its descendants detach from themselves, where the system can do that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
 
 
 def excerpt(text: bytes) -> str:

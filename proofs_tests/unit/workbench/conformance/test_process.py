@@ -1,0 +1,65 @@
+"""Processes of engines, and what they write: nothing is left running, and long answers are read in linear time."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import psutil
+import pytest
+
+from cerify import protocol
+from cerify.conformance.process import EngineProcess, Limits
+from cerify.semantics.errors import InputError
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+        os.close(1)
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a process other than the first")
+def test_a_daemon_that_forked_twice_is_ended_with_its_engine() -> None:
+    """Its parent is gone and its session is its own: neither the group nor the tree of processes leads to it."""
+    with EngineProcess([sys.executable, "-c", DAEMON], Limits()) as engine:
+        line = engine.early(60)
+        assert line is not None
+        daemon = psutil.Process(int(line))
+        assert daemon.is_running()
+    assert not daemon.is_running() or daemon.status() == psutil.STATUS_ZOMBIE
+
+
+def answer(**match: object) -> str:
+    return json.dumps({"id": "1", "matches": [{"at": 0, "events": [0]} | match]})
+
+
+def test_the_schema_looks_at_the_beginning_of_a_match_only() -> None:
+    """jsonschema took five seconds of CPU for 80,000 bindings."""
+    many = {f"X{i}": [0] * 3 for i in range(5_000)}
+    beginning = protocol._beginning({"at": 0, "events": list(range(9_000)), "bindings": many})
+    assert len(beginning["events"]) == len(beginning["bindings"]) == protocol.FIRST_ENTRIES
+
+
+@pytest.mark.parametrize("wrong", [{"bindings": {"X": ["0"]}}, {"bindings": {"X": [0, -1]}}, {"events": [0, 2.0]}])
+def test_what_the_schema_does_not_look_at_is_checked_all_the_same(wrong: dict[str, object]) -> None:
+    good = {f"X{i}": [0] for i in range(protocol.FIRST_ENTRIES + 1)}
+    bindings = good | wrong.get("bindings", {})  # type: ignore[operator]
+    events = [0] * protocol.FIRST_ENTRIES + wrong.get("events", [])  # type: ignore[operator]
+    obj = protocol.read(answer(bindings=bindings, events=events), "answer")
+    with pytest.raises(InputError, match="a position is a whole number"):
+        protocol.answer_of_json(obj, "valuations", 3)
+
+
+def test_a_message_about_many_positions_is_short() -> None:
+    obj = protocol.read(answer(events=[0] * 100_000), "answer")
+    given = protocol.answer_of_json(obj, "matches", 3)
+    assert isinstance(given, protocol.Matches)
+    assert len(str(given)) < 1_000
