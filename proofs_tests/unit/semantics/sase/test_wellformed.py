@@ -95,6 +95,7 @@ def test_declarations_and_negation() -> None:
     assert said("PATTERN SEQ(A a, B a) RETURN 1") == [("twice", "B a")]
     assert said("PATTERN SEQ(~A a) RETURN 1") == [("negation", "~A a")]
     assert said("PATTERN SEQ(A a, ~B b) RETURN a.x") == [("negation", "~B b")]
+    assert said("PATTERN SEQ(A a, C c, ~B b) RETURN a.x") == [("negation", "~B b")]
     assert said("PATTERN SEQ(A a, ~B b) WITHIN 1 hour RETURN a.x") == []
     assert said("PATTERN SEQ(A a, ~B b) WITHIN 0 hours RETURN a.x") == [("window", "WITHIN 0 hours")]
     assert said("PATTERN SEQ(~B b, A a) WHERE b.x = a.x RETURN a.x") == []
