@@ -117,6 +117,53 @@ def test_causes_are_told_apart_and_a_campaign_goes_on(tmp_path: Path) -> None:
     assert "seed is 0 there and 1 here" in other.stderr
 
 
+def test_one_query_is_asked_on_all_short_streams(tmp_path: Path) -> None:
+    """The engine reports only matches of at most two events."""
+    engine = planted(tmp_path, "found = [m for m in found if len(m.events) < 3]")
+    engine[-1:] = [untyped(engine[-1])]
+    done = fuzz("--query", "A+ ; B", "--all-streams", "4", *engine)
+    assert done.returncode == 1, done.stderr
+    assert " of 120 streams are answered wrongly, the shortest A A B" in done.stdout
+    found = json.loads(fuzz("--query", "A+ ; B", "--all-streams", "3", "--json", *engine).stdout.splitlines()[0])
+    assert (found["summary"]["asked"], found["summary"]["wrong"]) == (39, 1)
+
+
+def untyped(path: str) -> str:
+    """The engine for streams without a schema."""
+    text = Path(path).read_text(encoding="utf-8")
+    Path(path).write_text(text.replace('schema_of_json(message["schema"])', "None"), encoding="utf-8")
+    return path
+
+
+def test_known_causes_do_not_fail_and_one_case_is_run_again(tmp_path: Path) -> None:
+    engine = planted(tmp_path, "found = [m for m in found if len(m.events) < 3]")
+    stored = tmp_path / "known.jsonl"
+    first = fuzz("--cases", "60", "--stop-after", "1", "--json", *engine)
+    stored.write_text(first.stdout, encoding="utf-8")
+    index = json.loads(first.stdout.splitlines()[1])["case"]
+    one = fuzz("--case", str(index), "--json", *engine)
+    assert one.returncode == 1
+    assert json.loads(one.stdout.splitlines()[1])["query"] == json.loads(first.stdout.splitlines()[1])["query"]
+    again = fuzz("--case", str(index), "--known", str(stored), *engine)
+    assert again.returncode == 0, again.stdout
+    assert "known: " in again.stdout
+
+
+def test_no_engine_is_asked_a_variable_that_nothing_binds(tmp_path: Path) -> None:
+    """An engine may refuse it; the profile has such queries for the built-in evaluators."""
+    check = "from cerify.semantics.cel.wellformed import problems; "
+    check += "assert not any(p.rule == 'unbound' for p in problems(parse(message['query']), None)), message['query']"
+    done = fuzz("--cases", "80", "--json", *planted(tmp_path, check))
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_campaign_stops_in_time(tmp_path: Path) -> None:
+    done = fuzz("--cases", "100000", "--max-seconds", "0.5", "--json", *planted(tmp_path, "pass"))
+    summary = json.loads(done.stdout.splitlines()[0])["summary"]
+    assert summary["cases"] < 100000
+    assert summary["stopped"].startswith("stopped after 0.5 seconds")
+
+
 def test_guided_streams_match_more_often_than_random_ones(run: Run) -> None:
     matched = {}
     for streams in ("guided", "random"):

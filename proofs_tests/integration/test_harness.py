@@ -58,6 +58,7 @@ def children() -> set[int]:
         ("eats memory", "memory", "the cap is 300 MiB"),
         ("skips", "skipped", "not today (https://example.org/why)"),
         ("fails", "error", "internal: oops"),
+        ("an unknown code", "protocol", "at error.code: 'wild' is not one of"),
     ],
 )
 def test_each_rudeness_has_one_clear_result(how: str, outcome: str, says: str) -> None:
@@ -116,6 +117,47 @@ def test_shrinking_takes_from_the_same_restarts(tmp_path: Path) -> None:
     assert len(started.read_text().splitlines()) <= first_starts + limits.restarts
     assert divergence.stopped in render(report)
     assert summary(report)["divergences"][0]["stopped"] == divergence.stopped
+
+
+@pytest.mark.parametrize("how", ["an unknown code", "another schema", "a position twice", "out of bounds"])
+def test_a_wrong_line_fails_its_case_and_not_the_engine(how: str) -> None:
+    """Nine answers with an unknown error code once ended a run of 2,106 cases."""
+    with Engine(rude(how), LIMITS) as engine:
+        results = [engine.run(case(str(i))) for i in range(8)]
+        assert engine.restarts == 0
+    assert [r.outcome for r in results] == ["passed"] + [results[1].outcome] * 7
+    if how == "an unknown code":
+        assert "careful" in results[-1].stderr
+
+
+def test_queries_with_operators_that_hang_twice_are_not_asked_again(tmp_path: Path) -> None:
+    """Each process answers its first case; the other operators are asked all the same."""
+    started = tmp_path / "started"
+    limits = Limits(start_seconds=10, run_seconds=0.3, restarts=9)
+    loops = [replace(case(f"l{i}"), query="A OR A+") for i in range(6)]
+    with Engine([*rude("hangs"), str(started)], limits) as engine:
+        outcomes = [engine.run(one).outcome for one in (case("a"), *loops, case("b"))]
+        last = engine.run(loops[0])
+    assert outcomes == ["passed", "timeout", "passed", "timeout", "timeout", "timeout", "timeout", "passed"]
+    assert last.detail == "not asked: 2 queries with or, plus did not come back"
+    assert len(started.read_text().splitlines()) == 1 + 2
+
+
+def test_an_interrupted_run_reports_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Engine.run
+
+    def interrupted(engine: Engine, one: Case) -> object:
+        if one.id == "2":
+            raise KeyboardInterrupt
+        return run(engine, one)
+
+    monkeypatch.setattr(Engine, "run", interrupted)
+    report = conform(rude("skips"), [case(str(i)) for i in range(5)], limits=LIMITS)
+    assert report.ended == "interrupted after 2 of 5 cases"
+    assert report.totals == {"passed": 1, "skipped": 1, "not_run": 3}
+    assert not report.conforms
+    assert summary(report)["ended"] == report.ended
+    assert report.ended in render(report)
 
 
 def test_cases_in_languages_that_the_engine_does_not_speak_are_not_asked() -> None:

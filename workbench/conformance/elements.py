@@ -98,7 +98,7 @@ def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
 def without(language: Language[Any], query: Any, S: Stream, element: str, thorough: bool = False) -> Iterator[Pair]:
     """Queries and streams that have no such element, and else what the given ones have, as near to them as found.
 
-    thorough: with those that are one reduction, or one event, further away.
+    thorough: with those that are one event further away, or one reduction that leaves all other elements.
     """
     if (operations := operations_of(language)) is None:
         return
@@ -117,7 +117,7 @@ def without(language: Language[Any], query: Any, S: Stream, element: str, thorou
     yield from ((one, S) for one in nearest)
     if thorough:
         reduced = (other for one in nearest for reduction in operations.reductions for other in reduction(one))
-        yield from islice(((one, S) for one in reduced if elements(language, one, S) <= least), FURTHER)
+        yield from islice(((one, S) for one in reduced if elements(language, one, S) == least), FURTHER)
         yield from ((one, other) for one in nearest for _, other in fewer_events(operations, one, S))
 
 

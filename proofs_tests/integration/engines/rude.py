@@ -77,6 +77,9 @@ def misbehave(how: str, id_: str) -> None:
             time.sleep(600)
         case "skips":
             say({"id": id_, "skipped": "not today", "link": "https://example.org/why"})
+        case "an unknown code":
+            print("careful", file=sys.stderr, flush=True)
+            say({"id": id_, "error": {"code": "wild", "message": "oops"}})
         case "fails":
             say({"id": id_, "error": {"code": "internal", "message": "oops", "span": None}})
 

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
+import jsonschema
 import pytest
 
+import cerify
 from cerify.conformance.cases import load
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.hypotheses import answer
-from cerify.conformance.model import Case, Defect, Result
-from cerify.conformance.oracle import stream_of
+from cerify.conformance.model import Case, Defect, Report, Result
+from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.peeling import Peeler
+from cerify.conformance.report_json import match_command, summary
+from cerify.conformance.report_text import defect_text, issue_text, opening
+from cerify.conformance.signature import difference_kinds
 from cerify.languages import LANGUAGES
-from cerify.protocol import Failed
+from cerify.protocol import Failed, Matches
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError
-from proofs_tests.support import sampled
+from cerify.semantics.events import Match, Stream, result_of
+from cerify.semantics.sase.reading import Reading
+from proofs_tests.support import sampled, stream
 
 HANGS, CRASHES = "hangs", "crashes"
 
@@ -99,3 +111,123 @@ def test_each_planted_defect_is_named_once_and_nothing_else(name: str) -> None:
     explained = [id_ for defect in defects for id_ in defect.cases]
     assert len(explained) == len(set(explained))
     assert set(explained) == {r.case.id for r in results if r.outcome not in ("passed", "skipped")}
+
+
+def planted(wrong: Callable[[Case, frozenset[Match]], Iterable[Match]], queries: Mapping[str, str]) -> list[Defect]:
+    """The defects of an engine that gives other matches, found from some queries, each with the types of a stream."""
+
+    def ask(case: Case, query: object = None, S: Stream | None = None) -> Result:
+        found = sorted(set(wrong(case, frozenset(case.matches))))
+        return Result(case, "passed" if set(found) == set(case.matches) else "failed", found)
+
+    origin = Case("", "f", "", "cel", "A", None, [], "matches", ())
+    asked = [replace(Oracle().case(parse(q), stream(S), origin), id=q) for q, S in queries.items()]
+    results = [ask(case) for case in asked]
+    return defects_behind(Peeler(ask), [result for result in results if result.outcome == "failed"], results)
+
+
+def test_the_search_does_not_slip_from_one_defect_to_another() -> None:
+    """An engine that loses matches of a + before a ; has another fault beside it, of the other kind."""
+
+    def wrong(case: Case, right: frozenset[Match]) -> Iterable[Match]:
+        if "+ ; " not in case.query:
+            return right
+        more = [Match(0, (0,))] if case.query.endswith("; A") and case.events[:1] == [{"type": "A"}] else []
+        return [*(m for m in right if len(m.events) < 3), *more]
+
+    defects = planted(wrong, {"A+ ; B": "A A B", "(A+ ; B) OR C": "A A C B", "A+ ; A": "A A A", "A ; B": "A A B"})
+    found = {(d.kind, d.operators, d.result.case.query, len(d.result.case.events)) for d in defects}
+    assert found == {("missing", ("plus", "seq"), "A+ ; A", 3), ("extra", ("plus", "seq"), "A+ ; A", 1)}
+    assert all(d.original.case.query in ("A+ ; B", "A+ ; A") for d in defects)
+
+
+def test_a_trivial_defect_hides_no_other() -> None:
+    """An engine that reports no single event, and no loop of one round before another event."""
+
+    def wrong(case: Case, right: frozenset[Match]) -> Iterable[Match]:
+        lost = {m for m in right if len(m.events) == 1}
+        if "+" in case.query and ";" in case.query:
+            lost |= {m for m in right if len(m.events) == 2}
+        return right - lost
+
+    queries = {"A": "A", "A+": "A A", "A+ ; B": "A A B", "A OR B": "A B", "A ; B": "A B", "B ; A+": "B A"}
+    defects = planted(wrong, queries)
+    found = {(d.kind, d.result.case.query, tuple(e["type"] for e in d.result.case.events)) for d in defects}
+    assert found == {("missing", "A", ("A",)), ("missing", "A ; A+", ("A", "A"))}
+    (small,) = (d for d in defects if d.result.case.query == "A ; A+")
+    assert set(small.cases) == {"A+ ; B", "B ; A+"}
+
+
+def test_names_are_canonical_and_the_original_stays_beside() -> None:
+    (defect,) = planted(lambda case, right: right - {Match(1, (0, 1))}, {"Flood ; Wind": "Flood Wind"})
+    assert defect.result.case.query in ("A ; A", "A ; B")
+    assert defect.original.case.query == "Flood ; Wind"
+    assert "{0, 1} is a match at 1" in defect.why
+
+
+def test_of_two_matches_only_what_differs_counts() -> None:
+    first = Match(1, (0, 1), (("A", (0, 1)),))
+    assert difference_kinds([first], [replace(first, at=2)]) == {"position"}
+    assert difference_kinds([first], [replace(first, bindings=(("B", (0, 1)),))]) == {"bindings"}
+    assert difference_kinds([first], [replace(first, result=result_of({"x": 1}))]) == {"result"}
+    assert difference_kinds([first], [Match(1, (1,), (("A", (1,)),))]) == {"missing", "extra"}
+    assert difference_kinds([first], [first, replace(first, at=2)]) == {"extra"}
+    assert difference_kinds([first], [first]) == frozenset()
+
+
+WINDOWS = "sase-within"
+CLOSED = {"window": "closed"}
+
+
+def closed(case: Case, *_: object) -> Result:
+    """The answer of an engine whose windows of SASE+ are closed."""
+    found = answer("sase", case.query, stream_of(case), CLOSED, case.output)
+    assert isinstance(found, Matches)
+    return Result(case, "passed" if set(found.matches) == set(case.matches) else "failed", found.matches)
+
+
+def test_a_reading_is_named_and_is_right_where_it_is_declared() -> None:
+    asked = [case for case in load("sase") if case.feature == WINDOWS]
+    results = [closed(case) for case in asked]
+    failures = [result for result in results if result.outcome == "failed"]
+    assert failures
+    defects = defects_behind(Peeler(closed), failures, results)
+    assert {(d.causes[0].axis, d.causes[0].value) for d in defects} == {("window", "closed")}
+    report = Report("closed", "1", "s", results, defects, 0, 0.0)
+    assert any("--reading window=closed" in line for line in defect_text(defects[0], report))
+    oracle = Oracle(Reading(window="closed"))
+    assert all(closed(oracle.expecting(case)).outcome == "passed" for case in asked)
+
+
+def test_the_report_of_defects_is_whole() -> None:
+    """The JSON fits its schema; a text for a bug tracker has all that is needed to see it again."""
+    engine = ENGINES["filters"]
+    asked = [case for case in cases() if case.feature in ("filter", "partition")][:60]
+    defects, results = defects_of(engine, asked)
+    report = Report("mine", "1", "some", results, defects, 0, 0.0, command=("./mine", "--fast"))
+    found = json.loads(json.dumps(summary(report)))
+    schema = Path(cerify.__file__).parent / "schemas" / "defects.json"
+    jsonschema.validate(found["defects"], json.loads(schema.read_text(encoding="utf-8")))
+    assert found["unexplained"] == []
+    failing = sum(result.outcome == "failed" for result in results)
+    assert opening(report) == f"1 defect in {failing} failing cases"
+    text = issue_text(defects[0], report)
+    case = defects[0].result.case
+    assert f"`{case.query}`" in text
+    assert f"cerify conform --case {defects[0].original.case.id} -- ./mine --fast" in text
+    assert match_command(case) in text
+    assert "Expected: " in text
+    assert "Got: " in text
+
+
+def test_the_case_of_a_report_is_run_again_by_its_line(tmp_path: Path) -> None:
+    case = Case("x", "f", "", "cel", "A ; B WITHIN 2 seconds", None, TIMED, "matches", [Match(1, (0, 1))])
+    ran = subprocess.run(
+        ["/bin/sh", "-c", match_command(case).replace("cerify match", f"{sys.executable} -m cerify.cli match")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert "1 match in 2 events" in ran.stdout
+
+
+TIMED = [{"type": "A", "time": 0}, {"type": "B", "time": 2}]

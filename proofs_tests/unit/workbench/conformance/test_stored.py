@@ -1,0 +1,109 @@
+"""Stored runs: a baseline, a trend, a badge, JUnit, and policies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner
+
+from cerify.commands import trend as trend_command
+from cerify.conformance.badge import badge
+from cerify.conformance.junit import junit
+from cerify.conformance.model import Case, Defect, Report, Result
+from cerify.conformance.policy import read_policy
+from cerify.conformance.report_json import report_lines
+from cerify.conformance.stored import against, read_stored, trend
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Match
+
+CASE = Case("c1", "seq", "clause", "cel", "A ; B", None, [{"type": "A"}], "matches", [Match(1, (0, 1))])
+WRONG = Result(CASE, "failed", [Match(0, (0,))], stderr="a line of the engine")
+RIGHT = Result(replace(CASE, id="c2"), "passed", CASE.matches)
+DEFECT = Defect("d1", "missing", ("seq",), WRONG, WRONG, ("c1",))
+
+
+def report(*results: Result, version: str = "1", defects: tuple[Defect, ...] = ()) -> Report:
+    return Report("mine", version, "s", results, defects, 0, 1.0)
+
+
+def stored(path: Path, of: Report) -> Path:
+    path.write_text("\n".join(report_lines(of)) + "\n", encoding="utf-8")
+    return path
+
+
+def test_what_a_baseline_has_is_known_if_the_answer_is_the_same(tmp_path: Path) -> None:
+    before = read_stored(stored(tmp_path / "a.jsonl", report(WRONG, RIGHT)))
+    again = against(report(WRONG, RIGHT), before)
+    assert again.known == {"c1"}
+    assert again.conforms
+    other = against(report(replace(WRONG, matches=[]), RIGHT), before)
+    assert other.known == frozenset()
+    assert not other.conforms
+    assert not against(report(WRONG, replace(RIGHT, outcome="failed", matches=[])), before).conforms
+
+
+def test_a_trend_says_what_is_mended_and_what_broke(tmp_path: Path) -> None:
+    broken = replace(RIGHT, outcome="failed", matches=[])
+    mended = replace(WRONG, outcome="passed", matches=CASE.matches)
+    paths = [
+        stored(tmp_path / "1.jsonl", report(WRONG, RIGHT, defects=(DEFECT,))),
+        stored(tmp_path / "2.jsonl", report(mended, broken, version="2")),
+    ]
+    first, second = trend([read_stored(path) for path in paths])
+    assert (first.passed, first.claimed, first.defects, first.broken) == (1, 2, 1, frozenset())
+    assert (second.mended, second.broken) == ({"c1"}, {"c2"})
+    said = CliRunner().invoke(trend_command.command, [*map(str, paths)], standalone_mode=False)
+    assert said.return_value == 1
+    assert "broken in mine 2: c2" in said.output
+
+
+def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="is no run"):
+        read_stored(path)
+    with pytest.raises(InputError, match="cannot read"):
+        read_stored(tmp_path / "none")
+
+
+def test_a_failing_case_is_whole_in_junit() -> None:
+    element = ET.fromstring(junit(report(WRONG, RIGHT, defects=(DEFECT,))))
+    (failure,) = element.findall("testcase/failure")
+    assert failure.text is not None
+    for part in ('"query":"A ; B"', '"events":[{"type":"A"}]', '"expected":', '"got":', '"defect":"d1"'):
+        assert part in failure.text
+    assert [e.text for e in element.findall("testcase/system-err")] == ["a line of the engine"]
+
+
+def test_a_badge_shows_the_share_of_what_is_claimed() -> None:
+    skipped = replace(RIGHT, outcome="skipped", matches=None)
+    text = badge(report(WRONG, RIGHT, skipped, defects=(DEFECT,)))
+    assert "50 % of 2, 1 defect" in ET.fromstring(text).attrib["aria-label"]
+
+
+def test_a_policy_is_the_choices_that_are_not_the_default(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    axes = '{"seq": {"value": "next-from-left", "answers": 3}, "loop": {"value": "all"}, "overlap": {"value": null}}'
+    path.write_text(f'{{"profile": 1, "language": "cel", "axes": {axes}}}', encoding="utf-8")
+    assert read_policy(path) == {"cel": {"seq": "next-from-left"}}
+    path.write_text('{"language": "sase", "axes": {"window": {"value": "closed"}}}\n' * 2, encoding="utf-8")
+    assert read_policy(path) == {"sase": {"window": "closed"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{}", 'it has no "axes"'),
+        ('{"axes": {"sequence": {"value": "any"}}}', "no axis 'sequence'; there are seq"),
+        ('{"axes": {"seq": {"value": "some"}}}', "the axis seq has the values any"),
+        ('{"language": "sql", "axes": {}}', "no axes of 'sql'"),
+    ],
+)
+def test_what_is_no_policy_is_refused(text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=says):
+        read_policy(path)
