@@ -2,7 +2,6 @@
 
 import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse as parse_sase
 from proofs_tests.support import sampled
 
-BROKEN = Path(__file__).parent / "engines" / "broken.py"
+BROKEN = ("-m", "proofs_tests.integration.engines.broken")
 MOST_OPERATORS, MOST_EVENTS = 4, 5
 FEW = 40  # cases of other features: enough that the engine is not wrong in all it is asked
 
@@ -96,7 +95,7 @@ def all_cases() -> list[Case]:
 def test_a_planted_fault_is_caught_by_a_small_case(fault: str) -> None:
     feature = fault.split(":")[0]
     cases = [*of_feature(feature), *of_feature("plus")[:FEW], *of_feature("project")[:FEW]]
-    report = conform([sys.executable, str(BROKEN), fault], cases)
+    report = conform([sys.executable, *BROKEN, fault], cases)
     assert not report.conforms
     assert report.defects
     for defect in report.defects:
@@ -110,7 +109,7 @@ def test_a_planted_fault_is_caught_by_a_small_case(fault: str) -> None:
 @pytest.mark.parametrize("fault", sampled(CORE_FAULTS, SAMPLE))
 def test_a_planted_fault_in_core_cel_is_caught_by_a_small_case(fault: str) -> None:
     cases = [*of_feature(f"core-{fault.split(':')[0]}"), *of_feature("core-or")[:3]]
-    report = conform([sys.executable, str(BROKEN), fault, "core-cel"], cases)
+    report = conform([sys.executable, *BROKEN, fault, "core-cel"], cases)
     assert report.defects
     for defect in report.defects:
         case = defect.result.case
@@ -123,7 +122,7 @@ def test_a_planted_fault_in_core_cel_is_caught_by_a_small_case(fault: str) -> No
 @pytest.mark.parametrize("fault", sampled(EXPRESSION_FAULTS, SAMPLE))
 def test_a_planted_fault_in_event_expressions_is_caught_by_a_small_case(fault: str) -> None:
     cases = [*of_feature(fault.split(":")[0])[:SOME], *of_feature("ev-or")[:3]]
-    report = conform([sys.executable, str(BROKEN), fault, "event-expression"], cases)
+    report = conform([sys.executable, *BROKEN, fault, "event-expression"], cases)
     assert report.defects
     for defect in report.defects:
         case = defect.result.case
@@ -135,7 +134,7 @@ def test_a_planted_fault_in_event_expressions_is_caught_by_a_small_case(fault: s
 @pytest.mark.parametrize("fault", sampled(SASE_FAULTS, SAMPLE))
 def test_a_planted_fault_in_sase_is_caught_by_a_small_case(fault: str) -> None:
     cases = [*of_feature(f"sase-{fault.split(':')[0]}")[:SOME], *of_feature("sase-event")[:3]]
-    report = conform([sys.executable, str(BROKEN), fault, "sase"], cases)
+    report = conform([sys.executable, *BROKEN, fault, "sase"], cases)
     assert report.defects
     for defect in report.defects:
         case = defect.result.case

@@ -15,7 +15,7 @@ from proofs_tests.support import sampled
 
 CERIFY = [sys.executable, "-m", "cerify.cli"]
 RUDE = Path(__file__).parent / "engines" / "rude.py"
-BROKEN = Path(__file__).parent / "engines" / "broken.py"
+BROKEN = ("-m", "proofs_tests.integration.engines.broken")
 
 
 def case(query: str, matches: str) -> str:
@@ -58,7 +58,7 @@ def test_our_engines_conform_on_all_they_claim(engine: str) -> None:
 
 def test_a_broken_engine_gets_a_report_in_every_form(tmp_path: Path) -> None:
     html, junit = tmp_path / "report.html", tmp_path / "report.xml"
-    engine = [sys.executable, str(BROKEN), "cseq: off by one"]
+    engine = [sys.executable, *BROKEN, "cseq: off by one"]
     ran = in_a_process("conform", "--feature", "cseq", "--html", str(html), "--junit", str(junit), "--", *engine)
     assert ran.returncode == 1
     assert "departs from the semantics" in ran.stdout

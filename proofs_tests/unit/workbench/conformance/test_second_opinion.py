@@ -91,7 +91,7 @@ def test_a_suite_that_expects_something_else_is_at_fault(tmp_path: Path) -> None
     arguments = ["--engine", "automaton", "--suite", str(suite)]
     said = CliRunner().invoke(conform.command, [*arguments, "--json"], standalone_mode=False)
     assert said.return_value == 1
-    summary, case = map(json.loads, said.output.splitlines())
+    summary, case = map(json.loads, said.stdout.splitlines())
     assert (summary["summary"]["totals"]["failed"], summary["summary"]["totals"]["disputed"]) == (0, 1)
     assert summary["summary"]["divergences"] == []
     assert case["outcome"] == "disputed"
@@ -110,7 +110,7 @@ def test_a_campaign_says_that_cerify_is_wrong(monkeypatch: pytest.MonkeyPatch) -
     forget_next(monkeypatch)
     said = CliRunner().invoke(fuzz.command, arguments, standalone_mode=False)
     assert said.return_value == 1
-    summary, found = map(json.loads, said.output.splitlines())
+    summary, found = map(json.loads, said.stdout.splitlines())
     assert summary["summary"]["outcomes"]["disputed"] == 1
     assert summary["summary"]["outcomes"]["disagreed"] == 0
     assert found["disputed"]
