@@ -170,10 +170,9 @@ def generate(
 ) -> tuple[Any, Stream]:
     """A random query and a random stream for it; the same arguments give the same case.
 
-    The query is a syntax tree of the language, of at most so many nodes, and the stream has at most so many events.
-    profile names what they are made of; the profiles are those of `cerify fuzz`, and the first is the default. Where
-    the language can do so, most streams lead to a match. Raises IllFormed, and Unsupported for a language without
-    random queries.
+    The query is a syntax tree of the language. nodes and events are the most of each. profile names what they are made
+    of; the profiles are those of `cerify fuzz`, and the first is the default. Where the language can do so, most
+    streams lead to a match. Raises IllFormed, and Unsupported for a language without random queries.
     """
     generator = language_named(language).generator()
     profile = next(iter(generator.profiles)) if profile is None else profile
@@ -238,9 +237,9 @@ def equivalent(
 
     languages are those of the left and the right, where they are texts. Queries of two languages are compared by their
     formulas of CEL. For unary queries, whose windows count events, the answer is Equivalent, with a certificate, or
-    Different, with a shortest stream. Queries that compare events with each
-    other are compared on all streams of up to bound events: Bounded says that these do not differ. Undecided says why
-    there is no answer. Raises ParseError, IllFormed.
+    Different, with a shortest stream. Queries that compare events with each other are compared on all streams of up to
+    `bound` events: Bounded where these do not differ. Undecided has the reason why there is no answer. Raises
+    ParseError, IllFormed.
     """
     return _compared(left, right, languages, Question("equivalent", level, schema, bound, budget))
 

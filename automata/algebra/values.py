@@ -53,8 +53,7 @@ def tested_attribute(test: Predicate) -> str | None:
             return name
         case Like(Attribute(name), pattern) if decidable(pattern):
             return name
-        case _:
-            return None
+    return None
 
 
 def pieces(tests: Sequence[Predicate], value_type: ValueType | None) -> dict[Truth, Value | None]:

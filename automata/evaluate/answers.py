@@ -30,7 +30,7 @@ from cerify.semantics.trees import children
 
 
 @dataclass(frozen=True)
-class Carried:
+class AutomatonPlan:
     """A formula that one automaton evaluates: its scope, and the filters that are checked on the matches."""
 
     scope: Scope
@@ -50,10 +50,10 @@ class Applied:
     refused: Unsupported
 
 
-EvaluationPlan: TypeAlias = Carried | Applied
+EvaluationPlan: TypeAlias = AutomatonPlan | Applied
 """How automata evaluate a formula."""
 
-Passing: TypeAlias = Callable[[Carried, Stream, Output, Budget], Iterator[tuple[int, Valuation]]]
+Passing: TypeAlias = Callable[[AutomatonPlan, Stream, Output, Budget], Iterator[tuple[int, Valuation]]]
 """The valuations that satisfy the filters, without marks, in the order of positions; one may be repeated."""
 
 
@@ -63,8 +63,8 @@ def evaluation_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan |
     across = [psi.condition for psi in filters if correlated(psi.condition)]
     for atom in (atom for condition in across for atom in cel.atoms(condition) if isinstance(atom, cel.Named)):
         return Unsupported(f"no automaton carries a registered predicate such as {atom.name}", atom.span)
-    carried = _carried(phi, bool(across), budget)
-    if isinstance(carried, Carried):
+    carried = _automaton_plan(phi, bool(across), budget)
+    if isinstance(carried, AutomatonPlan):
         return carried
     match phi:
         case cel.Event() | cel.Seq() | cel.Plus() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.All():
@@ -102,7 +102,7 @@ def required_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan:
 def found(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
     """The matches of a planned formula in the order of positions, each once. Raises BudgetExceeded."""
     match plan:
-        case Carried():
+        case AutomatonPlan():
             valuations = passing(plan, S, output, budget)
         case Applied():
             valuations = ((n, mu) for n, mus in enumerate(_by_position(plan, S, budget, passing)) for mu in mus)
@@ -143,7 +143,7 @@ def without_marks(mu: Iterable[tuple[str, int]]) -> Valuation:
     return frozenset(pair for pair in mu if not is_mark(pair[0]))
 
 
-def _carried(phi: Formula, compares: bool, budget: Budget) -> Carried | Unsupported:
+def _automaton_plan(phi: Formula, compares: bool, budget: Budget) -> AutomatonPlan | Unsupported:
     """The formula without the filters that are to be checked, or why one automaton does not evaluate what is left.
 
     compares: whether a filter in it compares events.
@@ -151,13 +151,13 @@ def _carried(phi: Formula, compares: bool, budget: Budget) -> Carried | Unsuppor
     if not compares:
         scope = strip_windows(phi)
         if isinstance(scope, Scope):
-            return Carried(scope)
+            return AutomatonPlan(scope)
     with depth_limited(phi.span):
         query = decorrelated(partitioned(phi), budget)
     if isinstance(query, Unsupported):
         return query
     scope = strip_windows(query.phi)
-    return scope if isinstance(scope, Unsupported) else Carried(scope, query.checks)
+    return scope if isinstance(scope, Unsupported) else AutomatonPlan(scope, query.checks)
 
 
 def _by_position(plan: EvaluationPlan, S: Stream, budget: Budget, passing: Passing) -> Iterator[set[Valuation]]:

@@ -9,7 +9,7 @@ from functools import partial
 from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import answers, streaming
-from cerify.automata.evaluate.answers import Applied, Carried, EvaluationPlan
+from cerify.automata.evaluate.answers import Applied, AutomatonPlan, EvaluationPlan
 from cerify.automata.evaluate.batches import EventBatch
 from cerify.automata.evaluate.ces import CompactComplexEventSet
 from cerify.automata.evaluate.classify import classified
@@ -41,7 +41,7 @@ def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget:
     return [m for m in found if all(within_width(width, [S[i].get(a) for i in m.events]) for a, width in checked)]
 
 
-def passing(query: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+def passing(query: AutomatonPlan, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that satisfy its filters; each is abandoned at the first event with which one fails.
 
     The loops read the stream, and their nodes are enumerated in Python. Under windows and partitions that is no faster

@@ -14,7 +14,7 @@ from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers, scoped
-from cerify.automata.evaluate.answers import Applied, Carried, EvaluationPlan
+from cerify.automata.evaluate.answers import Applied, AutomatonPlan, EvaluationPlan
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
@@ -98,7 +98,7 @@ def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget:
     return scoped.evaluate(scope, S, output, budget)
 
 
-def passing(query: Carried, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+def passing(query: AutomatonPlan, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that satisfy its filters; each is abandoned where the first one fails."""
     scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, budget)
     D = lazily(scope.core, budget, partial(answers.kept_marks, output=output))

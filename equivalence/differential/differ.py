@@ -42,9 +42,9 @@ class RunValues(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Run:
-    """How a campaign is run: in so many processes, until so many disagreements.
+    """How a campaign is run: the number of processes, and of disagreements at which it stops.
 
-    progress is called with the summary so far. resume: a file; cases in it are not asked again, and new ones are added.
+    progress is called with the summary so far. resume: a file; cases in it are not run again, and new ones are added.
     """
 
     processes: int = 1

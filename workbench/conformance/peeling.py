@@ -75,10 +75,9 @@ class Kernel:
 
 @dataclass
 class Peeler:
-    """Takes failures apart, with questions to an engine, of which each is asked once.
+    """Reduces failures to the operators that cause them, by running an engine on other cases, each of them once.
 
-    stopped: why no more is asked, "" while there are questions left. disputed: results on which cerify contradicts
-    itself.
+    stopped: why no more cases are run, "" as long as some are. disputed: results on which cerify contradicts itself.
     """
 
     ask: Ask
