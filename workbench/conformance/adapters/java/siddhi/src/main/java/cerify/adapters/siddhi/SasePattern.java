@@ -46,8 +46,11 @@ final class SasePattern {
             if (component.negated()) {
                 boolean inside = i > 0 && i + 1 < query.components().size();
                 if (!inside || strict || component.kleene() || query.components().get(i + 1).negated()
-                        || query.components().get(i + 1).kleene() || !query.equivalences().isEmpty()) {
-                    throw SiddhiClaims.skip("negation but of one event before a step of one event", "detecting-non-occurring-events");
+                        || query.components().get(i + 1).kleene() || !query.equivalences().isEmpty()
+                        || query.components().get(i + 1).type().equals(component.type())) {
+                    throw SiddhiClaims.skip(
+                            "negation but of one event before a step of one event of another type",
+                            "detecting-non-occurring-events");
                 }
             }
             if (component.kleene() && !query.cut().contains(component.variable())) {

@@ -1,0 +1,166 @@
+"""The board of engines: a page with one row per feature and one column per engine, made from stored conformance runs.
+
+    cerify conform --engine flink --json > run.jsonl
+    python -m proofs_tests.tools.engine_board store run.jsonl --date 2026-11-22
+    python -m proofs_tests.tools.engine_board page
+
+`store` writes docs/findings/results/ENGINE-VERSION.json: per feature how many cases there were, passed and were
+skipped, and the outcome of each other case. `page` writes docs/findings/board.md from these and from
+docs/findings/*/findings.json, where each finding lists the cases that it explains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
+PAGE = FINDINGS / "board.md"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A difference between an engine and the meaning: a defect, or a choice of the engine."""
+
+    engine: str
+    id: str
+    kind: str
+    cases: frozenset[str]
+
+    @property
+    def link(self) -> str:
+        """Where the finding is described, seen from the board."""
+        return f"[{self.id}]({self.engine}/README.md#{self.id})"
+
+
+def stored(lines: Iterable[str], date: str) -> dict[str, Any]:
+    """The run of `conform --json` in short: the engine, the date, and per feature the counts and what did not pass."""
+    head, *results = [json.loads(line) for line in lines]
+    features: dict[str, dict[str, Any]] = {}
+    for result in results:
+        feature = features.setdefault(result["feature"], {"cases": 0, "passed": 0, "skipped": 0, "not_passed": {}})
+        feature["cases"] += 1
+        if result["outcome"] in ("passed", "skipped"):
+            feature[result["outcome"]] += 1
+        else:
+            feature["not_passed"][result["id"]] = result["outcome"]
+    return {"engine": head["summary"]["engine"], "date": date, "features": features}
+
+
+def findings(folder: Path = FINDINGS) -> list[Finding]:
+    """The findings of all engines."""
+    return [
+        Finding(path.parent.name, one["id"], one["kind"], frozenset(one["cases"]))
+        for path in sorted(folder.glob("*/findings.json"))
+        for one in json.loads(path.read_text())
+    ]
+
+
+def cell(feature: dict[str, Any] | None, known: Sequence[Finding]) -> str:
+    """The text of a cell: passed of claimed, and per finding how many cases it explains; the rest is unexplained."""
+    if feature is None:
+        return "not spoken"
+    claimed = feature["cases"] - feature["skipped"]
+    if claimed == 0:
+        return "not claimed"
+    parts = [f"{feature['passed']} of {claimed}"]
+    explained: set[str] = set()
+    for finding in known:
+        if cases := finding.cases & set(feature["not_passed"]):
+            parts.append(f"{len(cases)} {finding.kind} {finding.link}")
+            explained |= cases
+    rest = Counter(outcome for case, outcome in feature["not_passed"].items() if case not in explained)
+    parts.extend(f"{number} {outcome}, not explained" for outcome, number in sorted(rest.items()))
+    return "; ".join(parts)
+
+
+def page(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:
+    """The page, in Markdown: the newest run of each engine by feature, then every run by date."""
+    newest: dict[str, dict[str, Any]] = {}
+    for run in sorted(runs, key=lambda run: run["date"]):
+        newest[run["engine"]["name"]] = run
+    columns = [newest[name] for name in sorted(newest)]
+    heads = [f"{run['engine']['name']} {run['engine']['version']}, {run['date']}" for run in columns]
+    features = list(dict.fromkeys(feature for run in columns for feature in run["features"]))
+    rows = []
+    for feature in features:
+        cells = [
+            cell(run["features"].get(feature), [f for f in known if f.engine == folder_of(run)]) for run in columns
+        ]
+        if any(text not in ("not spoken", "not claimed") for text in cells):
+            rows.append([feature, *cells])
+    history = [
+        [run["engine"]["name"], run["engine"]["version"], run["date"], *map(str, totals(run))]
+        for run in sorted(runs, key=lambda run: (run["engine"]["name"], run["date"]))
+    ]
+    return (
+        HEAD
+        + table(["feature", *heads], rows)
+        + HISTORY
+        + table(["engine", "version", "date", "passed", "claimed", "cases"], history)
+    )
+
+
+def folder_of(run: dict[str, Any]) -> str:
+    """The folder of an engine's findings: the first word of its name."""
+    return str(run["engine"]["name"]).split("-")[0]
+
+
+def totals(run: dict[str, Any]) -> tuple[int, int, int]:
+    """How many cases passed, were claimed, and were there."""
+    features = run["features"].values()
+    cases, skipped = sum(f["cases"] for f in features), sum(f["skipped"] for f in features)
+    return sum(f["passed"] for f in features), cases - skipped, cases
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+HEAD = """# The board of engines
+
+Made by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`; no cell is written by
+hand. A cell has how many of the claimed cases passed; then, for the others, the finding that explains them: a defect,
+or a choice of the engine. What an engine does not claim is skipped by its adapter, whose page says why. Features that
+no engine claims are left out.
+
+Findings: [Esper](esper/README.md), [Flink CEP](flink/README.md), [Siddhi](siddhi/README.md).
+
+"""
+HISTORY = "\n## All runs\n\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that the arguments name."""
+    parser = argparse.ArgumentParser(prog="python -m proofs_tests.tools.engine_board")
+    commands = parser.add_subparsers(dest="command", required=True)
+    store = commands.add_parser("store", help="store a run of cerify conform --json")
+    store.add_argument("run", type=Path)
+    store.add_argument("--date", required=True, help="the day of the run, such as 2026-11-22")
+    commands.add_parser("page", help="write the page")
+    options = parser.parse_args(arguments)
+    if options.command == "store":
+        if not re.fullmatch(r"\d{4}-\d\d-\d\d", options.date):
+            parser.error("--date is a day, such as 2026-11-22")
+        run = stored(options.run.read_text().splitlines(), options.date)
+        path = FINDINGS / "results" / f"{run['engine']['name']}-{run['engine']['version']}.json"
+        path.write_text(json.dumps(run, indent=1) + "\n")
+    else:
+        PAGE.write_text(page(results(), findings()))
+
+
+def results(folder: Path = FINDINGS) -> list[dict[str, Any]]:
+    """The stored runs."""
+    return [json.loads(path.read_text()) for path in sorted((folder / "results").glob("*.json"))]
+
+
+if __name__ == "__main__":
+    main()
