@@ -36,7 +36,7 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
     if not isinstance(profile, dict) or not isinstance(profile.get("axes"), dict):
         raise InputError(f'{path} is no profile: it has no "axes"; `cerify identify --json` writes one')
     language = profile.get("language", "cel")
-    known = AXES.get(language)
+    known = AXES.get(language) if isinstance(language, str) else None
     if known is None:
         raise InputError(f"{path}: there are no axes of {language!r}; there are those of {', '.join(AXES)}")
     chosen: dict[str, str] = {}

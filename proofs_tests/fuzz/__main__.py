@@ -1,0 +1,33 @@
+"""Fuzz a target, or all of them. Inputs that end in an error that is not typed are added to the corpus."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from hashlib import sha256
+
+from proofs_tests.fuzz.run import fuzz
+from proofs_tests.fuzz.targets import CORPUS, TARGETS
+
+
+def main() -> int:
+    """1 if an input ended in an error that is not typed, or took too long; it is then in the corpus."""
+    parser = ArgumentParser(prog="python -m proofs_tests.fuzz", description=__doc__)
+    parser.add_argument("target", choices=[*TARGETS, "all"])
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    names = list(TARGETS) if asked.target == "all" else [asked.target]
+    crashed = False
+    for name in names:
+        found = fuzz(name, asked.seed, seconds=60 * asked.minutes / len(names))
+        print(f"{name}: {found.inputs:,} inputs, {len(found.outcomes)} outcomes, {len(found.crashes)} crashes")
+        for outcome, data in found.crashes.items():
+            path = CORPUS / f"{name}-{sha256(data).hexdigest()[:12]}"
+            path.write_bytes(data)
+            print(f"  {outcome}: {path}")
+            crashed = True
+    return 1 if crashed else 0
+
+
+sys.exit(main())

@@ -1,0 +1,148 @@
+"""What is fuzzed: for each target some good inputs, and a function that may raise nothing but a CerifyError."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cerify import protocol
+from cerify.api import compile, equivalent
+from cerify.conformance.cases import load
+from cerify.conformance.policy import read_policy
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.verdict import Equivalent
+from cerify.languages import LANGUAGES, language_named
+from cerify.semantics.budget import Budget
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.readers import read, read_schema
+
+CORPUS = Path(__file__).parent / "corpus"
+BUDGET = Budget(states=2_000, valuations=20_000, matches=2_000, seconds=5)
+EACH = 25  # of the queries of a suite, this is how far one that is taken is from the next
+CSV = b'type,x,s,time,\nA,1,"a,\n b",2013-01-31T14:05:00Z,\nB,-9223372036854775808,,2013-01-31T14:05:01+02:00,\n'
+LINES = b'{"type": "A", "x": 1, "s": "\\u00e9\\n", "f": -0.0}\n{"type": "B", "x": 9007199254740993, "b": true}\n'
+ANSWER = {"id": "1", "matches": [{"at": 1, "events": [0, 1], "bindings": {"X": [0]}, "result": {"a": 1.5}}]}
+PROFILE = {"language": "cel", "axes": {}}
+
+
+@dataclass(frozen=True)
+class Target:
+    """The good inputs, from which others are made by changes, and what reads one."""
+
+    seeds: Callable[[], Iterable[bytes]]
+    run: Callable[[bytes], object]
+
+
+def parser(name: str) -> Target:
+    """The parser of a language, and what is printed of what it reads."""
+    language = LANGUAGES[name]
+
+    def run(data: bytes) -> object:
+        return language.show(language.parse(data.decode("utf-8", "surrogateescape")))
+
+    def seeds() -> list[bytes]:
+        queries = list(dict.fromkeys(case.query for case in load(None) if case.language == name))
+        return [query.encode() for query in queries[::EACH]]
+
+    return Target(seeds, run)
+
+
+def reader(suffix: str, seeds: Callable[[], Iterable[bytes]]) -> Target:
+    """The reader of a format of events, each event looked at."""
+    return Target(seeds, in_file(suffix, lambda path: list(read(path))))
+
+
+def in_file(suffix: str, use: Callable[[Path], object]) -> Callable[[bytes], object]:
+    """What uses a file, as a function of the file's bytes."""
+
+    def run(data: bytes) -> object:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"input{suffix}")
+            path.write_bytes(data)
+            return use(path)
+
+    return run
+
+
+def parquet() -> list[bytes]:
+    """A small table as Parquet, once compressed and once not."""
+    found = []
+    for compression in ("none", "zstd"):
+        sink = pa.BufferOutputStream()
+        pq.write_table(_table(), sink, compression=compression)
+        found.append(bytes(sink.getvalue()))
+    return found
+
+
+def arrow() -> list[bytes]:
+    """A small table as an Arrow IPC file and as a stream."""
+    found = []
+    for new in (pa.ipc.new_file, pa.ipc.new_stream):
+        sink = pa.BufferOutputStream()
+        with new(sink, _table().schema) as writer:
+            writer.write_table(_table())
+        found.append(bytes(sink.getvalue()))
+    return found
+
+
+def _table() -> pa.Table:
+    return Stream([Event("A", {"x": 1, "f": 0.5, "s": "é"}), Event("B", {"x": None, "b": True})]).table
+
+
+def certificate() -> list[bytes]:
+    """The certificate of an equivalence."""
+    verdict = equivalent("(A ; B) OR (A ; C)", "A ; (B OR C)")
+    assert isinstance(verdict, Equivalent)
+    return [verdict.certificate.to_json().encode()]
+
+
+def checked(data: bytes) -> object:
+    """What the checker says of a certificate."""
+    found = Certificate.from_json(data.decode("utf-8", "surrogateescape"))
+    return language_named(found.language).flaw(found, BUDGET)
+
+
+def state() -> list[bytes]:
+    """A saved state of an evaluator."""
+    E = compile("A ; B+ WITHIN 9 EVENTS")
+    E.push([Event("A", {"x": 1}), Event("B", {"x": 2})])
+    return [E.save()]
+
+
+def answered(data: bytes) -> object:
+    """An engine's answer, as the harness reads it."""
+    obj = protocol.read(data, "answer")
+    return protocol.answer_of_json(obj, "valuations", 3)
+
+
+def suite() -> list[bytes]:
+    """Some cases of the built-in suites, a line each."""
+    folder = Path(protocol.__file__).parent / "conformance" / "suite"
+    return [b"\n".join(path.read_bytes().splitlines()[:3]) for path in sorted(folder.glob("*.jsonl"))[:4]]
+
+
+TARGETS = {
+    **{f"parse-{name}": parser(name) for name in LANGUAGES},
+    "csv": reader(".csv", lambda: [CSV]),
+    "jsonl": reader(".jsonl", lambda: [LINES]),
+    "parquet": reader(".parquet", parquet),
+    "arrow": reader(".arrow", arrow),
+    "schema": Target(
+        lambda: [b'{"T": {"id": "int", "s": "string"}}'], in_file(".json", lambda path: read_schema(str(path)))
+    ),
+    "answer": Target(lambda: [json.dumps(ANSWER).encode(), b'{"id":"1","skipped":"no","link":""}'], answered),
+    "message": Target(
+        lambda: [b'{"cmd":"run","id":"1","language":"cel","query":"A","schema":null,"events":[{"type":"A"}]}'],
+        lambda data: protocol.read(data, "run"),
+    ),
+    "state": Target(state, lambda data: compile("A ; B+ WITHIN 9 EVENTS").restore(data)),
+    "certificate": Target(certificate, checked),
+    "suite": Target(suite, in_file(".jsonl", load)),
+    "policy": Target(lambda: [json.dumps(PROFILE).encode()], in_file(".json", read_policy)),
+}
