@@ -42,3 +42,12 @@ def large_functions(tree: ast.Module) -> Iterator[int]:
             names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             if (node.end_lineno or 0) - node.lineno >= 60 or len(names) - (names[:1] == ["self"]) > 8:
                 yield node.lineno
+
+
+def refusals_caught(tree: ast.Module) -> Iterator[int]:
+    """The lines of handlers that catch Unsupported, alone or among others."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.type is not None:
+            names = {getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(node.type)}
+            if "Unsupported" in names:
+                yield node.lineno

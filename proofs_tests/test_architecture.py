@@ -139,6 +139,20 @@ def test_a_switch_on_a_language_or_an_evaluator_is_found(planted: str) -> None:
     assert len(list(shape.switches(ast.parse(planted)))) == 1
 
 
+def test_no_evaluator_is_chosen_by_catching_an_exception() -> None:
+    """Where evaluators are chosen the reason against one is a value; elsewhere it may become a message or an answer."""
+    choosing = ("automata/evaluate/", "automata/nfab/", "automata/dfa/", "workbench/spark/", "workbench/plan.py:")
+    choosing += ("workbench/api.py:", "workbench/definition.py:", "workbench/conformance/shrinking.py:")
+    choosing += ("workbench/languages/cel.py:", "workbench/languages/core_cel.py:", "workbench/languages/language.py:")
+    assert not [where for where in _broken(shape.refusals_caught) if where.startswith(choosing)]
+
+
+@pytest.mark.parametrize("caught", ["Unsupported", "(Unsupported, BudgetExceeded)", "errors.Unsupported"])
+def test_a_choice_by_an_exception_is_found(caught: str) -> None:
+    planted = f"try:\n  f()\nexcept {caught}:\n  g()"
+    assert list(shape.refusals_caught(ast.parse(planted))) == [3]
+
+
 def test_nothing_is_unpickled_or_executed() -> None:
     """Query text and files are data."""
     for folder in (*THEORY, "workbench"):

@@ -28,6 +28,7 @@ from proofs_tests.benchmarks.deciding import equivalence
 from proofs_tests.benchmarks.expressions import expressions
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.flat import flat
+from proofs_tests.benchmarks.hops import hops
 from proofs_tests.benchmarks.nfab import nfab
 from proofs_tests.benchmarks.spark import spark
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
@@ -143,6 +144,7 @@ BENCHMARKS = {
     "equivalence": equivalence,
     "expressions": expressions,
     "sase": nfab,
+    "hops": hops,
     "spark": spark,
 }
 
