@@ -56,11 +56,6 @@ def _formula(rng: Random, profile: Profile, nodes: int, copied: bool) -> Formula
     return with_copy(rng, phi) if copied else phi
 
 
-def guided_stream(rng: Random, profile: Profile, length: int, phi: Formula) -> Stream:
-    """A stream of that length, with a match if one is found."""
-    return matching_stream(rng, profile, length, phi) or stream(rng, profile, length, phi)
-
-
 def matching_stream(rng: Random, profile: Profile, length: int, phi: Formula) -> Stream | None:
     """A stream of that length on which the formula matches, None if none is found; the rest of it is random."""
     psi = tuple_predicates_only(phi)

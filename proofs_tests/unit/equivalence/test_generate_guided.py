@@ -9,15 +9,13 @@ import pytest
 
 from cerify.automata.cea.compile import compilable
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.generate.cel import CORE, EVERYTHING, FIGURE_3, PROFILES, Profile, case
+from cerify.equivalence.generate.cel import CORE, EVERYTHING, FIGURE_3, PROFILES, Profile, case, stream
 from cerify.equivalence.generate.guided import (
     guided_case,
-    guided_stream,
     matching_stream,
     tuple_predicates_only,
     with_copy,
 )
-from cerify.equivalence.generate.schemas import random_profile
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
@@ -25,6 +23,12 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, size, subformulas
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.events import Stream
+from proofs_tests.unit.equivalence.random_profiles import random_profile
+
+
+def guided_stream(rng: Random, profile: Profile, length: int, phi: Formula) -> Stream:
+    """A stream of that length, with a match if one is found."""
+    return matching_stream(rng, profile, length, phi) or stream(rng, profile, length, phi)
 
 
 def matches(phi: Formula, S: Stream) -> bool:
