@@ -35,6 +35,7 @@ COMMANDS = {
     "step": "Show the evaluator at work, step by step.",
     "translate": "Write a query in another language.",
     "trend": "Compare stored conformance runs of an engine.",
+    "vectors": "Write a complete test of a query for implementations of bounded size.",
     "verify": "Check a certificate of cerify equiv.",
 }
 

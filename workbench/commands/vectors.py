@@ -1,0 +1,57 @@
+"""`cerify vectors`: streams on which every implementation of bounded size that is wrong shows it."""
+
+from __future__ import annotations
+
+import click
+
+from cerify.api import match, parse
+from cerify.commands.files import schema_of
+from cerify.conformance.cases import line_of_case
+from cerify.conformance.model import Case
+from cerify.equivalence.complete_tests import marked_dfa, vectors
+from cerify.semantics.errors import errors_in
+from cerify.semantics.events import Schema, Stream
+from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.terminal import echo
+
+
+@click.command("vectors")
+@click.argument("query")
+@click.option("--states", type=click.IntRange(min=1), help="Of the implementation.  [default: those of the query]")
+@click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
+@click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary on standard error.")
+def command(query: str, states: int | None, schema_text: str | None, as_json: bool) -> int:
+    """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
+
+    Every engine that behaves like a deterministic automaton of at most so many states, and is wrong about QUERY on some
+    stream, is wrong on one of these.
+    """
+    schema = None if schema_text is None else schema_of(schema_text)
+    with errors_in(query):
+        automaton = marked_dfa(parse(query), schema)
+        streams = vectors(automaton, states)
+        for number, types in enumerate(streams, start=1):
+            S = Stream([automaton.events[type_] for type_ in types], schema)
+            echo(line_of_case(_case(query, number, S, schema)))
+    if not as_json:
+        own, kinds = len(automaton.steps), len(automaton.events)
+        click.echo(
+            f"{len(streams)} streams of {sum(map(len, streams))} events; the query has {own} states over {kinds} kinds "
+            f"of events; complete for implementations of at most {states or own} states",
+            err=True,
+        )
+    return 0
+
+
+def _case(query: str, number: int, S: Stream, schema: Schema | None) -> Case:
+    return Case(
+        id=f"vectors/{number}",
+        feature="vectors",
+        clause="the W-method, docs/theory/complete-tests.md",
+        language="cel",
+        query=query,
+        schema=None if schema is None else json_of_schema(schema),
+        events=[json_of_event(event) for event in S],
+        output="matches",
+        matches=match(query, S, evaluator="denotational"),
+    )
