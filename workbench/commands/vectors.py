@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from cerify.api import match, parse
-from cerify.commands.files import schema_of
+from cerify.commands.files import schema_of, write
 from cerify.conformance.cases import line_of_case
 from cerify.conformance.model import Case
 from cerify.equivalence.complete_tests import marked_dfa, vectors
@@ -19,8 +21,9 @@ from cerify.terminal import echo
 @click.argument("query")
 @click.option("--states", type=click.IntRange(min=1), help="Of the implementation.  [default: those of the query]")
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
-@click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary on standard error.")
-def command(query: str, states: int | None, schema_text: str | None, as_json: bool) -> int:
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the cases to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary.")
+def command(query: str, states: int | None, schema_text: str | None, out: Path | None, as_json: bool) -> int:
     """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
 
     Every engine that behaves like a deterministic automaton of at most so many states, and is wrong about QUERY on some
@@ -30,9 +33,13 @@ def command(query: str, states: int | None, schema_text: str | None, as_json: bo
     with errors_in(query):
         automaton = marked_dfa(parse(query), schema)
         streams = vectors(automaton, states)
-        for number, types in enumerate(streams, start=1):
-            S = Stream([automaton.events[type_] for type_ in types], schema)
-            echo(line_of_case(_case(query, number, S, schema)))
+        made = (Stream([automaton.events[type_] for type_ in types], schema) for types in streams)
+        lines = [line_of_case(_case(query, number, S, schema)) for number, S in enumerate(made, start=1)]
+    if out is None:
+        for line in lines:
+            echo(line)
+    else:
+        write(out, "".join(f"{line}\n" for line in lines))
     if not as_json:
         own, kinds = len(automaton.steps), len(automaton.events)
         click.echo(
