@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from cerify.equivalence.rewrite.laws import HOLDING
+from proofs_tests.campaigns.mechanised import outcome
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.claims.theorems import THEOREMS
 from proofs_tests.mechanised import statements
+from proofs_tests.mechanised.engine import Extracted
 from proofs_tests.mechanised.make_laws import TARGET, identifier, lacking, laws_v
 
 HERE = Path(__file__).parent
@@ -205,3 +207,12 @@ def test_an_error_in_a_construction_breaks_its_proof(
     ran = subprocess.run(["make", "-C", folder, f"{proof}.vo"], capture_output=True, text=True)
     assert ran.returncode != 0
     assert f"{proof}.v" in ran.stderr
+
+
+def test_the_campaign_finds_a_definition_that_is_wrong(tmp_path: Path) -> None:
+    """A program that never has a match disagrees where the definition has one."""
+    program = tmp_path / "nothing"
+    program.write_text("#!/bin/sh\nwhile read -r question; do echo; done\n", encoding="utf-8")
+    program.chmod(0o755)
+    outcomes = Counter(outcome(Extracted(program), 0, number)[0] for number in range(20))
+    assert outcomes.keys() == {"agree, no match", "DISAGREE"}
