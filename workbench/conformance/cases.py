@@ -10,12 +10,14 @@ from typing import TypeVar
 from cerify import protocol
 from cerify.conformance.model import Case
 from cerify.languages import LANGUAGES
+from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
 
 T = TypeVar("T")
 
 SUITES = Path(__file__).parent / "suite"
+FEW = 5  # matches that a message names
 FIELDS = {
     "id": str,
     "feature": str,
@@ -24,7 +26,6 @@ FIELDS = {
     "query": str,
     "events": list,
     "output": str,
-    "matches": list,
 }
 
 
@@ -66,7 +67,10 @@ def _read(path: Path, checked: bool) -> Iterator[Case]:
 
 
 def case_of_line(text: str, where: str) -> Case:
-    """The case that a line of a suite writes. Raises InputError naming the place and the field."""
+    """The case that a line of a suite writes; without the field "matches" it has those of the definition.
+
+    Raises InputError naming the place and the field, also for matches that are not those of the definition.
+    """
     obj = parse_json(text, where)
     if not isinstance(obj, dict):
         raise InputError(f"{where}: a case is a JSON object")
@@ -81,16 +85,27 @@ def case_of_line(text: str, where: str) -> Case:
             f"{where}: the field 'output': a match of {language.title} always has its bindings and its result: "
             "'valuations'"
         )
-    answer = protocol.read(protocol.line({"id": obj["id"], "matches": obj["matches"]}), "answer", where)
     schema = None if obj.get("schema") is None else _of_field("schema", where, partial(schema_of_json, obj["schema"]))
-    stream_of_json(obj["events"], schema, where)
+    S = stream_of_json(obj["events"], schema, where)
     phi = _of_field("query", where, partial(language.parse, obj["query"]))
     if schema is not None:
         _of_field("query", where, partial(language.require_typed, phi, schema))
+    options = Options(obj["output"])
+    meant = _of_field("query", where, lambda: sorted(language.matches(phi, S, DENOTATIONAL, options)))
+    if obj.get("matches") is None:
+        return _case(obj | {"matches": [protocol.json_of_match(match) for match in meant]})
+    answer = protocol.read(protocol.line({"id": obj["id"], "matches": obj["matches"]}), "answer", where)
     given = _of_field("matches", where, partial(protocol.answer_of_json, answer, obj["output"], len(obj["events"])))
     if isinstance(given, protocol.Matches) and given.problem:
         raise InputError(f"{where}: the field 'matches': {given.problem}")
-    return _case(obj)
+    case = _case(obj)
+    if set(case.matches) != set(meant):
+        expected = ", ".join(protocol.line(protocol.json_of_match(match)) for match in meant[:FEW]) or "none"
+        raise InputError(
+            f"{where}: the field 'matches': it contradicts the definition, by which the matches are {expected}; leave "
+            "the field out to have them computed"
+        )
+    return case
 
 
 def _of_field(field: str, where: str, make: Callable[[], T]) -> T:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cerify.commands import conform, fuzz
-from cerify.conformance.cases import line_of_case
+from cerify.commands import fuzz
+from cerify.conformance.cases import line_of_case, load
 from cerify.conformance.model import Case, Result
 from cerify.conformance.oracle import Oracle
 from cerify.conformance.run import judged_again, reconsidered
@@ -19,6 +19,7 @@ from cerify.semantics.cel import denote, extent
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.residual import Machine
@@ -84,23 +85,29 @@ def test_that_on_event_expressions_searches_for_prefix_by_itself(monkeypatch: py
     assert second_opinion("event-expression", parse_expression("prefix(<9> a)"), h, "matches", Budget(99)) is None
 
 
-def test_a_suite_that_expects_something_else_is_at_fault(tmp_path: Path) -> None:
+def test_a_suite_that_expects_something_else_is_refused(tmp_path: Path) -> None:
     wrong = replace(Oracle().case(parse("A ; B"), stream("A B"), ORIGIN), matches=[Match(1, (1,))])
     suite = tmp_path / "mine.jsonl"
     suite.write_text(line_of_case(wrong) + "\n", encoding="utf-8")
-    arguments = ["--engine", "automaton", "--suite", str(suite)]
-    said = CliRunner().invoke(conform.command, [*arguments, "--json"], standalone_mode=False)
-    assert said.return_value == 1
-    summary, case = map(json.loads, said.stdout.splitlines())
-    assert (summary["summary"]["totals"]["failed"], summary["summary"]["totals"]["disputed"]) == (0, 1)
-    assert summary["summary"]["divergences"] == []
-    assert case["outcome"] == "disputed"
-    assert case["second_opinion"] == [{"at": 1, "events": [0, 1]}]
-    (disputed,) = summary["summary"]["disputed"]
-    assert disputed["second_opinion"] == case["second_opinion"]
-    text = CliRunner().invoke(conform.command, arguments, standalone_mode=False).output
-    assert "cerify contradicts itself: it expects {1} at 1, and the definition gives {0, 1} at 1" in text
-    assert "the engine has no verdict" in text
+    with pytest.raises(InputError, match=r"line 1: the field 'matches': it contradicts the definition.*\[0,1\]"):
+        load(str(suite))
+
+
+def test_expected_matches_may_be_left_out(tmp_path: Path) -> None:
+    right = Oracle().case(parse("A ; B"), stream("A B"), ORIGIN)
+    line = {name: value for name, value in json.loads(line_of_case(right)).items() if name != "matches"}
+    suite = tmp_path / "mine.jsonl"
+    suite.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert load(str(suite)) == [right]
+
+
+def test_a_case_that_expects_something_else_is_disputed() -> None:
+    """A built-in suite is taken as it is; where it is wrong, the engine is not."""
+    wrong = replace(Oracle().case(parse("A ; B"), stream("A B"), ORIGIN), matches=[Match(1, (1,))])
+    result = reconsidered(Result(wrong, "failed", [Match(1, (0, 1))]))
+    assert result.outcome == "disputed"
+    assert result.second == [Match(1, (0, 1))]
+    assert result.detail == "cerify contradicts itself: it expects {1} at 1, and the definition gives {0, 1} at 1"
 
 
 def test_a_campaign_says_that_cerify_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
