@@ -42,10 +42,10 @@ def command(query: str, states: int | None, schema_text: str | None, out: Path |
         write(out, "".join(f"{line}\n" for line in lines))
     if not as_json:
         own, kinds = len(automaton.steps), len(automaton.events)
-        click.echo(
+        echo(
             f"{len(streams)} streams of {sum(map(len, streams))} events; the query has {own} states over {kinds} kinds "
             f"of events; complete for implementations of at most {states or own} states",
-            err=True,
+            error=True,
         )
     return 0
 

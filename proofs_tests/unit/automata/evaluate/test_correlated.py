@@ -22,7 +22,7 @@ from cerify.semantics.cel.interpreter import Interpreter, matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Event, Match
+from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.predicates import Attribute, Comparison
 from proofs_tests.claims.search import BINARY, UNARY, Space
 from proofs_tests.support import EXAMPLES, FIGURE_1, stream
@@ -234,3 +234,16 @@ def test_the_check_of_filters_ends_with_its_seconds() -> None:
     checker = CorrelatedFilterChecker((), [], Budget(seconds=0))
     with pytest.raises(BudgetExceeded, match="filters that compare events took more than 0 seconds"):
         deque((checker.spend() for _ in range(1_000)), maxlen=0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "passes"),
+    [((1, 5), (2, 1), False), ((1, 5), (2, 6), True), ((2, 5), (2, 1), True), ((3, 5), (2, 6), False)],
+)
+def test_a_conjunction_inside_a_disjunction(
+    a: tuple[int, int], b: tuple[int, int], passes: bool, evaluate: Evaluate
+) -> None:
+    """With one half of the conjunction false, and the other side of the disjunction too, nothing passes."""
+    phi = parse("(A ; B) FILTER (A.x < B.x AND A.y < B.y) OR A.x = B.x")
+    S = Stream(Event(type_, {"x": x, "y": y}) for type_, (x, y) in (("A", a), ("B", b)))
+    assert evaluate(phi, S) == matches_of(phi, S) == ([Match(1, (0, 1))] if passes else [])
