@@ -29,7 +29,7 @@ Ask: TypeAlias = Callable[[Case, Any, Stream], Result]
 """The result of a case, whose query and stream are given parsed as well."""
 
 QUESTIONS = 30_000  # to the engine, for all failures together
-SLOW_QUESTIONS = 60  # of these the ones that are not answered
+SLOW_SECONDS = 180.0  # for questions that are not answered
 TRIES = 600  # queries and streams looked at to shrink one failure
 SEEDS = 2  # failures of each signature that are shrunk
 DEPTH = 60  # cases that one failure is taken apart into
@@ -85,14 +85,22 @@ class Peeler:
     stopped: str = ""
     disputed: list[Result] = field(default_factory=list)
     answered: dict[tuple[str, str, str], Result | None] = field(default_factory=dict)
-    slow: int = 0
+    slow: float = 0.0
 
     def kernels(
         self, failures: Iterable[Result], progress: Callable[[int, int], None] = lambda d, t: None
     ) -> list[Kernel]:
-        """The defects behind the failures, each with the cases that it explains, in no particular order."""
-        groups: dict[Signature, list[Failing]] = {}
+        """The defects behind the failures, each with the cases that it explains, in no particular order.
+
+        Failures without an answer come last, since their questions may use up the time.
+        """
         ordered = sorted(failures, key=lambda r: (len(r.case.query), len(r.case.events), r.case.id))
+        answered = [result for result in ordered if result.outcome not in UNANSWERED]
+        others = [result for result in ordered if result.outcome in UNANSWERED]
+        return [*self._kernels(answered, progress), *self._kernels(others, progress)]
+
+    def _kernels(self, ordered: Sequence[Result], progress: Callable[[int, int], None]) -> list[Kernel]:
+        groups: dict[Signature, list[Failing]] = {}
         for done, result in enumerate(ordered):
             progress(done, len(ordered))
             found = self.signatures(result)
@@ -180,11 +188,9 @@ class Peeler:
             self.stopped = INTERRUPTED
             return None
         if result.outcome in UNANSWERED and result.outcome != "error":
-            self.slow += 1
-            if self.slow > SLOW_QUESTIONS:
-                self.stopped = (
-                    f"the search for smaller cases stopped after {SLOW_QUESTIONS} questions without an answer"
-                )
+            self.slow += result.seconds
+            if self.slow > SLOW_SECONDS:
+                self.stopped = f"the search for smaller cases stopped after {SLOW_SECONDS:g} s without an answer"
         if result.outcome == "not_run":
             self.stopped = result.detail
         if result.outcome == "disputed":
