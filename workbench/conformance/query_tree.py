@@ -47,14 +47,14 @@ def tree_of(value: Any) -> Any:
             return sorted(map(tree_of, value))
         case tuple():
             return list(map(tree_of, value))
-        case _:
-            return value
+    return value
 
 
 def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
     """The names of the nodes that trees of a language consist of, each with its fields."""
-    modules = [import_module(LANGUAGES[language].trees[0].__module__), predicates]
-    if language == "cel":
+    trees = LANGUAGES[language].trees
+    modules = [import_module(trees[0].__module__), predicates]
+    if issubclass(bounded.Repeat, trees):
         modules.append(bounded)
     found: dict[str, tuple[str, ...]] = {"Timestamp": ("value",)}
     for module in modules:
