@@ -96,7 +96,7 @@ final class RowRecognition {
         if (most == 0 && least <= 1) {
             return least == 0 ? "*" : "+";
         }
-        return "{" + least + "," + (most == 0 ? "" : most) + "}";
+        return "{" + (least == 0 ? "" : least) + "," + (most == 0 ? "" : most) + "}"; // EPL refuses a written 0
     }
 
     private String gap(boolean contiguous) {
