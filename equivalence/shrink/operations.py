@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from cerify.semantics.operators import Operators, with_operands
@@ -149,7 +150,7 @@ class FormulaShape(TreeShape[T]):
     """The shape of formulas with event types, iteration and filters, whose conditions are AND and OR of atoms.
 
     table: the operators. event, iteration, filtering, conjunction: the classes of these nodes. simpler_atoms: from an
-    atom to simpler conditions.
+    atom to simpler conditions. It is pickled as the SHAPE of the module of simpler_atoms, since no table is pickled.
     """
 
     table: Operators
@@ -158,6 +159,9 @@ class FormulaShape(TreeShape[T]):
     filtering: type[Any]
     conjunction: type[Any]
     simpler_atoms: Callable[[Any], Iterator[Any]]
+
+    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
+        return _shape_in, (self.simpler_atoms.__module__,)
 
     def smaller(self, phi: T) -> Iterator[T]:
         """A sub-formula, or its iteration, in the place of a formula around it; a filter with fewer atoms."""
@@ -213,3 +217,7 @@ def fewer_atoms(condition: C, conjunction: Callable[[C, C], C]) -> Iterator[C]:
 
 def _is_junction(condition: Any) -> bool:
     return hasattr(condition, "left") and hasattr(condition, "right")
+
+
+def _shape_in(module: str) -> Any:
+    return import_module(module).SHAPE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cerify.equivalence.rewrite.trees import same
 from cerify.equivalence.shrink.operations import QueryOperations, Reduction
@@ -28,25 +28,26 @@ def blocks(q: sase.Tree) -> list[sase.Query]:
     return [block for query in queries_of(q) for block in blocks_of(query)]
 
 
-def in_each_block(local: Reduction[sase.Query]) -> Reduction[sase.Tree]:
-    """The reduction of a query of which each block is reduced as local does."""
+@dataclass(frozen=True)
+class InEachBlock:
+    """The reduction of a query of which each block is reduced as local does; it can be pickled, as a function can."""
 
-    def reduced(q: sase.Tree) -> Iterator[sase.Tree]:
+    local: Reduction[sase.Query]
+
+    def __call__(self, q: sase.Tree) -> Iterator[sase.Tree]:
         match q:
             case sase.Query():
-                yield from local(q)
+                yield from self.local(q)
             case sase.Union(below):
                 for i, part in enumerate(below):
-                    yield from (sase.Union((*below[:i], p, *below[i + 1 :])) for p in local(part))
+                    yield from (sase.Union((*below[:i], p, *below[i + 1 :])) for p in self.local(part))
             case sase.Program(queries):
                 for i, query in enumerate(queries):
                     yield from (
                         sase.Program((*queries[:i], other, *queries[i + 1 :]))
-                        for other in reduced(query)
+                        for other in self(query)
                         if not isinstance(other, sase.Program)
                     )
-
-    return reduced
 
 
 def fewer_blocks(q: sase.Tree) -> Iterator[sase.Tree]:
@@ -287,9 +288,9 @@ def _variables(output: sase.Output) -> set[str]:
             return {a}
 
 
-REDUCTIONS = (
+REDUCTIONS: tuple[Reduction[sase.Tree], ...] = (
     fewer_blocks,
-    *map(in_each_block, (fewer_parts, simpler_components, simpler_blocks, simpler_predicates)),
+    *map(InEachBlock, (fewer_parts, simpler_components, simpler_blocks, simpler_predicates)),
 )
 
 SASE = QueryOperations[sase.Tree](

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cerify.automata.evaluate import streaming
+from cerify.conformance.campaigns import generated_languages
 from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign
 from cerify.equivalence.differential.causes import Cause, by_cause, cause, shape
 from cerify.equivalence.differential.checkpoint import Checkpoint
@@ -18,6 +21,7 @@ from cerify.equivalence.differential.differ import Asked, differ
 from cerify.equivalence.differential.judge import Output
 from cerify.equivalence.generate.cel import CORE, FIGURE_3
 from cerify.equivalence.generate.guided import guided_case
+from cerify.languages.language import Language
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import matches_of
@@ -238,3 +242,10 @@ def test_a_plan_with_evaluators_of_three_arguments_can_be_kept_too(tmp_path: Pat
         second = campaign(plan, stop_after=2, checkpoint=checkpoint)
     assert said(first) == said(second)
     assert second.resumed == second.cases
+
+
+@pytest.mark.parametrize("language", list(generated_languages()), ids=lambda language: language.name)
+def test_what_a_campaign_sends_to_its_processes_is_pickled(language: Language[Any]) -> None:
+    """A reduction was a method of an object with a table that cannot be pickled: fuzz with two processes failed."""
+    operations = language.operations()
+    assert pickle.loads(pickle.dumps(operations)) == operations
