@@ -23,7 +23,7 @@ from cerify.semantics.values import show_time
 
 Json = dict[str, Any]
 BUILT_IN = ("cel", "core-cel", "sase", "event-expression")
-LEFT_OUT = frozenset({"span"})
+LEFT_OUT = frozenset({"span", "having_span"})
 
 
 @lru_cache(maxsize=1_000)
