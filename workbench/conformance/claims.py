@@ -156,7 +156,7 @@ def learnt(run: Callable[[Case], Result], language: str, cases: Iterable[Case]) 
 
 
 class Asked(Protocol):
-    """An engine that can be asked, with what it said of itself."""
+    """An engine that runs cases, with its answer to *start*."""
 
     info: EngineInfo
 
@@ -164,7 +164,7 @@ class Asked(Protocol):
 
 
 def claims_of_engine(engine: Asked, language: str) -> Claims:
-    """What an engine says that it claims; if it says nothing, what it does not skip of the suite's shortest queries."""
+    """The claims in an engine's answer to *start*; without any, the operators that it does not skip."""
     if language in engine.info.claims:
         return claims_of_json(engine.info.claims, language)
     cases = list(probes(load(None), language))

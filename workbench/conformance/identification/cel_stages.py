@@ -149,6 +149,7 @@ CORE_CEL = (
             Template("A AS a ; B AS b", ABC, 5),
             Template("A AS a ; A AS b", AB, 4),
             Template("(A AS a ; B AS b) OR C AS c", ABC, 4),
+            Template("(A AS a ; C AS c) OR (B AS d ; B AS e ; C AS f)", ABC, 4),
         ),
     ),
     Stage(("ties",), (Template("A AS a ; B AS b", events("A B", after=(0, 1)), 4),)),
