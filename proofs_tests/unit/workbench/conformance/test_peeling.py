@@ -211,7 +211,7 @@ def test_the_report_of_defects_is_whole() -> None:
     jsonschema.validate(found["defects"], json.loads(schema.read_text(encoding="utf-8")))
     assert found["unexplained"] == []
     failing = sum(result.outcome == "failed" for result in results)
-    assert opening(report) == f"1 defect in {failing} failing cases"
+    assert opening(report) == f"{len(engine)} defects in {failing} failing cases"
     text = issue_text(defects[0], report)
     case = defects[0].result.case
     assert f"`{case.query}`" in text
