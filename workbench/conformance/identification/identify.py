@@ -95,7 +95,8 @@ class Identification:
             for n, candidate in enumerate(candidates):
                 misses[n] += self.predictor.answer(question, candidate) != told
         least = min(misses.values())
-        self.keep(stage, [candidates[n] for n in misses if misses[n] == least], asked)
+        best = [candidates[n] for n in misses if misses[n] == least]
+        self.keep(stage, best, asked, asked - least >= FITS * asked)
 
     def confirm(self, stage: Stage) -> None:
         """Ask one question of each template, on which what is left differs from itself or from the definition."""
@@ -123,12 +124,12 @@ class Identification:
             for values in chosen:
                 yield dict(hypothesis) | dict(zip(stage.axes, values, strict=True))
 
-    def keep(self, stage: Stage, best: list[Choices], asked: int) -> None:
-        """Go on with the best hypotheses; an axis of which every value is left was not seen."""
+    def keep(self, stage: Stage, best: list[Choices], asked: int, fit: bool) -> None:
+        """Go on with the best hypotheses; an axis of which every value is left was not seen, if the best ones fit."""
         for name in stage.axes:
             axis = self.predictor.interpretation.axes[name]
             values = dict.fromkeys(hypothesis[name] for hypothesis in best)
-            if not asked or len(values) == len(axis.values):
+            if not asked or (fit and len(values) == len(axis.values)):
                 self.unseen.add(name)
                 best = [hypothesis for hypothesis in best if hypothesis[name] == axis.default] or best
             else:
