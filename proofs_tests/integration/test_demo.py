@@ -160,7 +160,7 @@ def test_the_demo_writes_its_report_and_ends_with_its_path(table, tmp_path, monk
     assert told.stdout.splitlines()[-1] == f"report: {out / 'index.html'}"
     assert "Esper was not asked: no Java here." in told.stdout
     assert 'href="conformance.html"' in (out / "index.html").read_text()
-    assert "passed of 5 cases" in (out / "conformance.html").read_text()
+    assert "passed of the 5 cases" in (out / "conformance.html").read_text()
     told = CliRunner().invoke(demo.command, ["--out", str(out), "--json"], standalone_mode=False)
     found = json.loads(told.stdout)
     assert [query["name"] for query in found["queries"]] == [example.name for example in EXAMPLES[:2]]

@@ -12,7 +12,7 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.protocol import Failed, Matches
 from cerify.semantics.errors import InputError, Unsupported
-from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.events import Event, Stream
 
 Events = set[tuple[int, ...]]
 
@@ -41,9 +41,10 @@ def test_the_default_of_every_axis_is_the_definition(language: str) -> None:
     for seed in range(150):
         query, S = generator.case(Random(seed), profiles[seed % len(profiles)], 7, 6)
         output = "valuations" if not plugin.answer else "matches"
-        right = frozenset(plugin.matches(query, S, options=Options(output="valuations")))
-        if plugin.answer:
-            right = frozenset(Match(m.at, m.events) for m in right)
+        try:
+            right = frozenset(plugin.matches(query, S, options=Options(output=output)))  # type: ignore[arg-type]
+        except Unsupported:  # an argument of an event of which the stream does not say the attributes
+            continue
         assert interpretation.matches(query, S, choices, output) == right, plugin.show(query)  # type: ignore[arg-type]
         matched += bool(right)
     assert matched > 20
