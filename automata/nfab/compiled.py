@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.nfab import answers
 from cerify.automata.nfab import opcodes as op
-from cerify.automata.nfab.edges import match_layout
 from cerify.automata.nfab.encoder import ColumnEncoder, kinds_of
 from cerify.automata.nfab.evaluate import require_matches
 from cerify.automata.nfab.memory import Memory
 from cerify.automata.nfab.plan import QueryPlan, StatePlan
-from cerify.automata.nfab.programs import AGGREGATES, STACK, Kind, Programs
+from cerify.automata.nfab.programs import STACK, Kind, Programs, why_not
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
-from cerify.semantics.predicates import Both, OfType, about, mentions
+from cerify.semantics.predicates import Both, OfType, about
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
@@ -38,20 +37,6 @@ STRATEGIES: dict[sase.Strategy, int] = {
     "skip_till_any_match": op.ANY,
 }
 KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
-STATES = 62  # bits of a number
-
-
-def why_not(q: sase.Query) -> Unsupported | None:
-    """Why the compiled evaluator does not take the query, whatever the stream; None if it does."""
-    if any(k.negated for k in q.pattern):
-        return Unsupported("the compiled evaluator does not support negated components; use the readable one")
-    if sum(1 + k.kleene for k in q.pattern) > STATES:
-        return Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
-    mentioned = [a for test in match_layout(q).tests for a in mentions(test.predicate)]
-    for name in (a.function for a in mentioned if isinstance(a, sase.Aggregate)):
-        if name not in AGGREGATES:
-            return Unsupported(f"the compiled evaluator does not carry the aggregate {name}; use the readable one")
-    return None
 
 
 class CompiledBlockRunner:

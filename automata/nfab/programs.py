@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Literal, assert_never
 
 from cerify.automata.nfab import opcodes as op
+from cerify.automata.nfab.edges import match_layout
 from cerify.automata.nfab.plan import StatePlan
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.predicates import (
@@ -31,6 +32,7 @@ from cerify.semantics.predicates import (
     Operator,
     Predicate,
     Term,
+    mentions,
 )
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.values import Value, microseconds
@@ -53,6 +55,20 @@ COMPARE: Mapping[Comparator, int] = {
     "!=": op.UNEQUAL,
 }
 ARITHMETIC: Mapping[Operator, int] = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "/": op.DIVIDE}
+STATES = 62  # bits of a number
+
+
+def why_not(q: sase.Query) -> Unsupported | None:
+    """Why the compiled evaluator does not take the query, whatever the stream; None if it does."""
+    if any(k.negated for k in q.pattern):
+        return Unsupported("the compiled evaluator does not support negated components; use the readable one")
+    if sum(1 + k.kleene for k in q.pattern) > STATES:
+        return Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
+    mentioned = [a for test in match_layout(q).tests for a in mentions(test.predicate)]
+    for name in (a.function for a in mentioned if isinstance(a, sase.Aggregate)):
+        if name not in AGGREGATES:
+            return Unsupported(f"the compiled evaluator does not carry the aggregate {name}; use the readable one")
+    return None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ strategy, and that two predicates side by side are joined by "and", by ∧, or b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import cache, reduce
 from pathlib import Path
 from typing import Any, cast
@@ -27,22 +27,9 @@ def parse(text: str) -> sase.Tree:
     """The query, or the queries, that the text writes. Raises ParseError, IllFormed, or BudgetExceeded if too deep."""
     q = cast("sase.Tree", parsed(text, _parser(), _Builder(text)))
     with errors_in(text):
-        if depth(q) > MAX_DEPTH:
+        if sase.depth(q) > MAX_DEPTH:
             raise BudgetExceeded(f"the query is nested more than {MAX_DEPTH} operators deep", Span(0, len(text)))
     return q
-
-
-def depth(root: object) -> int:
-    """How deeply a tree is nested."""
-    deepest, pending = 0, [(root, 1)]
-    while pending:
-        node, level = pending.pop()
-        deepest = max(deepest, level)
-        if isinstance(node, tuple):
-            pending.extend((child, level) for child in node)
-        elif is_dataclass(node):
-            pending.extend((getattr(node, f.name), level + 1) for f in fields(node) if not f.name.endswith("span"))
-    return deepest
 
 
 @cache

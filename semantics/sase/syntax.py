@@ -9,7 +9,7 @@ Two trees are equal if they are the same query; where in a text they stood does 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, TypeAlias
 
 from cerify.semantics.errors import Span
@@ -208,3 +208,16 @@ class Program(_Node):
 
 
 Tree: TypeAlias = Query | Union | Program
+
+
+def depth(root: object) -> int:
+    """How deeply a tree is nested."""
+    deepest, pending = 0, [(root, 1)]
+    while pending:
+        node, level = pending.pop()
+        deepest = max(deepest, level)
+        if isinstance(node, tuple):
+            pending.extend((child, level) for child in node)
+        elif is_dataclass(node):
+            pending.extend((getattr(node, f.name), level + 1) for f in fields(node) if not f.name.endswith("span"))
+    return deepest

@@ -132,7 +132,7 @@ class Sase(BuiltInLanguage[Tree]):
 
     def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed | Unsupported:
         """A query block over the input, in which no component is negated."""
-        from cerify.automata.nfab.compiled import why_not
+        from cerify.automata.nfab.programs import why_not
         from cerify.semantics.sase.syntax import Query
 
         if not isinstance(query, Query) or query.returned.non_overlap:
@@ -167,7 +167,7 @@ def _needs_numba(q: Tree, schema: Schema | None, options: Options) -> Unsupporte
 
 
 def _batches(evaluator: str, q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    from cerify.automata.nfab import compiled, evaluators
+    from cerify.automata.nfab import evaluators, programs
 
     if options.consumption is not Consumption.NONE:
         return Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
@@ -176,7 +176,7 @@ def _batches(evaluator: str, q: Tree, schema: Schema | None, options: Options) -
         return block
     if evaluator == "automaton":
         return evaluators.ReadableEvaluator(block, options.reading, options.budget, options.aggregates)
-    refused = compiled.why_not(block)
+    refused = programs.why_not(block)
     return refused or evaluators.CompiledEvaluator(block, options.reading, options.budget, options.aggregates)
 
 

@@ -7,7 +7,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from cerify.automata.nfab import answers, compiled, results, run
+from cerify.automata.nfab import answers, compiled, programs, results, run
 from cerify.automata.nfab.compiled import CompiledBlockRunner
 from cerify.automata.nfab.evaluate import BlockRunner
 from cerify.equivalence.generate.sase import case
@@ -79,7 +79,7 @@ def test_batches_are_the_stream() -> None:
     rng = Random(5)
     for q, S, reading in cases(5, 200):
         cut = rng.randint(0, len(S))
-        E = CompiledBlockRunner(q, reading) if compiled.why_not(q) is None else None
+        E = CompiledBlockRunner(q, reading) if programs.why_not(q) is None else None
         try:
             expected = compiled.compiled_bindings(q, S, reading)
             if E is not None:
