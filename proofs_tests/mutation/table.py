@@ -83,10 +83,14 @@ STATUSES = ("killed", "equivalent", "survived")
 def page(rows: Sequence[Row]) -> str:
     """The page docs/theory/mutation.md."""
     lines = [HEAD.format(**NUMBERS)]
-    lines += _counted("", {title: [r for r in rows if r["group"] == group] for group, title in GROUPS.items()})
-    deleted = [row for row in rows if row["kind"] == "operator deleted"]
-    lines += ["", f"Of these, {len(deleted)} are tables without one of their operators.", ""]
-    for group, title in GROUPS.items():
+    made = {group: title for group, title in GROUPS.items() if any(row["group"] == group for row in rows)}
+    lines += _counted("", {title: [r for r in rows if r["group"] == group] for group, title in made.items()})
+    lines += [
+        f"\nNot in this run: {title[0].lower()}{title[1:]}." for group, title in GROUPS.items() if group not in made
+    ]
+    deleted = sum(row["kind"] == "operator deleted" for row in rows)
+    lines += ["", f"Of these, {deleted} are tables without one of their operators.", ""]
+    for group, title in made.items():
         own = [row for row in rows if row["group"] == group]
         lines += [f"## {title}", ""]
         lines += _counted("module", {f"`{m}`": [r for r in own if r["module"] == m] for m in _modules(own)})
