@@ -79,7 +79,7 @@ class Engine:
             while answer is None:
                 if self._process is None:
                     if self.restarts >= self.limits.restarts:
-                        why = f"the engine was restarted {self.restarts} times, which is the limit; raise --restarts"
+                        why = f"the engine was restarted {self.restarts} times, which is the limit"
                         return "not_run", why, None
                     self.restarts += 1
                     self._start()
