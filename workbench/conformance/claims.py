@@ -57,20 +57,22 @@ class Claims:
 
     def why_not(self, case: Case) -> str:
         """Why the engine is not asked this case; "" if it is."""
-        tree = tree_of_text(case.language, case.query)
-        events = [event_of_json(event, None, case.id) for event in case.events]
-        return self.objection(case.language, case.query, tree, events, case.output)
+        events = (event_of_json(event, None, case.id) for event in case.events)
+        return self.objection(case.language, case.query, events, case.output)
 
-    def objection(self, language: str, query: Any, tree: Json | None, S: Iterable[Event], output: str) -> str:
+    def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
         """Why a query, as text or parsed, over a stream is not claimed; "" if it is."""
         if self.output is not None and not LANGUAGES[language].results and output not in self.output:
             return f"it does not claim the output {output}"
         if self.ordered_time and not in_order(S):
             return "it claims streams in the order of time only"
-        if tree is not None and self.predicates is not None:
-            left = predicates_of(tree) - self.predicates
+        if self.predicates is not None:
+            tree = tree_of_text(language, query) if isinstance(query, str) else tree_of(query)
+            left = frozenset() if tree is None else predicates_of(tree) - self.predicates
             if left:
                 return f"it does not claim the predicates {', '.join(sorted(left))}"
+        if self.operators is None and self.strategies is None:
+            return ""
         strategies = STRATEGIES.get(language, frozenset[str]())
         used = operators_of(language, query)
         for what, names, claimed in (
@@ -197,6 +199,6 @@ class ClaimedMaker:
         for number in range(self.tries):
             size = nodes if 2 * number < self.tries else max(1, nodes // 3)
             query, S = self.maker(rng, profile, size, events)
-            if not self.claims.objection(self.language.name, query, tree_of(query), S, "matches"):
+            if not self.claims.objection(self.language.name, query, S, "matches"):
                 break
         return query, S

@@ -117,7 +117,7 @@ class Peeler:
         """The signatures behind a failure, each with a case that has it alone."""
         language = LANGUAGES[result.case.language]
         query, S = language.parse(result.case.query), stream_of(result.case)
-        self._note(query, S, result)
+        self.answered[_question(query, S, result.case)] = result
         found: dict[Signature, Failing] = {}
         for kind in sorted(kinds_of(result)):
             found |= self._taken_apart(Failing(kind, query, S, result))
@@ -169,7 +169,7 @@ class Peeler:
 
     def result(self, query: Any, S: Stream, origin: Case) -> Result | None:
         """What the engine does on a query and a stream; None where the definition has no answer, or none is asked."""
-        key = LANGUAGES[origin.language].show(query), repr((S.events, S.schema)), origin.output
+        key = _question(query, S, origin)
         if key not in self.answered:
             if self.stopped:
                 return None
@@ -196,10 +196,6 @@ class Peeler:
         if result.outcome == "disputed":
             self.disputed.append(result)
         return result
-
-    def _note(self, query: Any, S: Stream, result: Result) -> None:
-        key = LANGUAGES[result.case.language].show(query), repr((S.events, S.schema)), result.case.output
-        self.answered[key] = result
 
     # --- the smallest case --------------------------------------------------------------------------------------------
 
@@ -353,6 +349,11 @@ def _cluster(kernel: Kernel) -> Any:
     if len(operators) < 2 or root not in operators:
         return signature
     return signature.language, signature.kind, root, signature.blamed - operators
+
+
+def _question(query: Any, S: Stream, origin: Case) -> tuple[str, str, str]:
+    """What identifies a question to the engine: the texts of the query and of the stream, and the output."""
+    return LANGUAGES[origin.language].show(query), repr((S.events, S.schema)), origin.output
 
 
 def _order(signature: Signature) -> tuple[Any, ...]:
