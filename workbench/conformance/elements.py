@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice, product
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, assert_never
 
+from cerify.automata.algebra.values import DEFAULT
 from cerify.equivalence.shrink.operations import QueryOperations
 from cerify.equivalence.shrink.smaller import fewer_events, renamed
 from cerify.languages.language import Language
@@ -29,7 +30,7 @@ from cerify.semantics.predicates import (
     Predicate,
     Term,
 )
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, ValueType
 
 Elements: TypeAlias = frozenset[str]
 Pair: TypeAlias = tuple[Any, Stream]
@@ -44,7 +45,6 @@ UNBOUND = "unbound"
 CHOICES = 8  # ways to put operands in the place of operators
 ALTERNATIVES = 40  # pairs without an element that are looked at
 FURTHER = 100  # the same for those that are one reduction further away
-DEFAULTS: dict[str, Value] = {"int": 0, "float": 0.0, "str": "", "bool": False}
 
 
 def operations_of(language: Language[Any]) -> QueryOperations[Any] | None:
@@ -59,7 +59,8 @@ def elements(language: Language[Any], query: Any, S: Stream) -> Elements:
     found = set(language.constructs(query))
     if (operations := operations_of(language)) is not None:
         found.update(name for P in operations.predicates(query) for name in _inside(P))
-        if any(_lacking(event, set(operations.attributes(query)), S) for event in S):
+        read = set(operations.attributes(query))
+        if any(_lacking(event, read, S) for event in S):
             found.add(ABSENT)
     if any(problem.rule == UNBOUND for problem in language.problems(query, S.schema)):
         found.add(UNBOUND)
@@ -87,6 +88,8 @@ def _inside(P: Predicate | Term) -> Iterator[str]:
             yield from ("like", *_inside(term))
         case Anything() | OfType() | Attribute() | Constant():
             return
+        case _:
+            assert_never(P)
 
 
 def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
@@ -162,10 +165,8 @@ def _filled(read: set[str], S: Stream) -> Iterator[Stream]:
         for event in S:
             added: dict[str, Value] = {}
             for a in sorted(_lacking(event, read, S)):
-                kind = S.schema.types[event.type][a] if S.schema is not None else "int"
-                default = DEFAULTS.get(kind)
-                choices = [*sorted(present[a], key=repr), *([] if default is None else [default])]
-                if choices:
-                    added[a] = choices[number % len(choices)]
+                value_type: ValueType = S.schema.types[event.type][a] if S.schema is not None else "int"
+                choices = [*sorted(present[a], key=repr), DEFAULT[value_type]]
+                added[a] = choices[number % len(choices)]
             events.append(Event(event.type, {**event.attributes, **added}))
         yield Stream(events, S.schema)

@@ -27,10 +27,12 @@ import psutil
 from cerify.semantics.errors import InputError
 
 LONGEST_LINE = 64 * 2**20  # bytes; an answer of ten million positions has fewer
+SOON = 0.005  # seconds until one looks again whether killed processes have ended
 WAITING_LINES = 4  # lines read ahead; a flood then waits in the pipe
 KEPT_STDERR = 4096  # characters
 SHOWN_STDERR = 500
 POLL = 0.05  # seconds between two looks at the process and its memory
+KILLED = 5.0  # seconds within which a killed process has ended, also on a busy machine
 GRACE = 0.2  # seconds in which the last words of a process that has ended may still arrive
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
 MARK = "CERIFY_ENGINE"  # the variable of the environment that an engine's processes inherit
@@ -56,6 +58,12 @@ class EngineFailure(Exception):
         super().__init__(detail)
         self.cause = cause
         self.detail = detail
+
+
+def _runs(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 class EngineProcess:
@@ -150,25 +158,36 @@ class EngineProcess:
         self._closed = True
         with contextlib.suppress(psutil.Error):
             self._family.update(psutil.Process(self._process.pid).children(recursive=True))
-        for child in self._family | self._adopted():
-            with contextlib.suppress(psutil.Error):
-                child.kill()
         if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
-        detached = self._adopted()  # those killed above too, which this process has to wait for
-        for child in detached:
-            with contextlib.suppress(psutil.Error):
-                child.kill()
-        if left := psutil.wait_procs(detached, GRACE)[1]:
+        if left := self._ended(KILLED):
             pids = ", ".join(str(child.pid) for child in left)
             warnings.warn(f"the engine has left processes that cannot be ended: {pids}", stacklevel=2)
         self._to_write.put(None)
         with contextlib.suppress(queue.Empty):  # a reader that waits to hand on a line finds room, and then the end
             while True:
                 self._lines.get_nowait()
+
+    def _ended(self, seconds: float) -> list[psutil.Process]:
+        """Kills all that the engine has started; what still runs after the seconds.
+
+        A killed process is adopted only when its parent has ended too, so what there is to wait for changes on the way.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            detached = self._adopted()
+            self._family |= detached
+            for child in self._family:
+                with contextlib.suppress(psutil.Error):
+                    child.kill()
+            psutil.wait_procs(detached, max(0.0, deadline - time.monotonic()))
+            left = [child for child in self._family if _runs(child)]
+            if not left or time.monotonic() >= deadline:
+                return left
+            time.sleep(SOON)
 
     def _adopted(self) -> set[psutil.Process]:
         """What the engine has detached from itself and this process has adopted, with its children.
