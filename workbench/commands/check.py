@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from cerify.api import check
-from cerify.commands.files import language_option, schema_of
+from cerify.commands.files import schema_of
+from cerify.commands.options import language_option
 from cerify.semantics.errors import errors_in, underline
 from cerify.semantics.events import TYPE
 from cerify.terminal import echo

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.table import Table
 
 from cerify.commands.files import write
+from cerify.commands.options import FILE, argument, option, takes
 from cerify.commands.progress import interruptible, progress
 from cerify.conformance.cases import load
 from cerify.conformance.engines import NAMES, command_of
@@ -32,81 +32,38 @@ from cerify.terminal import echo, printable
 SKIPS = 12  # reasons for skips that are listed
 INTERRUPTED = 130
 
-FILE = click.Path(path_type=Path, dir_okay=False)
-
-
-@click.command("conform")
-@click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
-@click.option("--suite", help="A built-in suite by name, or a file of cases; all built-in suites by default.")
-@click.option("--feature", "features", multiple=True, help="Only the cases of this feature; may be given again.")
-@click.option("--case", "ids", multiple=True, metavar="ID", help="Only this case; may be given again.")
-@click.option("--policy", type=FILE, help="Hold the engine to this profile: the choices it declares are right.")
-@click.option(
-    "--reading", "readings", multiple=True, metavar="AXIS=VALUE", help="Of SASE+, as window=closed; may be given again."
-)
-@click.option("--baseline", type=FILE, help="A run stored with --json: what failed there in the same way is known.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary and one object per case, a line each.")
-@click.option("--html", type=FILE, help="Write a page for people to this file.")
-@click.option("--junit", type=FILE, help="Write JUnit XML to this file.")
-@click.option("--badge", type=FILE, help="Write a badge, an SVG, to this file.")
-@click.option(
-    "--time-limit", type=click.FloatRange(min=0.01), default=10.0, show_default=True, help="Seconds per case."
-)
-@click.option("--memory", type=click.IntRange(min=16), default=2048, show_default=True, help="Cap in MiB.")
-@click.option(
-    "--restarts", type=click.IntRange(min=0), default=10, show_default=True, help="How often it may be started again."
-)
-@click.argument("command_line", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
-def command(**options: Any) -> int:
-    """Put an engine under test: run the suite, compare with the semantics, and name the defects behind what differs.
-
-    COMMAND starts the engine, which speaks the protocol on standard input and output.
-
-    A failure is judged again by the plain definition; if cerify contradicts itself, the case is disputed, not failed.
-
-    Exit status: 0 if something passed and nothing failed or is disputed (skips and what is known do not fail), 1
-    otherwise, 2 if it cannot be started or an option is wrong, 130 if it was interrupted (the report says how far it
-    came).
-    """
-    asked = Asked(**options)
-    asked.require_consistent()
-    oracle = Oracle(read_reading(asked.readings), {} if asked.policy is None else read_policy(asked.policy))
-    baseline = None if asked.baseline is None else read_stored(asked.baseline)
-    cases = asked.cases()
-    limits = Limits(run_seconds=asked.time_limit, memory=asked.memory * 2**20, restarts=asked.restarts)
-    with progress() as shown, interruptible():
-        argv = command_of(asked.engine) if asked.engine is not None else asked.command_line
-        report = conform(argv, cases, asked.suite or "all built-in suites", limits, shown, oracle)
-    if baseline is not None:
-        report = against(report, baseline)
-    if asked.as_json:
-        for line in report_lines(report):
-            echo(line)
-    else:
-        _print(report)
-    asked.write(report)
-    return INTERRUPTED if report.ended else 0 if report.conforms else 1
-
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of a call, each under the name that click gives it."""
+    """The options of a call."""
 
-    engine: str | None
-    suite: str | None
-    features: tuple[str, ...]
-    ids: tuple[str, ...]
-    policy: Path | None
-    readings: tuple[str, ...]
-    baseline: Path | None
-    as_json: bool
-    html: Path | None
-    junit: Path | None
-    badge: Path | None
-    time_limit: float
-    memory: int
-    restarts: int
-    command_line: tuple[str, ...]
+    engine: str | None = option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
+    suite: str | None = option(
+        "--suite", help="A built-in suite by name, or a file of cases; all built-in suites by default."
+    )
+    features: tuple[str, ...] = option(
+        "--feature", multiple=True, help="Only the cases of this feature; may be given again."
+    )
+    ids: tuple[str, ...] = option("--case", multiple=True, metavar="ID", help="Only this case; may be given again.")
+    policy: Path | None = option(
+        "--policy", type=FILE, help="Hold the engine to this profile: the choices it declares are right."
+    )
+    readings: tuple[str, ...] = option(
+        "--reading", multiple=True, metavar="AXIS=VALUE", help="Of SASE+, as window=closed; may be given again."
+    )
+    baseline: Path | None = option(
+        "--baseline", type=FILE, help="A run stored with --json: what failed there in the same way is known."
+    )
+    as_json: bool = option("--json", is_flag=True, help="Print the summary and one object per case, a line each.")
+    html: Path | None = option("--html", type=FILE, help="Write a page for people to this file.")
+    junit: Path | None = option("--junit", type=FILE, help="Write JUnit XML to this file.")
+    badge: Path | None = option("--badge", type=FILE, help="Write a badge, an SVG, to this file.")
+    time_limit: float = option("--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds per case.")
+    memory: int = option("--memory", type=click.IntRange(min=16), default=2048, help="Cap in MiB.")
+    restarts: int = option(
+        "--restarts", type=click.IntRange(min=0), default=10, help="How often it may be started again."
+    )
+    command_line: tuple[str, ...] = argument(metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
 
     def require_consistent(self) -> None:
         """Raises UsageError for options that do not go together."""
@@ -143,6 +100,38 @@ class Asked:
             from cerify.conformance.badge import badge
 
             write(self.badge, badge(report))
+
+
+@click.command("conform")
+@takes(Asked)
+def command(asked: Asked) -> int:
+    """Put an engine under test: run the suite, compare with the semantics, and name the defects behind what differs.
+
+    COMMAND starts the engine, which speaks the protocol on standard input and output.
+
+    A failure is judged again by the plain definition; if cerify contradicts itself, the case is disputed, not failed.
+
+    Exit status: 0 if something passed and nothing failed or is disputed (skips and what is known do not fail), 1
+    otherwise, 2 if it cannot be started or an option is wrong, 130 if it was interrupted (the report says how far it
+    came).
+    """
+    asked.require_consistent()
+    oracle = Oracle(read_reading(asked.readings), {} if asked.policy is None else read_policy(asked.policy))
+    baseline = None if asked.baseline is None else read_stored(asked.baseline)
+    cases = asked.cases()
+    limits = Limits(run_seconds=asked.time_limit, memory=asked.memory * 2**20, restarts=asked.restarts)
+    with progress() as shown, interruptible():
+        argv = command_of(asked.engine) if asked.engine is not None else asked.command_line
+        report = conform(argv, cases, asked.suite or "all built-in suites", limits, shown, oracle)
+    if baseline is not None:
+        report = against(report, baseline)
+    if asked.as_json:
+        for line in report_lines(report):
+            echo(line)
+    else:
+        _print(report)
+    asked.write(report)
+    return INTERRUPTED if report.ended else 0 if report.conforms else 1
 
 
 def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import click
 
 from cerify.api import planned
-from cerify.commands.files import Source, language_option, reads_events, write
+from cerify.commands.files import Source, write
+from cerify.commands.options import FILE, argument, either, group, language, option, takes
 from cerify.draw.dot import dot
 from cerify.draw.page import page
 from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row, places_row
@@ -22,30 +24,27 @@ from cerify.terminal import echo
 SUFFIXES = (".svg", ".html")
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The options of a call."""
+
+    query: str = argument()
+    file: str | None = argument(required=False)
+    language: str = language()
+    output_file: Path | None = option(
+        "-o", "--output", type=FILE, metavar="FILE", help="Where the picture goes: FILE.svg, or FILE.html for a page."
+    )
+    printed: str | None = either(
+        option("--svg", flag_value="svg", help="Print the picture."),
+        option("--dot", flag_value="dot", help="Print the automaton for Graphviz."),
+        option("--hoa", flag_value="hoa", help="Print the automaton in the HOA format (not of SASE+)."),
+    )
+    source: Source = group(Source)
+
+
 @click.command()
-@click.argument("query")
-@click.argument("file", required=False)
-@language_option
-@click.option(
-    "-o",
-    "--output",
-    "output_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where the picture goes: FILE.svg, or FILE.html for a page.",
-)
-@click.option("--svg", "printed", flag_value="svg", help="Print the picture.")
-@click.option("--dot", "printed", flag_value="dot", help="Print the automaton for Graphviz.")
-@click.option("--hoa", "printed", flag_value="hoa", help="Print the automaton in the HOA format (not of SASE+).")
-@reads_events
-def command(
-    query: str,
-    file: str | None,
-    language: str,
-    output_file: Path | None,
-    printed: str | None,
-    source: Source,
-) -> int:
+@takes(Asked)
+def command(asked: Asked) -> int:
     """Draw the automaton of QUERY; with FILE, draw the events of FILE and what QUERY matches there.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows
@@ -53,27 +52,28 @@ def command(
 
     Exit status: 0 if it was drawn, 2 on an error.
     """
+    query, language_, output_file, printed = asked.query, asked.language, asked.output_file, asked.printed
     if (output_file is None) == (printed is None):
         raise click.UsageError("say where the picture goes: -o FILE, or one of --svg, --dot, --hoa to print it")
-    if file is not None and printed in ("dot", "hoa"):
+    if asked.file is not None and printed in ("dot", "hoa"):
         raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
     if output_file is not None and output_file.suffix not in SUFFIXES:
         raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
-    schema = source.schema
+    schema = asked.source.schema
     with errors_in(query):
         if printed == "dot":
-            echo(dot(diagram_of(query, language, schema)), newline=False)
+            echo(dot(diagram_of(query, language_, schema)), newline=False)
             return 0
         if printed == "hoa":
-            echo(hoa_of(query, language, schema), newline=False)
+            echo(hoa_of(query, language_, schema), newline=False)
             return 0
-        if file is None:
+        if asked.file is None:
             title = "Automaton"
-            inline, says = _automaton(query, language, schema)
+            inline, says = _automaton(query, language_, schema)
         else:
             title = "Stream and matches"
-            S = source.read_for(query, language, file)
-            inline, says = _stream(query, language, S)
+            S = asked.source.read_for(query, language_, asked.file)
+            inline, says = _stream(query, language_, S)
     if output_file is None:
         echo(document(inline), newline=False)
         return 0

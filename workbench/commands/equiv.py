@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from cerify.api import BOUND, compared
-from cerify.commands.files import LanguageChoice, language_option, schema_of, write
+from cerify.commands.files import schema_of, write
+from cerify.commands.options import FILE, LEVELS, LanguageChoice, argument, language, option, takes
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
@@ -23,48 +25,33 @@ COLOURS = {"equivalent": "green", "contained": "green", "different": "red", "und
 UNDECIDED = 3
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The options of a call."""
+
+    left: str = argument()
+    right: str = argument()
+    language: str = language()
+    language_right: str | None = option("--language-right", type=LanguageChoice(), help="Of RIGHT, if it is another.")
+    level: Level = option("--level", type=LEVELS, default="events", help="Compare complex events, or valuations too.")
+    one_way: bool = option("--contained", is_flag=True, help="Ask only whether RIGHT has all that LEFT has.")
+    schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Ask about the streams of this schema.")
+    bound: int = option(
+        "--bound",
+        type=click.IntRange(min=0),
+        default=BOUND,
+        metavar="N",
+        help="Of queries that compare events with each other, look at all streams of up to N events; at none for 0.",
+    )
+    certificate_file: Path | None = option(
+        "--certificate", type=FILE, metavar="FILE", help="Write the proof, for cerify verify."
+    )
+    as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
+
+
 @click.command()
-@click.argument("left")
-@click.argument("right")
-@language_option
-@click.option("--language-right", type=LanguageChoice(), help="Of RIGHT, if it is another.")
-@click.option(
-    "--level",
-    type=click.Choice(get_args(Level)),
-    default="events",
-    show_default=True,
-    help="Compare complex events, or valuations too.",
-)
-@click.option("--contained", "one_way", is_flag=True, help="Ask only whether RIGHT has all that LEFT has.")
-@click.option("--schema", "schema_text", metavar="JSON|FILE", help="Ask about the streams of this schema.")
-@click.option(
-    "--bound",
-    type=click.IntRange(min=0),
-    default=BOUND,
-    show_default=True,
-    metavar="N",
-    help="Of queries that compare events with each other, look at all streams of up to N events; at none for 0.",
-)
-@click.option(
-    "--certificate",
-    "certificate_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the proof, for cerify verify.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(
-    left: str,
-    right: str,
-    language: str,
-    language_right: str | None,
-    level: Level,
-    one_way: bool,
-    schema_text: str | None,
-    bound: int,
-    certificate_file: Path | None,
-    as_json: bool,
-) -> int:
+@takes(Asked)
+def command(asked: Asked) -> int:
     """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
 
     If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
@@ -73,18 +60,25 @@ def command(
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
-    schema = None if schema_text is None else schema_of(schema_text)
-    claim: Claim = "contained" if one_way else "equivalent"
-    languages = language, language_right or language
-    verdict = compared(left, right, claim, languages=languages, level=level, schema=schema, bound=bound)
-    if certificate_file is not None and isinstance(verdict, Equivalent | Contained):
-        write(certificate_file, verdict.certificate.to_json() + "\n")
-    elif certificate_file is not None:
-        echo(f"{certificate_file} is not written: there is a certificate only where the claim is proved", error=True)
-    if as_json:
+    claim: Claim = "contained" if asked.one_way else "equivalent"
+    verdict = compared(
+        asked.left,
+        asked.right,
+        claim,
+        languages=(asked.language, asked.language_right or asked.language),
+        level=asked.level,
+        schema=None if asked.schema_text is None else schema_of(asked.schema_text),
+        bound=asked.bound,
+    )
+    file = asked.certificate_file
+    if file is not None and isinstance(verdict, Equivalent | Contained):
+        write(file, verdict.certificate.to_json() + "\n")
+    elif file is not None:
+        echo(f"{file} is not written: there is a certificate only where the claim is proved", error=True)
+    if asked.as_json:
         echo(json.dumps(_json(verdict, claim), ensure_ascii=False))
     else:
-        heading, *rest = _text(verdict, claim, level)
+        heading, *rest = _text(verdict, claim, asked.level)
         echo(heading, colour=COLOURS[heading.partition(":")[0]])
         for line in rest:
             echo(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,59 +11,48 @@ import click
 
 from cerify.api import read_query
 from cerify.automata.evaluator import Output
-from cerify.commands.files import Source, language_option, reads_events, write
+from cerify.commands.files import Source, write
+from cerify.commands.options import FILE, argument, group, language, option, takes
 from cerify.explanations.explainer import Explainer, Request
 from cerify.semantics.errors import InputError, errors_in
 from cerify.semantics.events import ComplexEvent, Valuation
 from cerify.terminal import echo
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The options of a call."""
+
+    query: str = argument()
+    file: str = argument()
+    language: str = language()
+    match_text: str | None = option(
+        "--match", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
+    )
+    valuation_text: str | None = option(
+        "--valuation",
+        metavar="JSON",
+        help='Explain one valuation of a match: what each variable binds, as {"T": [1], "H": [8]}.',
+    )
+    output: Output = option(
+        "--output",
+        type=click.Choice(get_args(Output)),
+        default="matches",
+        help="Without --match: explain each match, or each valuation of each.",
+    )
+    at: int | None = option(
+        "--at", type=int, metavar="N", help="Where it is reported.  [default: the last of POSITIONS]"
+    )
+    derivations: int = option("--derivations", type=click.IntRange(min=1), default=1, metavar="N", help="With --match.")
+    limit: int = option("--limit", type=click.IntRange(min=1), default=10, metavar="N", help="Without --match.")
+    source: Source = group(Source)
+    as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
+    html_file: Path | None = option("--html", type=FILE, metavar="FILE", help="Write a page.")
+
+
 @click.command()
-@click.argument("query")
-@click.argument("file")
-@language_option
-@click.option(
-    "--match", "match_text", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
-)
-@click.option(
-    "--valuation",
-    "valuation_text",
-    metavar="JSON",
-    help='Explain one valuation of a match: what each variable binds, as {"T": [1], "H": [8]}.',
-)
-@click.option(
-    "--output",
-    type=click.Choice(get_args(Output)),
-    default="matches",
-    show_default=True,
-    help="Without --match: explain each match, or each valuation of each.",
-)
-@click.option("--at", type=int, metavar="N", help="Where it is reported.  [default: the last of POSITIONS]")
-@click.option(
-    "--derivations", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="With --match."
-)
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Without --match."
-)
-@reads_events
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option(
-    "--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a page."
-)
-def command(
-    query: str,
-    file: str,
-    language: str,
-    match_text: str | None,
-    valuation_text: str | None,
-    output: Output,
-    at: int | None,
-    derivations: int,
-    limit: int,
-    source: Source,
-    as_json: bool,
-    html_file: Path | None,
-) -> int:
+@takes(Asked)
+def command(asked: Asked) -> int:
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
     With --valuation, why its variables bind what they bind. Without either, explain the matches of the stream in their
@@ -71,27 +61,28 @@ def command(
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    lang, tree = read_query(query, language, source.schema)
-    if lang.answer and (valuation_text is not None or output != "matches"):
+    query, match_text, valuation_text = asked.query, asked.match_text, asked.valuation_text
+    lang, tree = read_query(query, asked.language, asked.source.schema)
+    if lang.answer and (valuation_text is not None or asked.output != "matches"):
         raise click.UsageError(f"{lang.answer}; it has no valuations")
     with errors_in(query):
-        explainer = lang.explainer(tree, source.read_for(query, language, file), query)
+        explainer = lang.explainer(tree, asked.source.read_for(query, asked.language, asked.file), query)
         request = Request(
             None if match_text is None else positions(match_text, explainer),
             None if valuation_text is None else valuation(valuation_text, explainer),
-            at,
-            derivations,
-            limit,
-            output,
+            asked.at,
+            asked.derivations,
+            asked.limit,
+            asked.output,
         )
         found = explainer.one(request)
         listing = explainer.all(request) if found is None else None
         shown = [found] if listing is None else listing.found
-        if html_file is not None:
+        if asked.html_file is not None:
             from cerify.explanations.html import render
 
-            write(html_file, render(explainer, shown, listing))
-        if as_json:
+            write(asked.html_file, render(explainer, shown, listing))
+        if asked.as_json:
             answer = explainer.json(found) if listing is None else explainer.listing_json(listing)
             echo(json.dumps(answer, ensure_ascii=False))
         else:

@@ -3,69 +3,41 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from functools import cached_property, wraps
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 
+from cerify.commands.options import option
 from cerify.fit import require_fit
-from cerify.languages import DEFAULT, LANGUAGES, language_named
+from cerify.languages import language_named
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.readers import Format, read, read_schema
 from cerify.terminal import echo
-
-OPTIONS = (
-    click.option(
-        "--schema",
-        "schema_text",
-        metavar="JSON|FILE",
-        help='As {"T": {"id": "int", "tmp": "float"}}; or a file of events, of which it is the schema.',
-    ),
-    click.option("--time", "time_column", metavar="COLUMN", help="The field with the events' time."),
-    click.option(
-        "--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type."
-    ),
-    click.option(
-        "--format", "format_", type=click.Choice(get_args(Format)), help="If not what the file's suffix says."
-    ),
-    click.option(
-        "--strict", is_flag=True, help="A name that no event has, or values of two kinds compared, is an error."
-    ),
-)
-
-
-class LanguageChoice(click.Choice):  # type: ignore[type-arg]
-    """The names of the languages, also of those that are registered after the command is imported."""
-
-    def __init__(self) -> None:
-        super().__init__(())
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        return tuple(LANGUAGES)
-
-    @choices.setter
-    def choices(self, _: object) -> None:
-        """Nothing: they are always the registry's."""
-
-
-language_option = click.option("--language", type=LanguageChoice(), default=DEFAULT, show_default=True)
 
 
 @dataclass(frozen=True)
 class Source:
     """How events are read, as the options say."""
 
-    schema_text: str | None
-    time_column: str | None
-    type_column: str
-    format_: Format | None
-    strict: bool
+    schema_text: str | None = option(
+        "--schema",
+        metavar="JSON|FILE",
+        help='As {"T": {"id": "int", "tmp": "float"}}; or a file of events, of which it is the schema.',
+    )
+    time_column: str | None = option("--time", metavar="COLUMN", help="The field with the events' time.")
+    type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The one with the type.")
+    format_: Format | None = option(
+        "--format", type=click.Choice(get_args(Format)), help="If not what the file's suffix says."
+    )
+    strict: bool = option(
+        "--strict", is_flag=True, help="A name that no event has, or values of two kinds compared, is an error."
+    )
 
     @cached_property
     def schema(self) -> Schema | None:
@@ -112,19 +84,6 @@ def _notes() -> Iterator[None]:
         yield
     for warning in issued:
         echo(f"cerify: note: {warning.message}", error=True)
-
-
-def reads_events(command: Callable[..., int]) -> Callable[..., int]:
-    """The options of a command that reads events, which gets them as its argument source."""
-
-    @wraps(command)
-    def wrapped(**options: Any) -> int:
-        source = Source(**{one.name: options.pop(one.name) for one in fields(Source)})
-        return command(source=source, **options)
-
-    for option in reversed(OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
 
 
 def write(path: Path, text: str) -> None:

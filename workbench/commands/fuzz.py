@@ -16,8 +16,8 @@ import click
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
 from cerify.commands import fuzz_spark, fuzz_streams
-from cerify.commands.files import language_option
 from cerify.commands.fuzz_shown import print_disagreement
+from cerify.commands.options import CONSUMPTIONS, FILE, SELECTIONS, argument, language, option, takes
 from cerify.commands.progress import interruptible, progress
 from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
 from cerify.conformance.campaigns import (
@@ -62,169 +62,91 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 }
 
 
-@click.command("fuzz")
-@language_option
-@click.option(
-    "--evaluator",
-    "evaluators",
-    type=click.Choice(UNDER_TEST),
-    multiple=True,
-    help="A built-in evaluator; with --spark more than one, or all by default.",
-)
-@click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
-@click.option("--cases", type=click.IntRange(min=1), default=1000, show_default=True, help="How many cases.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same cases.")
-@click.option(
-    "--nodes", type=click.IntRange(min=1, max=60), default=12, show_default=True, help="Size of a formula, at most."
-)
-@click.option(
-    "--events", type=click.IntRange(min=1, max=100), default=10, show_default=True, help="Length of a stream, at most."
-)
-@click.option(
-    "--profile",
-    type=click.Choice(PROFILES),
-    help="What the formulas are made of; each language has its own.  [default: its first: core, base, or plain]",
-)
-@click.option(
-    "--streams",
-    type=click.Choice(["guided", "random"]),
-    help="Streams led to a match, three in four, or as chance has them.  [default: guided, for CEL]",
-)
-@click.option(
-    "--selection",
-    type=click.Choice([one.value for one in Selection]),
-    default=Selection.ALL.value,
-    show_default=True,
-    help="The strategy around each query.",
-)
-@click.option(
-    "--consumption",
-    type=click.Choice([one.value for one in Consumption]),
-    default=Consumption.NONE.value,
-    show_default=True,
-    help="What a match takes away from later ones.",
-)
-@click.option(
-    "--output", type=click.Choice(list(OUTPUTS)), default="matches", show_default=True, help="What has to agree."
-)
-@click.option(
-    "--stop-after",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Causes to stop at, or five times as many disagreements.",
-)
-@click.option("--max-seconds", type=click.FloatRange(min=0.1), help="Begin no case after this time.")
-@click.option(
-    "--known",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="What an earlier call printed with --json: its causes are known, and do not fail.",
-)
-@click.option("--case", "only", type=click.IntRange(min=0), metavar="N", help="Only the case of this number.")
-@click.option("--query", metavar="QUERY", help="Ask this query; goes with --all-streams.")
-@click.option(
-    "--all-streams", "longest", type=click.IntRange(min=1), metavar="N", help="On all streams of at most N events."
-)
-@click.option("--processes", type=click.IntRange(min=1), help="For --evaluator.  [default: one for each core]")
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0.01),
-    default=10.0,
-    show_default=True,
-    help="Seconds an engine has for a case.",
-)
-@click.option(
-    "--resume",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Keep what is done in this file, and go on where it ends.",
-)
-@click.option("--spark", metavar="URL", help="Run as a job on this Spark, such as local[2]; goes with --out.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="For --spark: the folder of the campaign, in which it goes on where it ended.",
-)
-@click.option("--mix", type=click.Choice(list(MIXES)), help="For --spark: several languages with every operator.")
-@click.option(
-    "--first", type=click.IntRange(min=0), default=0, show_default=True, help="For --spark: the first case's number."
-)
-@click.option("--memory", type=click.IntRange(min=16), default=2048, show_default=True, help="Cap of an engine in MiB.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the summary, and one object for each disagreement, a line each."
-)
-@click.argument("command_line", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-def command(**options: Any) -> int:
-    """Test an engine on random cases: compare with the semantics, shrink what differs.
-
-    COMMAND starts the engine, which speaks the protocol on standard input and output.
-
-    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed. With
-    --query one query is asked on all short streams, made of its event types, one other, and the constants in it.
-
-    Exit status: 0 if all cases that could be compared agree, but for known causes, 1 if some do not or none could be, 2
-    on an error. What an interrupted call found is printed; its status is 1.
-    """
-    asked = Asked(**options)
-    asked.require_consistent()
-    if asked.spark is not None and asked.out is not None:
-        return fuzz_spark.run(asked.spark, asked.job(), asked.cases, asked.first, asked.out, asked.as_json)
-    if asked.query is not None and asked.longest is not None:
-        return fuzz_streams.run(
-            asked.argv, asked.known_language, asked.query, asked.longest, asked.limits, asked.as_json
-        )
-    known = frozenset[str]() if asked.known is None else known_causes(asked.known)
-    with interruptible():
-        name, plan, summary = run(asked, known)
-    (_print_json if asked.as_json else _print)(name, plan, asked.profile_name, summary, known)
-    wrong = [d for d in summary.disagreements if str(cause(d, plan.language)) not in known] or summary.disputes
-    return 0 if (summary.agreed or summary.disagreements) and not wrong and summary.ended is None else 1
-
-
-def known_causes(path: Path) -> frozenset[str]:
-    """The causes of the disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
-    found = [parse_json(line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
-    return frozenset(obj["cause"] for obj in found if isinstance(obj, dict) and "cause" in obj)
-
-
 @dataclass(frozen=True)
 class Asked:
-    """The options of a call, each under the name that click gives it."""
+    """The options of a call."""
 
-    language: str
-    evaluators: tuple[str, ...]
-    engine: str | None
-    cases: int
-    seed: int
-    nodes: int
-    events: int
-    profile: str | None
-    streams: Streams | None
-    selection: str
-    consumption: str
-    output: Literal["matches", "valuations", "both"]
-    stop_after: int
-    max_seconds: float | None
-    known: Path | None
-    only: int | None
-    query: str | None
-    longest: int | None
-    processes: int | None
-    time_limit: float
-    resume: Path | None
-    spark: str | None
-    out: Path | None
-    mix: str | None
-    first: int
-    memory: int
-    as_json: bool
-    command_line: tuple[str, ...]
+    language: str = language()
+    evaluators: tuple[str, ...] = option(
+        "--evaluator",
+        type=click.Choice(UNDER_TEST),
+        multiple=True,
+        help="A built-in evaluator; with --spark more than one, or all by default.",
+    )
+    engine: str | None = option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
+    cases: int = option("--cases", type=click.IntRange(min=1), default=1000, help="How many cases.")
+    seed: int = option("--seed", type=int, default=0, help="The same seed gives the same cases.")
+    nodes: int = option("--nodes", type=click.IntRange(1, 60), default=12, help="Size of a formula, at most.")
+    events: int = option("--events", type=click.IntRange(1, 100), default=10, help="Length of a stream, at most.")
+    profile: str | None = option(
+        "--profile",
+        type=click.Choice(PROFILES),
+        help="What the formulas are made of; each language has its own.  [default: its first: core, base, or plain]",
+    )
+    streams: Streams | None = option(
+        "--streams",
+        type=click.Choice(["guided", "random"]),
+        help="Streams led to a match, three in four, or as chance has them.  [default: guided, for CEL]",
+    )
+    selection: str = option(
+        "--selection", type=SELECTIONS, default=Selection.ALL.value, help="The strategy around each query."
+    )
+    consumption: str = option(
+        "--consumption",
+        type=CONSUMPTIONS,
+        default=Consumption.NONE.value,
+        help="What a match takes away from later ones.",
+    )
+    output: Literal["matches", "valuations", "both"] = option(
+        "--output", type=click.Choice(list(OUTPUTS)), default="matches", help="What has to agree."
+    )
+    stop_after: int = option(
+        "--stop-after",
+        type=click.IntRange(min=1),
+        default=10,
+        help="Causes to stop at, or five times as many disagreements.",
+    )
+    max_seconds: float | None = option(
+        "--max-seconds", type=click.FloatRange(min=0.1), help="Begin no case after this time."
+    )
+    known: Path | None = option(
+        "--known",
+        type=FILE,
+        metavar="FILE",
+        help="What an earlier call printed with --json: its causes are known, and do not fail.",
+    )
+    only: int | None = option("--case", type=click.IntRange(min=0), metavar="N", help="Only the case of this number.")
+    query: str | None = option("--query", metavar="QUERY", help="Ask this query; goes with --all-streams.")
+    longest: int | None = option(
+        "--all-streams", type=click.IntRange(min=1), metavar="N", help="On all streams of at most N events."
+    )
+    processes: int | None = option(
+        "--processes", type=click.IntRange(min=1), help="For --evaluator.  [default: one for each core]"
+    )
+    time_limit: float = option(
+        "--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds an engine has for a case."
+    )
+    resume: Path | None = option(
+        "--resume", type=FILE, metavar="FILE", help="Keep what is done in this file, and go on where it ends."
+    )
+    spark: str | None = option(
+        "--spark", metavar="URL", help="Run as a job on this Spark, such as local[2]; goes with --out."
+    )
+    out: Path | None = option(
+        "--out",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="For --spark: the folder of the campaign, in which it goes on where it ended.",
+    )
+    mix: str | None = option(
+        "--mix", type=click.Choice(list(MIXES)), help="For --spark: several languages with every operator."
+    )
+    first: int = option("--first", type=click.IntRange(min=0), default=0, help="For --spark: the first case's number.")
+    memory: int = option("--memory", type=click.IntRange(min=16), default=2048, help="Cap of an engine in MiB.")
+    as_json: bool = option(
+        "--json", is_flag=True, help="Print the summary, and one object for each disagreement, a line each."
+    )
+    command_line: tuple[str, ...] = argument(metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 
     @property
     def known_language(self) -> Language[Any]:
@@ -319,6 +241,44 @@ class Asked:
     def checkpoint(self, plan: Plan, name: str) -> Checkpoint | nullcontext[None]:
         """The file to resume from, if there is one."""
         return nullcontext() if self.resume is None else Checkpoint(self.resume, plan, name)
+
+
+@click.command("fuzz")
+@takes(Asked)
+def command(asked: Asked) -> int:
+    """Test an engine on random cases: compare with the semantics, shrink what differs.
+
+    COMMAND starts the engine, which speaks the protocol on standard input and output.
+
+    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed. With
+    --query one query is asked on all short streams, made of its event types, one other, and the constants in it.
+
+    Exit status: 0 if all cases that could be compared agree, but for known causes, 1 if some do not or none could be, 2
+    on an error. What an interrupted call found is printed; its status is 1.
+    """
+    asked.require_consistent()
+    if asked.spark is not None and asked.out is not None:
+        return fuzz_spark.run(asked.spark, asked.job(), asked.cases, asked.first, asked.out, asked.as_json)
+    if asked.query is not None and asked.longest is not None:
+        return fuzz_streams.run(
+            asked.argv, asked.known_language, asked.query, asked.longest, asked.limits, asked.as_json
+        )
+    known = frozenset[str]() if asked.known is None else known_causes(asked.known)
+    with interruptible():
+        name, plan, summary = run(asked, known)
+    (_print_json if asked.as_json else _print)(name, plan, asked.profile_name, summary, known)
+    wrong = [d for d in summary.disagreements if str(cause(d, plan.language)) not in known] or summary.disputes
+    return 0 if (summary.agreed or summary.disagreements) and not wrong and summary.ended is None else 1
+
+
+def known_causes(path: Path) -> frozenset[str]:
+    """The causes of the disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    found = [parse_json(line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+    return frozenset(obj["cause"] for obj in found if isinstance(obj, dict) and "cause" in obj)
 
 
 def run(asked: Asked, known: frozenset[str]) -> tuple[str, Plan, Summary]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cerify.commands.files import LanguageChoice
+from cerify.commands.options import LanguageChoice
 from cerify.grade.exercises import Exercise, exercise, exercises
 from cerify.grade.grading import Right, graded
 from cerify.grade.text import LEVELS, feedback, json_of, solution, statement

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -12,7 +13,8 @@ import click
 
 from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
-from cerify.commands.files import Source, language_option, reads_events
+from cerify.commands.files import Source
+from cerify.commands.options import CONSUMPTIONS, SELECTIONS, argument, group, language, option, takes
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, ValuedMatch
 from cerify.plan import Plan
 from cerify.semantics.errors import Unsupported, errors_in
@@ -25,80 +27,74 @@ from cerify.terminal import echo, printable
 TABLE_ROWS = 100
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The options of a call."""
+
+    query: str = argument()
+    file: str = argument()
+    language: str = language()
+    evaluator: str | None = option(
+        "--evaluator",
+        type=click.Choice(EVALUATORS),
+        help="By automaton, by automaton in compiled loops, or by the definition: slow, for all formulas.  "
+        "[default: automaton, or the definition where no automaton carries the query]",
+    )
+    source: Source = group(Source)
+    limit: int | None = option(
+        "--limit",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"Stop after N matches.  [default: {TABLE_ROWS} in the table, none with --json]",
+    )
+    valuations: bool = option("--valuations", is_flag=True, help="Tell which variable has which positions, or values.")
+    readings: tuple[str, ...] = option(
+        "--reading",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Another answer to what the papers of SASE+ leave open, as window=closed; may be given again.",
+    )
+    selection: str = option(
+        "--selection",
+        type=SELECTIONS,
+        default=Selection.ALL.value,
+        help="Keep the matches of a selection strategy around the whole query.",
+    )
+    consumption: str = option(
+        "--consumption",
+        type=CONSUMPTIONS,
+        default=Consumption.NONE.value,
+        help="What a match takes away from later ones: with any, all events up to its position.",
+    )
+    as_json: bool = option("--json", is_flag=True, help="Print one match per line, as JSON.")
+
+
 @click.command()
-@click.argument("query")
-@click.argument("file")
-@language_option
-@click.option(
-    "--evaluator",
-    type=click.Choice(EVALUATORS),
-    help="By automaton, by automaton in compiled loops, or by the definition: slow, for all formulas.  "
-    "[default: automaton, or the definition where no automaton carries the query]",
-)
-@reads_events
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=f"Stop after N matches.  [default: {TABLE_ROWS} in the table, none with --json]",
-)
-@click.option("--valuations", is_flag=True, help="Tell which variable has which positions, or values.")
-@click.option(
-    "--reading",
-    "readings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Another answer to what the papers of SASE+ leave open, as window=closed; may be given again.",
-)
-@click.option(
-    "--selection",
-    type=click.Choice([one.value for one in Selection]),
-    default=Selection.ALL.value,
-    show_default=True,
-    help="Keep the matches of a selection strategy around the whole query.",
-)
-@click.option(
-    "--consumption",
-    type=click.Choice([one.value for one in Consumption]),
-    default=Consumption.NONE.value,
-    show_default=True,
-    help="What a match takes away from later ones: with any, all events up to its position.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one match per line, as JSON.")
-def command(
-    query: str,
-    file: str,
-    language: str,
-    evaluator: str | None,
-    source: Source,
-    limit: int | None,
-    valuations: bool,
-    readings: tuple[str, ...],
-    selection: str,
-    consumption: str,
-    as_json: bool,
-) -> int:
+@takes(Asked)
+def command(asked: Asked) -> int:
     """Print the matches of QUERY over the events in FILE.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count from 0.
 
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """
-    lang, tree = read_query(query, language, source.schema)
-    if valuations and lang.answer and not lang.takes_place:
+    source = asked.source
+    lang, tree = read_query(asked.query, asked.language, source.schema)
+    if asked.valuations and lang.answer and not lang.takes_place:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
-    if readings and "reading" not in lang.settings:
+    if asked.readings and "reading" not in lang.settings:
         raise click.UsageError("--reading is for SASE+ alone")
-    output: Output = "valuations" if valuations and not lang.answer else "matches"
-    options = Options(output, reading=read_reading(readings), consumption=Consumption(consumption))
-    with errors_in(query):
-        plan = planned(tree, language, source.schema, options, evaluator, Selection(selection))
-        S = source.read_for(query, language, file)
+    output: Output = "valuations" if asked.valuations and not lang.answer else "matches"
+    consumption, selection = Consumption(asked.consumption), Selection(asked.selection)
+    options = Options(output, reading=read_reading(asked.readings), consumption=consumption)
+    with errors_in(asked.query):
+        plan = planned(tree, asked.language, source.schema, options, asked.evaluator, selection)
+        S = source.read_for(asked.query, asked.language, asked.file)
         with _pointing_to_denotational(plan):
-            found = iter(plan.with_values(S) if valuations else plan.matches(S))
-            if as_json:
-                return _print_json(islice(found, limit))
-            return _print_table(found, S, limit or TABLE_ROWS, valuations or lang.results, lang.results)
+            found = iter(plan.with_values(S) if asked.valuations else plan.matches(S))
+            if asked.as_json:
+                return _print_json(islice(found, asked.limit))
+            return _print_table(found, S, asked.limit or TABLE_ROWS, asked.valuations or lang.results, lang.results)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import json
 import click
 
 from cerify.api import read_query
-from cerify.commands.files import language_option
+from cerify.commands.options import language_option
 from cerify.equivalence.rewrite.normal_forms.limit import NODES
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.errors import errors_in

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from cerify.automata.cea.compile import compilable
 from cerify.commands.files import schema_of, write
+from cerify.commands.options import FILE, LEVELS, argument, option, takes
 from cerify.equivalence.claim import Level
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
 from cerify.semantics.budget import Budget
@@ -21,55 +23,50 @@ from cerify.semantics.errors import InputError, errors_in
 from cerify.terminal import echo
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The options of a call."""
+
+    query: str = argument()
+    level: Level = option(
+        "--level", type=LEVELS, default="events", help="Keep the complex events, or the valuations too."
+    )
+    schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Keep them on the streams of this schema.")
+    show_steps: bool = option("--steps", is_flag=True, help="Print the steps too.")
+    tries: int = option("--tries", type=click.IntRange(0), default=TRIES, help="Questions to the decider.")
+    seconds: float | None = option(
+        "--seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, with what there is."
+    )
+    certificate_file: Path | None = option(
+        "--certificate",
+        type=FILE,
+        metavar="FILE",
+        help="Write the proof that the result means the same, for cerify verify.",
+    )
+    as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
+
+
 @click.command()
-@click.argument("query")
-@click.option(
-    "--level",
-    type=click.Choice(get_args(Level)),
-    default="events",
-    show_default=True,
-    help="Keep the complex events, or the valuations too.",
-)
-@click.option("--schema", "schema_text", metavar="JSON|FILE", help="Keep them on the streams of this schema.")
-@click.option("--steps", "show_steps", is_flag=True, help="Print the steps too.")
-@click.option("--tries", type=click.IntRange(0), default=TRIES, show_default=True, help="Questions to the decider.")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, with what there is.")
-@click.option(
-    "--certificate",
-    "certificate_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the proof that the result means the same, for cerify verify.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(
-    query: str,
-    level: Level,
-    schema_text: str | None,
-    show_steps: bool,
-    tries: int,
-    seconds: float | None,
-    certificate_file: Path | None,
-    as_json: bool,
-) -> None:
+@takes(Asked)
+def command(asked: Asked) -> None:
     """Write QUERY smaller, with the same meaning.
 
     Every step on a unary query, or on a unary part of another, is proved for all streams. Other steps stand on a law,
     and are counted apart.
     """
-    schema = None if schema_text is None else schema_of(schema_text)
-    with errors_in(query):
-        phi = parse(query)
+    schema = None if asked.schema_text is None else schema_of(asked.schema_text)
+    with errors_in(asked.query):
+        phi = parse(asked.query)
         if schema is not None:
             require_typed(phi, schema)
-        found = simplify(phi, level, schema, Budget(seconds=seconds), tries)
-    if certificate_file is not None:
-        _write(certificate_file, found)
-    if as_json:
-        echo(json.dumps(_json(query, found), ensure_ascii=False))
+        found = simplify(phi, asked.level, schema, Budget(seconds=asked.seconds), asked.tries)
+    if asked.certificate_file is not None:
+        _write(asked.certificate_file, found)
+    if asked.as_json:
+        echo(json.dumps(_json(asked.query, found), ensure_ascii=False))
         return
     echo(show(found.phi))
-    if show_steps:
+    if asked.show_steps:
         for step in found.steps:
             echo(f"  {step.by}: {show(step.before)}  ->  {show(step.after)}")
     echo(f"size {size(found.original)} -> {size(found.phi)}; {_said(found)}")

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from cerify.commands.files import Source, language_option, reads_events, write
+from cerify.commands.files import Source, write
+from cerify.commands.options import FILE, argument, group, language, option, takes
 from cerify.draw.stepper import stepper, summary
 from cerify.drawing import record
 from cerify.semantics.errors import errors_in
 from cerify.terminal import echo
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The options of a call."""
+
+    query: str = argument()
+    file: str = argument()
+    language: str = language()
+    output_file: Path = option(
+        "-o", "--output", type=FILE, metavar="FILE", required=True, help="Where the page goes: FILE.html."
+    )
+    valuations: bool = option("--valuations", is_flag=True, help="Keep which variable has which positions (CEL).")
+    source: Source = group(Source)
+
+
 @click.command()
-@click.argument("query")
-@click.argument("file")
-@language_option
-@click.option(
-    "-o",
-    "--output",
-    "output_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    required=True,
-    help="Where the page goes: FILE.html.",
-)
-@click.option("--valuations", is_flag=True, help="Keep which variable has which positions (CEL).")
-@reads_events
-def command(
-    query: str,
-    file: str,
-    language: str,
-    output_file: Path,
-    valuations: bool,
-    source: Source,
-) -> int:
+@takes(Asked)
+def command(asked: Asked) -> int:
     """Show the evaluator at work: QUERY over the events of FILE, one step for each event.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The page needs no other file: it shows the
@@ -43,12 +39,12 @@ def command(
 
     Exit status: 0 if it was written, 2 on an error.
     """
-    if output_file.suffix != ".html":
-        raise click.UsageError(f"-o takes a file that ends in .html, not {output_file.name}")
-    with errors_in(query):
-        S = source.read_for(query, language, file)
-        run = record(query, S, language, "valuations" if valuations else "matches")
+    if asked.output_file.suffix != ".html":
+        raise click.UsageError(f"-o takes a file that ends in .html, not {asked.output_file.name}")
+    with errors_in(asked.query):
+        S = asked.source.read_for(asked.query, asked.language, asked.file)
+        run = record(asked.query, S, asked.language, "valuations" if asked.valuations else "matches")
         text = stepper(run)
-    write(output_file, text)
-    echo(f"{output_file}: {summary(run)}")
+    write(asked.output_file, text)
+    echo(f"{asked.output_file}: {summary(run)}")
     return 0

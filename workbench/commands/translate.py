@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from cerify.api import read_query
-from cerify.commands.files import LanguageChoice
+from cerify.commands.options import LanguageChoice
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Language
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cerify.languages.language import Language
 from cerify.semantics.events import Schema
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.selection import Selection
+
+if TYPE_CHECKING:
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.operations import QueryOperations
 
 F = TypeVar("F")
 
@@ -17,10 +21,13 @@ F = TypeVar("F")
 class BuiltInLanguage(Language[F]):
     """A language whose text and syntax are a package of cerify.semantics, with the modules parse, show and wellformed.
 
-    package: its name. strategies: the operator of each selection strategy that is one; ALL needs none.
+    package: its name, also of the module of cerify.equivalence.shrink with the operations on its queries. constant: the
+    name of these operations, and of the generator. strategies: the operator of each selection strategy that is one; ALL
+    needs none.
     """
 
     package: ClassVar[str]
+    constant: ClassVar[str]
     strategies: ClassVar[Mapping[Selection, Callable[[Any], Any]]] = {}
 
     def parse(self, text: str) -> F:
@@ -35,6 +42,18 @@ class BuiltInLanguage(Language[F]):
 
     def require_typed(self, query: F, schema: Schema) -> None:
         self._module("wellformed").require_typed(query, schema)
+
+    def size(self, query: F) -> int:
+        counted: Callable[[F], int] = getattr(self._module("syntax"), "size", super().size)
+        return counted(query)
+
+    def operations(self) -> QueryOperations[F]:
+        found: QueryOperations[F] = getattr(import_module(f"cerify.equivalence.shrink.{self.package}"), self.constant)
+        return found
+
+    def generator(self) -> Generator[F]:
+        found: Generator[F] = getattr(import_module("cerify.equivalence.generate.generators"), self.constant)
+        return found
 
     def operator_of(self, query: F) -> str:
         table: Mapping[type, Any] = getattr(self._module("operators"), "OPERATORS", {})

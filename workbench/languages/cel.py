@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast, get_args
 
 from cerify.automata.evaluator import Evaluator, Output
 from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import BuiltIn, Checked, Evaluation, Options, Question, without_numba
+from cerify.languages.language import BuiltIn, Checked, Evaluation, Options, Question
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strict, expanded, size
+from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strict, expanded
 from cerify.semantics.cel.wellformed import problems
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
     from cerify.equivalence.decide.certificate import Certificate
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explainer import Explainer
     from cerify.languages.language import Streamed
@@ -35,6 +34,7 @@ class Cel(BuiltInLanguage[Formula]):
     title = "CEL"
     trees = get_args(Formula)
     package = "cel"
+    constant = "CEL"
     strategies: ClassVar = {
         Selection.STRICT: Strict,
         Selection.NEXT: Next,
@@ -44,28 +44,21 @@ class Cel(BuiltInLanguage[Formula]):
     settings = frozenset({"predicates"})
     loops = ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]")
 
-    def size(self, query: Formula) -> int:
-        return size(query)
-
     def expanded(self, query: Formula) -> Formula:
         return expanded(query)
-
-    def operations(self) -> QueryOperations[Formula]:
-        from cerify.equivalence.shrink.cel import CEL
-
-        return CEL
-
-    def generator(self) -> Generator[Formula]:
-        from cerify.equivalence.generate.generators import CEL
-
-        return CEL
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
             "denotational": BuiltIn(_denotational),
-            "automaton": BuiltIn(_automaton, batches=_readable),
-            "kernel": BuiltIn(_kernel, True, _compiled),
+            "automaton": BuiltIn(
+                partial(_planned, "streaming"), batches=partial(_batches, "readable_evaluator", "ReadableCelEvaluator")
+            ),
+            "kernel": BuiltIn.guarded(
+                partial(_planned, "compiled"),
+                compiled=True,
+                batches=partial(_batches, "compiled_evaluator", "CompiledCelEvaluator"),
+            ),
         }
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterator[Match]:
@@ -154,7 +147,9 @@ class Cel(BuiltInLanguage[Formula]):
         return CelExplainer(query, S)
 
     def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        return cast("Streamed | Unsupported", _compiled(query, schema, options))
+        batches = self.evaluators["kernel"].batches
+        assert batches is not None
+        return cast("Streamed | Unsupported", batches(query, schema, options))
 
     def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
         from cerify.automata.cea.compile import compile_cel
@@ -189,44 +184,27 @@ def _denotational(phi: Formula, schema: Schema | None, options: Options) -> Eval
     )
 
 
-def _automaton(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+def _planned(module: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    """By the module of cerify.automata.evaluate that is named."""
     from cerify.automata.evaluate.answers import evaluation_plan
-    from cerify.automata.evaluate.streaming import planned
 
     made = evaluation_plan(phi, options.budget)
-    return made if isinstance(made, Unsupported) else lambda S: planned(made, S, options.output, options.budget)
+    if isinstance(made, Unsupported):
+        return made
+    evaluate = import_module(f"cerify.automata.evaluate.{module}").planned
+    return lambda S: evaluate(made, S, options.output, options.budget)
 
 
-def _kernel(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    if (refused := without_numba()) is not None:
-        return refused
-    from cerify.automata.evaluate.answers import evaluation_plan
-    from cerify.automata.evaluate.compiled import planned
-
-    made = evaluation_plan(phi, options.budget)
-    return made if isinstance(made, Unsupported) else lambda S: planned(made, S, options.output, options.budget)
-
-
-def _readable(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    from cerify.automata.evaluate.partitions import batch_scope
-    from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
-
-    scope = batch_scope(phi)
-    if isinstance(scope, Unsupported):
-        return scope
-    return ReadableCelEvaluator(phi, options.output, options.consumption, options.budget, scope)
-
-
-def _compiled(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    if (refused := without_numba()) is not None:
-        return refused
-    from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+def _batches(module: str, name: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    """By the evaluator of that name in a module of cerify.automata.evaluate."""
     from cerify.automata.evaluate.partitions import batch_scope
 
     scope = batch_scope(phi)
     if isinstance(scope, Unsupported):
         return scope
-    return CompiledCelEvaluator(phi, options.output, options.consumption, options.budget, scope)
+    evaluator = getattr(import_module(f"cerify.automata.evaluate.{module}"), name)
+    made: Evaluator = evaluator(phi, options.output, options.consumption, options.budget, scope)
+    return made
 
 
 LANGUAGE = Cel()

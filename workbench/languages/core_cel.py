@@ -16,10 +16,9 @@ from cerify.languages.language import (
     Evaluation,
     Options,
     Question,
-    without_numba,
 )
 from cerify.semantics.budget import Budget
-from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict, size
+from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict
 from cerify.semantics.core_cel.wellformed import is_unary, problems
 from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -29,8 +28,6 @@ from cerify.semantics.selection import Selection
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
     from cerify.languages.language import Streamed
     from cerify.semantics.cel.syntax import Formula as CelFormula
@@ -45,6 +42,7 @@ class CoreCel(BuiltInLanguage[Formula]):
     title = "core-CEL"
     trees = get_args(Formula)
     package = "core_cel"
+    constant = "CORE_CEL"
     strategies: ClassVar = {
         Selection.STRICT: Strict,
         Selection.NEXT: Next,
@@ -53,31 +51,22 @@ class CoreCel(BuiltInLanguage[Formula]):
     }
     answer = ANSWER
 
-    def size(self, query: Formula) -> int:
-        return size(query)
-
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
         """The matches by cep17, section 3, clause by clause, under every valuation."""
         from cerify.semantics.core_cel.interpreter import by_clauses
 
         return by_clauses(query, S, budget)
 
-    def operations(self) -> QueryOperations[Formula]:
-        from cerify.equivalence.shrink.core_cel import CORE_CEL
-
-        return CORE_CEL
-
-    def generator(self) -> Generator[Formula]:
-        from cerify.equivalence.generate.generators import CORE_CEL
-
-        return CORE_CEL
-
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
             "denotational": BuiltIn.of(_denotational, _no_valuations),
-            "automaton": BuiltIn(partial(_evaluation, "automaton"), False, partial(_batches, "automaton")),
-            "kernel": BuiltIn(partial(_evaluation, "kernel"), True, partial(_batches, "kernel")),
+            "automaton": BuiltIn.guarded(
+                partial(_evaluation, "automaton"), _no_valuations, False, partial(_batches, "automaton")
+            ),
+            "kernel": BuiltIn.guarded(
+                partial(_evaluation, "kernel"), _no_valuations, True, partial(_batches, "kernel")
+            ),
         }
 
     def waits(self, query: Formula) -> bool:
@@ -169,8 +158,6 @@ def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
 
 def _evaluation(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
     """By an automaton of core-CEL; a formula whose filters compare events by way of CEL, if it has a formula there."""
-    if (refused := _no_valuations(phi, schema, options)) is not None:
-        return refused
     if not is_unary(phi):
         from cerify.automata.evaluate.answers import at_most
 
@@ -185,18 +172,14 @@ def _evaluation(evaluator: str, phi: Formula, schema: Schema | None, options: Op
         return lambda S: matches(phi, S, options.budget)
     from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator
 
-    return without_numba() or (lambda S: CompiledCoreEvaluator(phi, options.budget).evaluate(S))
+    return lambda S: CompiledCoreEvaluator(phi, options.budget).evaluate(S)
 
 
 def _batches(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    if (refused := _no_valuations(phi, schema, options)) is not None:
-        return refused
     if is_unary(phi) and options.consumption is Consumption.NONE:
         from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator, ReadableCoreEvaluator
 
-        if evaluator == "automaton":
-            return ReadableCoreEvaluator(phi, options.budget)
-        return without_numba() or CompiledCoreEvaluator(phi, options.budget)
+        return (ReadableCoreEvaluator if evaluator == "automaton" else CompiledCoreEvaluator)(phi, options.budget)
     psi, make = _in_cel(phi, options.budget), LANGUAGES["cel"].evaluators[evaluator].batches
     assert make is not None
     return psi if isinstance(psi, Unsupported) else make(psi, schema, options)

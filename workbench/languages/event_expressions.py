@@ -15,7 +15,6 @@ from cerify.languages.language import (
     Options,
     Question,
     ValuedMatch,
-    without_numba,
 )
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from cerify.automata.dfa.parametric import Symbolic
     from cerify.draw.recording import Recording
     from cerify.equivalence.decide.certificate import Certificate
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explainer import Explainer
 
@@ -45,6 +42,7 @@ class EventExpressions(BuiltInLanguage[Expression]):
     title = "event expressions"
     trees = get_args(Expression)
     package = "event_expressions"
+    constant = "EVENT_EXPRESSION"
     answer = ANSWER
     takes_place = True
     positional = True
@@ -52,9 +50,6 @@ class EventExpressions(BuiltInLanguage[Expression]):
         "of an event expression with attribute variables no state can be saved; use cerify.spark.match on data at rest"
     )
     loops = ("relative(A, A)",)
-
-    def size(self, query: Expression) -> int:
-        return expr.size(query)
 
     def children(self, query: Expression) -> tuple[Expression, ...]:
         return children(query)
@@ -68,22 +63,12 @@ class EventExpressions(BuiltInLanguage[Expression]):
 
         return [Match(e, (e,)) for e in sorted(takes_place(query, S, budget, plain=True))]
 
-    def operations(self) -> QueryOperations[Expression]:
-        from cerify.equivalence.shrink.event_expressions import EVENT_EXPRESSION
-
-        return EVENT_EXPRESSION
-
-    def generator(self) -> Generator[Expression]:
-        from cerify.equivalence.generate.generators import EVENT_EXPRESSION
-
-        return EVENT_EXPRESSION
-
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Expression]]:
         return {
             "denotational": BuiltIn.of(_denotational, _no_valuations),
             "automaton": BuiltIn.of(_automaton, _no_valuations, batches=_readable),
-            "kernel": BuiltIn.of(_kernel, _needs_numba, True, _compiled),
+            "kernel": BuiltIn.of(_kernel, _no_valuations, True, _compiled),
         }
 
     def waits(self, query: Expression) -> bool:
@@ -221,10 +206,6 @@ def _compiled(E: Expression, schema: Schema | None, options: Options) -> Evaluat
     return Unsupported(
         "an expression with attribute variables has an automaton for each choice of values; they are not compiled"
     )
-
-
-def _needs_numba(E: Expression, schema: Schema | None, options: Options) -> Unsupported | None:
-    return without_numba() or _no_valuations(E, schema, options)
 
 
 def _no_valuations(E: Expression, schema: Schema | None, options: Options) -> Unsupported | None:

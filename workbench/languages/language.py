@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     Streamed: TypeAlias = CompiledCelEvaluator | DFA | Symbolic | Query
 
 F = TypeVar("F")
+M = TypeVar("M")
 EvaluatorName: TypeAlias = Literal["denotational", "automaton", "kernel"]
 EVALUATORS: tuple[EvaluatorName, ...] = get_args(EvaluatorName)
 DENOTATIONAL: EvaluatorName = "denotational"
@@ -100,6 +101,9 @@ Evaluation: TypeAlias = Callable[[Stream], Iterable[Match]]
 It raises BudgetExceeded, and Unsupported for what shows only with the stream.
 """
 
+Made: TypeAlias = Callable[[F, Schema | None, Options], M]
+"""What is made of a query for streams of a schema (None: of any) with some options."""
+
 
 def no_objection(query: Any, schema: Schema | None, options: Options) -> None:
     """None: the evaluator takes every query of its language."""
@@ -123,28 +127,39 @@ class BuiltIn(Generic[F]):
     streams only; None if all are. That alone follows options.consumption.
     """
 
-    prepare: Callable[[F, Schema | None, Options], Evaluation | Unsupported]
+    prepare: Made[F, Evaluation | Unsupported]
     compiled: bool = False
-    batches: Callable[[F, Schema | None, Options], Evaluator | Unsupported] | None = None
+    batches: Made[F, Evaluator | Unsupported] | None = None
+
+    @classmethod
+    def guarded(
+        cls,
+        prepare: Made[F, Evaluation | Unsupported],
+        why_not: Made[F, Unsupported | None] = no_objection,
+        compiled: bool = False,
+        batches: Made[F, Evaluator | Unsupported] | None = None,
+    ) -> BuiltIn[F]:
+        """The evaluator that takes the queries of which why_not returns None; with compiled loops it needs numba."""
+
+        def guard(make: Made[F, M]) -> Made[F, M | Unsupported]:
+            return lambda query, schema, options: (
+                why_not(query, schema, options)
+                or (without_numba() if compiled else None)
+                or make(query, schema, options)
+            )
+
+        return cls(guard(prepare), compiled, None if batches is None else guard(batches))
 
     @classmethod
     def of(
         cls,
         matches: Callable[[F, Stream, Options], Iterable[Match]],
-        why_not: Callable[[F, Schema | None, Options], Unsupported | None] = no_objection,
+        why_not: Made[F, Unsupported | None] = no_objection,
         compiled: bool = False,
-        batches: Callable[[F, Schema | None, Options], Evaluator | Unsupported] | None = None,
+        batches: Made[F, Evaluator | Unsupported] | None = None,
     ) -> BuiltIn[F]:
-        """The evaluator with these matches of the queries of which why_not returns None."""
-
-        def prepare(query: F, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-            return why_not(query, schema, options) or (lambda S: matches(query, S, options))
-
-        def in_batches(query: F, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-            assert batches is not None
-            return why_not(query, schema, options) or batches(query, schema, options)
-
-        return cls(prepare, compiled, None if batches is None else in_batches)
+        """As guarded, with a function that returns the matches."""
+        return cls.guarded(lambda query, _, options: lambda S: matches(query, S, options), why_not, compiled, batches)
 
     def matches(self, query: F, S: Stream, options: Options) -> Iterable[Match]:
         """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""

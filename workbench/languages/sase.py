@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
 from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import BuiltIn, Checked, Options, Question, without_numba
+from cerify.languages.language import BuiltIn, Checked, Options, Question
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.operations import QueryOperations
     from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explainer import Explainer
     from cerify.languages.language import Streamed
@@ -47,6 +45,7 @@ class Sase(BuiltInLanguage[Tree]):
     title = "SASE+"
     trees = get_args(Tree)
     package = "sase"
+    constant = "SASE"
     results = True
     unsaved = (
         "of this query no state can be saved, and no window bounds what it looks back on; put WITHIN around it, or use "
@@ -63,16 +62,6 @@ class Sase(BuiltInLanguage[Tree]):
     def constructs(self, query: Tree) -> frozenset[str]:
         return constructs(query)
 
-    def operations(self) -> QueryOperations[Tree]:
-        from cerify.equivalence.shrink.sase import SASE
-
-        return SASE
-
-    def generator(self) -> Generator[Tree]:
-        from cerify.equivalence.generate.generators import SASE
-
-        return SASE
-
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
         return {
@@ -80,7 +69,7 @@ class Sase(BuiltInLanguage[Tree]):
             "automaton": BuiltIn.of(
                 partial(_matches, "automaton"), _no_objection, batches=partial(_batches, "automaton")
             ),
-            "kernel": BuiltIn.of(partial(_matches, "kernel"), _needs_numba, True, partial(_batches, "kernel")),
+            "kernel": BuiltIn.of(partial(_matches, "kernel"), _no_objection, True, partial(_batches, "kernel")),
         }
 
     def check(self, query: Tree, schema: Schema | None) -> Checked:
@@ -159,11 +148,6 @@ class Sase(BuiltInLanguage[Tree]):
 def _no_objection(q: Tree, schema: Schema | None, options: Options) -> None:
     """None. Raises IllFormed for what is wrong without a schema, so that it is an error and no warning too."""
     require_wellformed(q)
-
-
-def _needs_numba(q: Tree, schema: Schema | None, options: Options) -> Unsupported | None:
-    require_wellformed(q)
-    return without_numba()
 
 
 def _batches(evaluator: str, q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:

@@ -1,0 +1,98 @@
+"""Options of commands as the fields of a dataclass: the name, the type and the help of an option are in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import field, fields
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+
+from cerify.automata.evaluator import Consumption
+from cerify.equivalence.claim import Level
+from cerify.languages import DEFAULT, LANGUAGES
+from cerify.semantics.selection import Selection
+
+T = TypeVar("T")
+SELECTIONS = click.Choice([one.value for one in Selection])
+CONSUMPTIONS = click.Choice([one.value for one in Consumption])
+LEVELS = click.Choice(get_args(Level))
+FILE = click.Path(dir_okay=False, path_type=Path)
+PARAMETERS, GROUP = "parameters", "group"  # keys of a field's metadata
+
+
+class LanguageChoice(click.Choice):  # type: ignore[type-arg]
+    """The names of the languages, also of those that are registered after the command is imported."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return tuple(LANGUAGES)
+
+    @choices.setter
+    def choices(self, _: object) -> None:
+        """Nothing: they are always the registry's."""
+
+
+language_option = click.option("--language", type=LanguageChoice(), default=DEFAULT, show_default=True)
+
+
+def argument(**attributes: Any) -> Any:
+    """A field that is a positional argument; the attributes are those of click.argument."""
+    return field(metadata={PARAMETERS: (partial(click.argument, **attributes),)})
+
+
+def option(*flags: str, **attributes: Any) -> Any:
+    """A field that is an option with these flags; the attributes are those of click.option. A default is shown."""
+    shown = {**attributes, "show_default": True} if "default" in attributes else attributes
+    return field(metadata={PARAMETERS: (lambda name: click.option(*flags, name, **shown),)})
+
+
+def language() -> Any:
+    """A field that is the option --language."""
+    return option("--language", type=LanguageChoice(), default=DEFAULT)
+
+
+def either(*options: Any) -> Any:
+    """A field that several options set."""
+    return field(metadata={PARAMETERS: tuple(make for one in options for make in one.metadata[PARAMETERS])})
+
+
+def group(kind: type[Any]) -> Any:
+    """A field whose value is a dataclass of options."""
+    return field(metadata={GROUP: kind})
+
+
+def takes(kind: type[T]) -> Callable[[Callable[[T], Any]], Callable[..., Any]]:
+    """A decorator that gives a command the parameters that the fields of a dataclass are, as one instance of it."""
+
+    def decorator(command: Callable[[T], Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def wrapped(**values: Any) -> Any:
+            return command(_made(kind, values))
+
+        for parameter in reversed(list(_parameters(kind))):
+            wrapped = parameter(wrapped)
+        return wrapped
+
+    return decorator
+
+
+def _parameters(kind: type[Any]) -> Iterator[Callable[[Any], Any]]:
+    for one in fields(kind):
+        if GROUP in one.metadata:
+            yield from _parameters(one.metadata[GROUP])
+        else:
+            yield from (make(one.name) for make in one.metadata[PARAMETERS])
+
+
+def _made(kind: type[T], values: dict[str, Any]) -> T:
+    found = {
+        one.name: _made(one.metadata[GROUP], values) if GROUP in one.metadata else values[one.name]
+        for one in fields(kind)  # type: ignore[arg-type]
+    }
+    return kind(**found)
