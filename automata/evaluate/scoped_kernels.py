@@ -156,7 +156,8 @@ def update_scoped(  # type: ignore[no-untyped-def]
     TransitionTables. roots: int64 [R, 2], a row (position, node) for each set of complex events completed. With consume
     a position with one forgets all partial matches. counters: the number of nodes; the state of the run that has marked
     nothing, or -1; in how many slots a key is, over all keys; how many nodes or roots were missing where it stopped.
-    scratch: five int32 [max(S, rows of marks)]. Returns the index reached and the number of roots.
+    scratch: five int32 [max(S, 2 × rows of marks)], as a state may be that of the run that has marked nothing and of
+    others. Returns the index reached and the number of roots.
     """
     states, width = slot.size, rows.shape[2] - NODES
     flat, row_width = rows.reshape(-1), rows.shape[2]
@@ -183,8 +184,8 @@ def update_scoped(  # type: ignore[no-untyped-def]
             index += 1
             continue
         moves = (mask | origin) & moving[c] != 0
-        # what this event may need: as a mark one node and the merging of two series, and so for each key that is moved
-        need, ends = marks.shape[0] * (2 * width + 4), marks.shape[0] * width + finals.size + 1
+        # what this event may need: for a mark two nodes and the merging of three series, and so for each key that moves
+        need, ends = marks.shape[0] * (3 * width + 8), marks.shape[0] * width + finals.size + 1
         if moves:
             for a in range(alive):
                 if skip[c, live[a]] != live[a]:

@@ -17,7 +17,8 @@ from cerify.automata.evaluate.tables import TransitionTables
 from cerify.semantics.errors import BudgetExceeded
 
 ROOTS = 16_384  # lists completed between two enumerations
-NODE = np.dtype([("event", "<i8"), ("first", "<i4"), ("last", "<i4"), ("next", "<i4"), ("label", "<i4")])
+# Records, so that their fields are attributes in the loops also where these are run as Python.
+NODE = np.dtype((np.record, [("event", "<i8"), ("first", "<i4"), ("last", "<i4"), ("next", "<i4"), ("label", "<i4")]))
 
 
 class UnwindowedStore(MatchStore):
@@ -53,6 +54,7 @@ class UnwindowedStore(MatchStore):
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         tree, ends, runs = (arrays[name] for name in ("tree", "ends", "runs"))
         require(tree.dtype == NODE and ends.dtype == np.int32 and runs.dtype == np.int64, "an array is of another type")
+        tree = tree.view(NODE)
         require(tree.ndim == 1 and tree.size >= 1, "there are no nodes")
         require(ends.shape == self.ends.shape and runs.shape == self.runs.shape, "a table has no such shape")
         require(((runs >= 0) & (runs <= CAP)).all(), "a number is out of range")

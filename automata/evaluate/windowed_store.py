@@ -29,7 +29,9 @@ from cerify.semantics.errors import BudgetExceeded
 
 ROOTS = 16_384  # sets of complex events between two enumerations
 ENTRIES = 2**30  # of the table of series
-NODE = np.dtype([("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4"), ("right", "<i4")], align=True)
+FIELDS = [("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4"), ("right", "<i4")]
+# Records, so that their fields are attributes in the loops also where these are run as Python.
+NODE = np.dtype((np.record, np.dtype(FIELDS, align=True)))
 
 
 class WindowedStore(MatchStore):
@@ -91,6 +93,7 @@ class WindowedStore(MatchStore):
         tree, counters, rows = (arrays[name] for name in ("tree", "counters", "rows"))
         slot, first, keys = (arrays[name] for name in ("slot", "first", "keys"))
         require(tree.dtype == NODE and counters.dtype == np.int64, "an array is of another type")
+        tree = tree.view(NODE)
         require(all(a.dtype == np.int32 for a in (rows, slot, first, keys)), "an array is of another type")
         states = self.slot.size
         require(rows.ndim == 3 and rows.shape[1:] == self.rows.shape[1:], "a table has no such shape")
@@ -116,7 +119,7 @@ class WindowedStore(MatchStore):
 
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
         roots = np.empty((ROOTS, 2), np.int64)
-        scratch = tuple(np.empty(max(self.slot.size, len(transitions.marks)), np.int32) for _ in range(5))
+        scratch = tuple(np.empty(max(self.slot.size, 2 * len(transitions.marks)), np.int32) for _ in range(5))
         index = 0
         while True:
             index, found = scoped_kernels.update_scoped(

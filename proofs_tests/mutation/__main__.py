@@ -7,11 +7,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
 from proofs_tests.mutation.mutants import Mutant
-from proofs_tests.mutation.run import outcomes
+from proofs_tests.mutation.run import Outcome, outcomes
 from proofs_tests.mutation.table import Row, as_object, equivalents, page
 from proofs_tests.mutation.targets import deletions, group_of, modules, sample
 
@@ -29,6 +30,11 @@ from proofs_tests.mutation.targets import deletions, group_of, modules, sample
 @click.option(
     "--of", multiple=True, type=click.Path(exists=True, path_type=Path), help="Take the table from these JSON files."
 )
+@click.option(
+    "--measured",
+    type=click.Path(path_type=Path),
+    help="The folder in which it stands which tests pass through which function; measured first if it is not there.",
+)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes at a time.")
 def main(
     prefixes: tuple[str, ...],
@@ -39,6 +45,7 @@ def main(
     to_json: Path | None,
     to_page: Path | None,
     of: tuple[Path, ...],
+    measured: Path | None,
     jobs: int,
 ) -> None:
     """Make the mutants of the modules whose paths begin with a PREFIX, of all by default, and run their tests."""
@@ -53,7 +60,9 @@ def main(
         keys = {mutant.key for mutant in chosen}
         old = [row for row in (_rows(again) if again else ()) if row["status"] == "killed" and _key(row) in keys]
         killed = {_key(row) for row in old}
-        rows = _made([mutant for mutant in chosen if mutant.key not in killed], jobs, to_json, old)
+        with TemporaryDirectory() as folder:
+            todo = [mutant for mutant in chosen if mutant.key not in killed]
+            rows = _made(todo, outcomes(todo, jobs, measured or Path(folder)), to_json, old)
     if to_page is not None:
         to_page.write_text(page(rows), encoding="utf-8")
     counts = Counter(row["status"] for row in rows)
@@ -72,12 +81,12 @@ def _key(row: Row) -> tuple[str, str, str, int]:
     return row["module"], row["function"], row["change"], row["number"]
 
 
-def _made(chosen: Sequence[Mutant], jobs: int, to_json: Path | None, old: list[Row]) -> list[Row]:
+def _made(chosen: Sequence[Mutant], made: Iterable[Outcome], to_json: Path | None, old: list[Row]) -> list[Row]:
     """The table of the mutants, after old rows; the file has each row as soon as it is there, in order at the end."""
     reasons = equivalents()
     rows = list(old)
     _write(rows, to_json)
-    for n, one in enumerate(outcomes(chosen, jobs), 1):
+    for n, one in enumerate(made, 1):
         rows.append(as_object(one, reasons))
         if to_json is not None:
             with to_json.open("a", encoding="utf-8") as file:

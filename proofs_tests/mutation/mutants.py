@@ -44,6 +44,8 @@ UNTOUCHED = {"annotation", "returns", "decorator_list", "exc", "bases", "keyword
 """Fields whose expressions are types, decorators, or what an error says; keyword arguments of calls are looked into."""
 
 
+DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
 ALL = frozenset({"*"})
 """The names that stand for operators, where every entry does."""
 
@@ -87,16 +89,9 @@ def mutants(module: str, source: str) -> list[Mutant]:
     return found
 
 
-def control(module: str) -> Mutant:
-    """The module itself, which all tests must pass."""
-    return Mutant(module, "", 0, "control", "", 0)
-
-
 def mutated(mutant: Mutant, source: str) -> ast.Module:
     """The tree of the mutant. Raises KeyError if the source has no such mutant."""
     tree = ast.parse(source)
-    if mutant.kind == "control":
-        return tree
     sites = [
         s
         for s in _sites(tree, "", _operators(mutant.module, tree))
@@ -106,6 +101,17 @@ def mutated(mutant: Mutant, source: str) -> ast.Module:
         raise KeyError(mutant.key)
     sites[mutant.number].apply()
     return ast.fix_missing_locations(tree)
+
+
+def lines_of(source: str, function: str) -> range | None:
+    """The lines of the body of a function of a module, by its qualified name; None outside of functions."""
+    node: ast.AST = ast.parse(source)
+    for name in filter(None, function.split(".")):
+        defined = (n for n in ast.walk(node) if isinstance(n, DEFINED) and n.name == name and n is not node)
+        node = next(defined)
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    return range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _text(node: ast.AST, width: int = WIDTH) -> str:
@@ -142,7 +148,7 @@ def _operators(module: str, tree: ast.Module) -> frozenset[str]:
 def _sites(node: ast.AST, function: str, operators: frozenset[str]) -> Iterator[_Site]:
     if _is_left_out(node):
         return
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(node, DEFINED):
         function = f"{function}.{node.name}" if function else node.name
     for field, value in ast.iter_fields(node):
         if field in UNTOUCHED and not isinstance(node, ast.Call):

@@ -1,52 +1,40 @@
-"""Runs tests against mutants: each in a process that is forked from one that has the heavy libraries, and no cerify."""
+"""Runs tests against mutants: of the tests of a module those that pass through the changed function."""
 
 from __future__ import annotations
 
 import ast
-import gc
 import importlib
 import json
-import os
-import resource
 import shlex
 import signal
 import sys
 import time
-import warnings
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from math import inf
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, TextIO
 
 import pytest
 
-from proofs_tests.mutation.mutants import Mutant, control, mutated
+from proofs_tests.mutation.measured import OPTIONS, Measured, measure
+from proofs_tests.mutation.mutants import Mutant, mutated
+from proofs_tests.mutation.processes import in_processes
 from proofs_tests.mutation.targets import ROOT, checks_of, own_checks, source
 
-LIBRARIES = ("numpy", "pyarrow", "pyarrow.compute", "lark", "z3", "numba", "greenery", "jsonschema", "rich", "click",
-             "hypothesis", "jinja2")  # fmt: skip
 PATIENCE, LEAST = 4.0, 10.0
-"""A mutant is killed by a test that takes so many times the processor time that it takes without a mutant, and so many
-seconds more."""
-
-MEMORY = 8 << 30
-OPTIONS = ("-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not thorough",
-           "-o", "addopts=--strict-markers")  # fmt: skip
+"""A mutant is killed by tests that take so many times the time that they take without a mutant, and so many seconds
+of processor time more."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What a mutant did, and the seconds of processor time that each of its tests took.
 
-    `by` is the first test that failed, or "import" if the module could not be imported, or the test that ran out of its
-    time, with the words "(time)"; None if the mutant survived.
+    `by` is the first test that failed, or "import" if the module could not be imported, or the tests that ran out of
+    their time, with the words "(time)"; None if the mutant survived.
     """
 
     mutant: Mutant
@@ -81,11 +69,15 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-class _Recorder:
-    """Which test failed first."""
+class _Selection:
+    """Leaves out all tests but those given, and records which failed first."""
 
-    def __init__(self) -> None:
+    def __init__(self, tests: frozenset[str]) -> None:
+        self.tests = tests
         self.failed: str | None = None
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if item.nodeid in self.tests]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -97,13 +89,28 @@ class _Recorder:
             self.failed = "import"
 
 
-def first_failure(test: str) -> str | None:
-    """What of a test fails first in this process, "import" if it cannot be collected; None if all passes."""
-    recorder = _Recorder()
+@dataclass(frozen=True)
+class _Check:
+    """Tests of a file, with options of pytest, and the most seconds of processor time for them."""
+
+    test: str
+    tests: frozenset[str]
+    most: float
+
+
+@dataclass(frozen=True)
+class _Task:
+    mutant: Mutant
+    checks: tuple[_Check, ...]
+
+
+def first_failure(test: str, tests: frozenset[str]) -> str | None:
+    """What of these tests fails first in this process, "import" if they cannot be collected; None if all pass."""
+    selection = _Selection(tests)
     path, *options = shlex.split(test)
-    status = pytest.main([str(ROOT / "proofs_tests" / path), *options, *OPTIONS], plugins=[recorder])
+    status = pytest.main([str(ROOT / "proofs_tests" / path), *options, "-x", *OPTIONS], plugins=[selection])
     passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-    return None if passed else recorder.failed or "import"
+    return None if passed else selection.failed or "import"
 
 
 def name_of(path: str) -> str:
@@ -111,109 +118,49 @@ def name_of(path: str) -> str:
     return ".".join(["cerify", *Path(path.removeprefix("workbench/")).with_suffix("").parts]).removesuffix(".__init__")
 
 
-def outcomes(mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
+def outcomes(mutants: Sequence[Mutant], jobs: int, folder: Path) -> Iterator[Outcome]:
     """What each mutant did, in the order in which they are done, by so many processes at a time.
 
-    The tests are run without a mutant first; one that fails then is left out, with a warning.
+    The tests are measured without a mutant first, unless the folder has that already; one that fails then is left out,
+    with a warning.
     """
-    for library in LIBRARIES:
-        with suppress(ImportError):
-            importlib.import_module(library)
-    assert "cerify" not in sys.modules, "mutants are made of what is not imported yet"
-    gc.freeze()
-    queue = _Queue(deque(mutants))
-    running: dict[int, _Task] = {}
-    with TemporaryDirectory() as folder:
-        while True:
-            while len(running) < jobs and (task := queue.next()) is not None:
-                running[_started(task, Path(folder))] = task
-            if not running:
-                return
-            pid, _ = os.wait()
-            with suppress(OSError):
-                os.killpg(pid, signal.SIGKILL)
-            task, lines = running.pop(pid), (Path(folder) / str(pid)).read_text().splitlines()
-            one = _outcome(task, lines)
-            if task.mutant.kind != "control":
-                yield one
-            else:
-                queue.add(task, one)
+    for compiled in (True, False):
+        some = [mutant for mutant in mutants if _is_compiled(mutant.module) != compiled]
+        if some:
+            place = folder / ("compiled" if compiled else "python")
+            files = {shlex.split(check)[0] for module in {m.module for m in some} for check in checks_of(module)}
+            measured = Measured(place) if place.exists() else measure(files, jobs, place, compiled)
+            tasks = (_Task(mutant, tuple(_checks(mutant, measured))) for mutant in some)
+            for task, lines in in_processes(tasks, _tested, jobs):
+                yield _outcome(task.mutant, lines)
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A mutant, what is run against it, and the most seconds of processor time for each."""
-
-    mutant: Mutant
-    checks: tuple[str, ...]
-    most: tuple[float, ...]
-
-
-class _Queue:
-    """Mutants in their order, each when the module itself, unchanged, has passed the same tests.
-
-    The tests that are named after a module come first, then those that take least.
-    """
-
-    def __init__(self, waiting: deque[Mutant]) -> None:
-        self.waiting = waiting
-        self._usual: dict[tuple[bool, str], float] = {}  # by whether loops are compiled, as that changes the time
-        self._begun: set[tuple[bool, str]] = set()
-
-    def next(self) -> _Task | None:
-        """What can be started now; None if there is nothing, or nothing yet."""
-        for mutant in self.waiting:
-            own, checks, slow = own_checks(mutant.module), checks_of(mutant.module), _is_compiled(mutant.module)
-            if all((slow, check) in self._usual for check in checks):
-                self.waiting.remove(mutant)
-                passing = (check for check in checks if self._usual[slow, check] < inf)
-                order = sorted(passing, key=lambda check: (check not in own, self._usual[slow, check]))
-                most = tuple(LEAST + PATIENCE * self._usual[slow, check] for check in order)
-                return _Task(mutant, tuple(order), most)
-            for check in checks:
-                if (slow, check) not in self._begun:
-                    self._begun.add((slow, check))
-                    return _Task(control(mutant.module), (check,), (600.0,))
-        return None
-
-    def add(self, task: _Task, one: Outcome) -> None:
-        """Adds how long a test takes without a mutant; one that fails is left out, with a warning."""
-        if one.by is not None:
-            warnings.warn(f"left out, as it fails without a mutant: {one.by}", stacklevel=2)
-        seconds = one.seconds[-1] if one.by is None else inf
-        self._usual[_is_compiled(task.mutant.module), *task.checks] = seconds
+def _checks(mutant: Mutant, measured: Measured) -> Iterable[_Check]:
+    """The tests for a mutant: those of the files named after its module first, then those that take least."""
+    own, reaching = own_checks(mutant.module), measured.reaching(mutant.module, mutant.function)
+    found = []
+    for check in checks_of(mutant.module):
+        path = f"proofs_tests/{shlex.split(check)[0]}::"
+        tests = frozenset(t for t in measured.seconds if t.startswith(path) and (reaching is None or t in reaching))
+        if tests:
+            seconds = sum(measured.seconds[test] for test in tests)
+            found.append((check not in own, seconds, _Check(check, tests, LEAST + PATIENCE * seconds)))
+    return [check for *_, check in sorted(found, key=lambda entry: entry[:2])]
 
 
 def _is_compiled(path: str) -> bool:
     """Whether there may be machine code of the module in a cache, so that it has to be run as Python."""
     text = source(path)
-    return "numba" in text or ".jit import" in text
+    return "import numba" in text or ".jit import" in text
 
 
-def _outcome(task: _Task, lines: list[str]) -> Outcome:
+def _outcome(mutant: Mutant, lines: list[str]) -> Outcome:
     """From what a process wrote, line by line: a test when it begins, then what failed in it, or null, and its time."""
     tests, ends = lines[::2], [json.loads(line) for line in lines[1::2]]
     seconds = tuple(round(end["seconds"], 1) for end in ends)
     if len(tests) > len(ends):
-        return Outcome(task.mutant, f"{tests[-1]} (time)", seconds)
-    return Outcome(task.mutant, ends[-1]["by"], seconds)
-
-
-def _started(task: _Task, folder: Path) -> int:
-    """The process that runs the tests of the mutant, and writes what they do to a file of its number."""
-    if pid := os.fork():
-        return pid
-    try:
-        os.setsid()  # a group of its own, which is killed with all that it started
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):
-            os.dup2(nothing, stream)
-        os.chdir(ROOT)
-        with (folder / str(os.getpid())).open("w", buffering=1) as out:
-            _tested(task, out)
-    finally:
-        os._exit(0)
+        return Outcome(mutant, f"{tests[-1]} (time)", seconds)
+    return Outcome(mutant, ends[-1]["by"], seconds)
 
 
 def _tested(task: _Task, out: TextIO) -> None:
@@ -221,11 +168,11 @@ def _tested(task: _Task, out: TextIO) -> None:
     if _is_compiled(mutant.module):
         importlib.import_module("numba").config.DISABLE_JIT = True
     sys.meta_path.insert(0, _Finder(name_of(mutant.module), mutated(mutant, source(mutant.module))))
-    for check, most in zip(("import", *task.checks), (LEAST, *task.most), strict=True):
-        signal.setitimer(signal.ITIMER_PROF, most)  # ends the process: nothing handles its signal
-        out.write(f"{check}\n")
+    for check in (None, *task.checks):
+        signal.setitimer(signal.ITIMER_PROF, check.most if check else LEAST)  # ends the process: nothing handles it
+        out.write(f"{check.test if check else 'import'}\n")
         begun = time.process_time()
-        by = _import_failure(mutant) if check == "import" else first_failure(check)
+        by = first_failure(check.test, check.tests) if check else _import_failure(mutant)
         out.write(json.dumps({"by": by, "seconds": time.process_time() - begun}) + "\n")
         if by is not None:
             return

@@ -49,10 +49,11 @@ def _named(mutant: Mutant) -> Row:
 HEAD = """# Mutants
 
 A mutant is one of our modules with one small change: a comparison swapped, a bound moved by one, a condition negated,
-an operand or a statement left out, an entry deleted from a table. Each mutant is run against the tests of its module,
-in order, until one fails; then it is *killed*, by that test. One that passes all is *equivalent* if there is a reason
-why the change makes no difference to any answer, else it *survived*, and a test is missing. A test that takes four
-times as long as it does without the mutant, and ten seconds more, kills the mutant too.
+an operand or a statement left out, an entry deleted from a table. Each mutant is run against those tests of its module
+that pass through the changed function, as a run under coverage.py has measured it, in order, until one fails; then it
+is *killed*, by that test. One that passes all is *equivalent* if there is a reason why the change makes no difference
+to any answer, else it *survived*, and a test is missing. Tests that take four times as long as they do without the
+mutant, and ten seconds more, kill the mutant too.
 
 The changes are made in the syntax tree, so that they do not depend on lines or layout. Of each module of a definition
 {definition} mutants are taken, of each that a definition shares with what is judged by it {shared}, of each other
@@ -65,7 +66,7 @@ python -m proofs_tests.mutation --operators --json operators.jsonl
 python -m proofs_tests.mutation --of mutants.jsonl --of operators.jsonl --page docs/theory/mutation.md   # this page
 python -m proofs_tests.mutation semantics/cel --jobs 1                                # modules by prefix
 python -m proofs_tests.mutation --shared                                              # what two halves share
-python -m proofs_tests.mutation --again mutants.jsonl                                 # what was not killed before
+python -m proofs_tests.mutation --again mutants.jsonl --measured build/measured       # what was not killed before
 ```
 
 The file has one object per mutant: `module`, `group`, `function`, `line`, `kind`, `change`, `number` (among the same

@@ -199,6 +199,7 @@ AREAS = (
             "properties/test_shrinking.py",
             "properties/test_differential.py -k 'fault or crash'",
         ),
+        sampled=False,
     ),
     Area(
         "equivalence/generate/",

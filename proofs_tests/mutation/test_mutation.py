@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from proofs_tests.mutation.mutants import Mutant, control, mutants, mutated
+from proofs_tests.mutation.mutants import Mutant, lines_of, mutants, mutated
 from proofs_tests.mutation.run import Outcome
 from proofs_tests.mutation.table import as_object, equivalents, page
 from proofs_tests.mutation.targets import AREAS, LITERAL, ROOT, checks_of, group_of, modules, sample, source
@@ -77,12 +77,21 @@ def test_a_mutant_is_found_again_where_the_text_has_moved() -> None:
 def test_each_mutant_differs_from_the_module_and_from_the_others() -> None:
     trees = {ast.dump(mutated(m, MODULE)) for m in mutants("m.py", MODULE)} | {ast.dump(ast.parse(MODULE))}
     assert len(trees) == len(mutants("m.py", MODULE)) + 1
-    assert ast.dump(mutated(control("m.py"), MODULE)) == ast.dump(ast.parse(MODULE))
 
 
 def test_a_mutant_that_there_is_not_is_an_error() -> None:
     with pytest.raises(KeyError, match="x < 2"):
         mutated(Mutant("m.py", "f", 6, "comparison swapped", "x < 2 → x <= 2", 0), MODULE)
+
+
+def test_the_lines_of_a_function_are_those_of_its_body() -> None:
+    text = (
+        "class A:\n    def f(self):\n        def g():\n            return 1\n\n        return g\n\ndef f():\n    pass\n"
+    )
+    assert lines_of(text, "A.f") == range(3, 7)
+    assert lines_of(text, "A.f.g") == range(4, 5)
+    assert lines_of(text, "A") is None
+    assert lines_of(text, "") is None
 
 
 def test_which_mutants_are_taken_depends_on_no_other_module() -> None:
