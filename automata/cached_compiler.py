@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
 
 F = TypeVar("F", bound=Hashable)
@@ -49,4 +49,5 @@ class CachedCompiler(Generic[F, Made]):
         try:
             return self._compiler(phi, budget)
         except (Unsupported, BudgetExceeded) as error:
+            check_time()  # that the time of this call is over says nothing of the next one
             return error

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 import pyarrow as pa
 
 from cerify.automata.saved_state import seal, unseal
+from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Events, Match, Stream
 from cerify.semantics.matches import Matches
@@ -69,13 +70,15 @@ class Counters:
 class Evaluator(ABC):
     """The matches of one query over one stream that comes in batches.
 
-    position is that of the next event, so that the first event of the stream has position 0. A subclass defines `read`,
+    budget.seconds is the time of one call of `push`, `count` or `finish`. position is that of the next event, so that
+    the first event of the stream has position 0. A subclass defines `read`,
     `dump`, `load`, `identity`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and
     pickled by what `remade` returns and by its saved state. STATE is what its saved states are called. check: called
     once, with the first batch that has events, before it is read.
     """
 
     STATE: ClassVar[str]
+    budget: Budget = Budget()
     position: int = 0
     finished: bool = False
     check: Callable[[Stream], None] | None = None
@@ -88,7 +91,8 @@ class Evaluator(ABC):
         With a limit the matches that are found first, at most that many; the others are passed over. Raises InputError
         after `finish` and for events that do not fit the query, and BudgetExceeded.
         """
-        return Matches(self.read(self._opened(batch), limit))
+        with self.budget.timed():
+            return Matches(self.read(self._opened(batch), limit))
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
         """As `push`; the matches as a table with the columns at and events."""
@@ -97,13 +101,15 @@ class Evaluator(ABC):
     def finish(self) -> Matches:
         """End the stream; the matches that only its end makes certain, sorted. Raises InputError the second time."""
         self._require_open()
-        found = Matches(self.rest())
+        with self.budget.timed():
+            found = Matches(self.rest())
         self.finished = True
         return found
 
     def count(self, batch: Batch) -> int:
         """As `push`; the exact number of the matches. They are not built where the evaluator can do without."""
-        return self.tally(self._opened(batch))
+        with self.budget.timed():
+            return self.tally(self._opened(batch))
 
     def evaluate(self, batch: Batch) -> Matches:
         """All matches of a stream that is there as a whole, sorted: `push` and `finish`."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable
 from itertools import islice
 from typing import TypeVar
 
+from cerify.semantics.budget import check_time
 from cerify.semantics.errors import BudgetExceeded
 
 Node = TypeVar("Node", bound=Hashable)
@@ -32,6 +33,7 @@ def explore(
     seen = set(pending)
     edges = 0
     while pending:
+        check_time()
         node = pending.popleft()
         found[node] = list(islice(successors(node), limit - edges + 1))
         edges += len(found[node])

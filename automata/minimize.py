@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
+from cerify.semantics.budget import check_time
+
 Letter = TypeVar("Letter", bound=Hashable)
 
 
@@ -40,6 +42,7 @@ def _refined(sources: list[dict[int, list[int]]], final: list[bool]) -> list[int
     of = [int(accepts) for accepts in final]
     pending = {0, 1}
     while pending:
+        check_time()
         splitter = tuple(blocks[pending.pop()])
         for before in sources:
             inside: dict[int, set[int]] = {}

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeVar
 
 from cerify.semantics.errors import BudgetExceeded, Span
+
+T = TypeVar("T")
+CHECKED_TOGETHER = 256  # items between two looks at the clock
+_LIMIT: ContextVar[tuple[float, float]] = ContextVar("_LIMIT", default=(math.inf, math.inf))
+"""When the time of the call under way is up, by the monotonic clock, and how many seconds it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +25,45 @@ class Budget:
     valuations: valuations made by a denotational interpreter, over all sub-formulas and intervals.
     states: states, or transitions where these are the larger number, of one automaton.
     matches: complex events handed out by one evaluation.
-    seconds: by the clock on the wall, None for as long as it needs: how long a denotational interpreter may take; each
-        automaton that is built, so that a formula may take as long for every operator; each search for the types of
-        events; what determinizing along a stream adds up to, reading it left out; the filters that compare events,
-        from the first match to the last; and the check of a certificate.
+    seconds: by the clock on the wall, how long one call of a public function, one batch that an evaluator reads, or
+        the check of a certificate may take; None for as long as it needs.
     """
 
     valuations: int = 2_000_000
     states: int = 100_000
     matches: int = 1_000_000
     seconds: float | None = None
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """A context in which `check_time` raises once the seconds are over, or those of a context around this one."""
+        seconds = math.inf if self.seconds is None else self.seconds
+        before = _LIMIT.set(min(_LIMIT.get(), (time.monotonic() + seconds, seconds)))
+        try:
+            yield
+        finally:
+            _LIMIT.reset(before)
+
+
+def time_left() -> float:
+    """The seconds that the call under way may still take; infinity if it has no limit."""
+    until, _ = _LIMIT.get()
+    return until - time.monotonic()
+
+
+def check_time() -> None:
+    """Raises BudgetExceeded if the time of the call under way is over."""
+    until, seconds = _LIMIT.get()
+    if time.monotonic() > until:
+        raise BudgetExceeded(f"it takes more than {seconds:g} seconds; simplify it, or allow more: Budget(seconds=...)")
+
+
+def timed_items(items: Iterable[T]) -> Iterator[T]:
+    """The items, as long as there is time. Raises BudgetExceeded."""
+    for i, item in enumerate(items):
+        if i % CHECKED_TOGETHER == 0:
+            check_time()
+        yield item
 
 
 @contextmanager

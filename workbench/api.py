@@ -16,7 +16,7 @@ from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
 from cerify.languages.language import Checked, Language, Options, OptionValues, Question
 from cerify.plan import Plan, Want, plan
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import IllFormed, InputError, Unsupported, errors_in
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported, errors_in
 from cerify.semantics.events import Events, Schema, Stream
 from cerify.semantics.matches import Matches
 from cerify.semantics.readers import as_stream
@@ -73,7 +73,7 @@ def planned(
     """The plan for a query. Raises ParseError, IllFormed."""
     require_output(options.output)
     lang, tree = read_query(query, language, schema)
-    with errors_in(query if isinstance(query, str) else ""):
+    with errors_in(query if isinstance(query, str) else ""), options.budget.timed():
         return plan(lang, lang.selected(tree, Selection.of(selection)), schema, Want(options, evaluator, batches))
 
 
@@ -108,7 +108,7 @@ def match(
     S = as_stream(events)
     text = query if isinstance(query, str) else None
     made = planned(query, language, S.schema, Options.of(options), evaluator, selection)
-    with errors_in(text or ""):
+    with errors_in(text or ""), made.options.budget.timed():
         warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
         return Matches(made.all_matches(S))
 
@@ -131,7 +131,7 @@ def count(
     S = as_stream(events)
     text = query if isinstance(query, str) else None
     made = planned(query, language, S.schema, Options.of(options), evaluator, selection, batches=True)
-    with errors_in(text or ""):
+    with errors_in(text or ""), made.options.budget.timed():
         warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
         if made.batches is None:
             return len(plan(made.language, made.query, S.schema, Want(made.options, evaluator)).all_matches(S))
@@ -192,18 +192,20 @@ def explain(
     language: str = DEFAULT,
     count: int = 1,
     strict: bool = False,
+    budget: Budget = Budget(),
 ) -> Any:
     """Why positions are a match of a query reported at a position (None: the last of them), or why they are not.
 
     With a valuation, from variables to positions, why its variables bind these. count is the most derivations. Of an
     event expression `at` alone names the event that is explained. The explanation is one of the language, of
     cerify.explanations: explanation.Derived or Rejected for CEL, event_expressions.TakesPlace or DoesNot, sase.Accepted
-    or NoMatch. Warns as match does. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+    or NoMatch. Of the budget only the seconds are used. Warns as match does. Raises ParseError, IllFormed, InputError,
+    Unsupported, BudgetExceeded.
     """
     S = as_stream(events)
     lang, tree = read_query(query, language, S.schema)
     text = query if isinstance(query, str) else None
-    with errors_in(text or ""):
+    with errors_in(text or ""), budget.timed():
         warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
         explainer = lang.explainer(tree, S, lang.show(tree))
         mu = None if valuation is None else frozenset((A, p) for A, places in valuation.items() for p in places)
@@ -213,14 +215,16 @@ def explain(
         return found
 
 
-def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT) -> Checked:
+def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT, budget: Budget = Budget()) -> Checked:
     """The fragment that a query is in, its problems under the schema, and whether it matches on any stream.
 
-    Raises ParseError, IllFormed, BudgetExceeded.
+    Of the budget only the seconds are used; what is not known when they are over is left open. Raises ParseError,
+    IllFormed, BudgetExceeded.
     """
     require_schema(schema)
     lang, tree = read_query(query, language)
-    return lang.check(tree, schema)
+    with budget.timed():
+        return lang.check(tree, schema)
 
 
 def equivalent(
@@ -270,6 +274,14 @@ def _compared(left: Any, right: Any, languages: tuple[str, str], question: Quest
         raise IllFormed(f"there is no level {question.level!r}; use one of {', '.join(get_args(Level))}")
     if question.bound < 0:
         raise IllFormed(f"bound is a number of events, not {question.bound}")
+    try:
+        with question.budget.timed():
+            return _decided(left, right, languages, question)
+    except BudgetExceeded as error:
+        return Undecided(error.message)
+
+
+def _decided(left: Any, right: Any, languages: tuple[str, str], question: Question) -> Verdict:
     (mine, phi), (theirs, psi) = (
         read_query(query, name, question.schema) for query, name in zip((left, right), languages, strict=True)
     )
@@ -306,7 +318,7 @@ def simplify(
     from cerify.equivalence.rewrite.simplify import simplify as simplified
 
     lang, tree = read_query(query, DEFAULT, schema)
-    with errors_in(query if isinstance(query, str) else ""):
+    with errors_in(query if isinstance(query, str) else ""), budget.timed():
         return simplified(lang.cel_formula(tree, budget), level, schema, budget, TRIES if tries is None else tries)
 
 

@@ -37,7 +37,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
     ) -> None:
         if waits and options.consumption is not Consumption.NONE:
             raise IllFormed("a query whose matches depend on later events cannot consume events")
-        self.language, self.query, self.options = language, query, options
+        self.language, self.query, self.options, self.budget = language, query, options, options.budget
         self.waits_for_end = waits
         self._begin = 0  # the position after the last match that consumed
         self._events = Stream()

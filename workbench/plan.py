@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.definition import DefinitionEvaluator
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
+from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 
@@ -61,7 +62,7 @@ class Plan(Generic[F]):
     def all_matches(self, S: Stream) -> list[Match]:
         """All matches, sorted. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
         limit = self.options.budget.matches
-        found = list(islice(self.matches(S), limit + 1))
+        found = list(timed_items(islice(self.matches(S), limit + 1)))
         if len(found) > limit:
             raise BudgetExceeded(f"more than {limit} matches; allow more: Budget(matches=...)")
         return sorted(found)

@@ -15,7 +15,7 @@ from typing import TypeAlias, assert_never
 
 from cerify.automata.algebra.solver import Allowed, Test, Values, solve
 from cerify.automata.algebra.values import DEFAULT, Truth, pieces, tested_attribute
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.predicates import (
@@ -137,6 +137,7 @@ class _Search:
         """Each choice of the tests that decides the residuals, if a solver does not exclude it."""
         pending: list[tuple[Residuals, dict[Test, bool]]] = [(residuals, {})]
         while pending:
+            check_time()
             residuals, known = pending.pop()
             test = next((t for P in residuals if not isinstance(P, bool) for t in tests_of(P)), None)
             if test is not None:

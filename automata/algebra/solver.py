@@ -16,6 +16,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from cerify.automata.algebra.values import DEFAULT, pieces, tested_attribute
+from cerify.semantics.budget import check_time, time_left
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import (
     Arithmetic,
@@ -94,6 +95,7 @@ def _possible(names: Sequence[str], kinds: Sequence[Sequence[Kind | None]], test
     for count, shape in enumerate(product(*kinds)):
         if count >= SHAPES:
             return POSSIBLE
+        check_time()
         try:
             found = _asked(dict(zip(names, shape, strict=True)), tests)
         except TooHard:
@@ -101,6 +103,7 @@ def _possible(names: Sequence[str], kinds: Sequence[Sequence[Kind | None]], test
             continue
         if found is not None:
             return Solution(True, found)
+    check_time()  # "unknown" for want of time is no answer, and must not be remembered as one
     return Solution(unknown)
 
 
@@ -169,7 +172,7 @@ def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Valu
     from cerify.automata.algebra.symbolic import BOUNDS, Symbol, TooHard, formula, value_of, variable
 
     solver = z3.Solver()
-    solver.set("timeout", MILLISECONDS)
+    solver.set("timeout", max(1, int(min(MILLISECONDS, 1000 * time_left()))))
     variables = {name: variable(name, kind) for name, kind in shape.items() if kind is not None}
     symbols = {name: Symbol(shape[name], v, z3.BoolVal(True)) for name, v in variables.items()}  # type: ignore[arg-type]
     for test, wanted in tests.items():

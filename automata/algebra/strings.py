@@ -1,30 +1,33 @@
-"""Classes of strings that constants and patterns do not distinguish, as Boolean combinations of regular languages.
+"""Classes of strings that constants and patterns do not distinguish.
 
-A pattern of the common core of RE2 is a regular language; so are the strings between two constants. `decidable` is
-false for other patterns (anchors, flags, named classes) and for those whose automaton is large, which this module does
-not handle.
+A pattern of the common core of RE2 is a regular language, read by sets of its positions; constants are compared
+character by character. All are followed in step, breadth first, so that the first string of a class is a shortest.
+`decidable` is false for other patterns (anchors, flags, named classes) and for those whose automaton is large, which
+this module does not handle.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cerify.automata.explore import explore
+from cerify.semantics.budget import check_time
 from cerify.semantics.errors import BudgetExceeded
 
 if TYPE_CHECKING:
-    from greenery import Charclass, Fsm, Pattern
+    from greenery import Charclass, Pattern
 
 LARGEST_REPETITION = 50
-LARGEST_AUTOMATON = 130  # states; greenery takes some 20 milliseconds for each, more for larger ones
-LARGEST_PRODUCT = 3_000  # states of two automata, multiplied
-LONGEST_CONSTANT = 200  # characters of a constant beside a pattern
-FIRST, LAST = "\0", "\U0010ffff"
+LARGEST_AUTOMATON = 130  # states of the automaton of one pattern
+LARGEST_PRODUCT = 30_000  # transitions of the automaton of all patterns and constants of an attribute
+FIRST, LAST, SURROGATES = "\0", "\U0010ffff", range(0xD800, 0xE000)
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
-EVERYTHING = r"([^\n]|\n)*"
 SHORTHANDS = {"d": "[0-9]", "w": "[0-9A-Za-z_]", "s": r"[\t\n\f\r ]"}
 CONTROLS = {"n": "\n", "t": "\t", "f": "\f", "r": "\r"}
 
@@ -42,29 +45,79 @@ _TOKEN = re.compile(
 )
 
 
+Reached: TypeAlias = frozenset[int]
+"""The positions of a pattern that a string can end with; -1 before the first character."""
+
+START: Reached = frozenset({-1})
+
+
 @lru_cache(maxsize=1024)
 def decidable(pattern: str) -> bool:
     """Whether the pattern is of the core that is decided here, and its automaton is not too large."""
-    translated = _translated(pattern)
-    return translated is not None and _is_small(translated)
+    language = _language(pattern)
+    if language is None or not language.fits:
+        return False
+    letters = _letters([language], [])
+    try:
+        explore([START], lambda q: [(c, language.step(q, c)) for c in letters], LARGEST_AUTOMATON * len(letters), "it")
+    except BudgetExceeded:
+        check_time()
+        return False
+    return True
 
 
 def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
-    """A string of each piece into which the sorted constants and the decidable patterns cut all strings.
+    """A string of each class into which the sorted constants and the decidable patterns divide all strings.
 
-    Raises BudgetExceeded where the patterns together, or a constant beside them, would take too long.
+    Raises BudgetExceeded where the patterns and the constants are too large together.
     """
     yield from sorted(constants, key=lambda s: (len(s), s))
-    gaps = list(zip([None, *constants], [*constants, None], strict=True))
     if not patterns:
+        gaps = zip([None, *constants], [*constants, None], strict=True)
         yield from (s for low, high in gaps if (s := _between(low, high)) is not None)
         return
-    if (longest := max(map(len, constants), default=0)) > LONGEST_CONSTANT:
-        raise BudgetExceeded(f"an attribute with a pattern is compared with a text of {longest} characters; shorten it")
-    for piece in _cut(tuple(patterns)):
-        for low, high in gaps:
-            if (shortest := _shortest(piece & _gap(low, high))) is not None:
-                yield shortest
+    languages = [language for pattern in patterns if (language := _language(pattern)) is not None]
+    letters = _letters(languages, constants)
+
+    def successors(
+        state: tuple[tuple[Reached, ...], _Place],
+    ) -> Iterator[tuple[str, tuple[tuple[Reached, ...], _Place]]]:
+        reached, place = state
+        for c in letters:
+            then = tuple(language.step(q, c) for language, q in zip(languages, reached, strict=True))
+            yield c, (then, place.after(c, constants))
+
+    start = (tuple(START for _ in languages), _Place(0, len(constants), 0))
+    what = f"the automaton of the {len(patterns)} patterns of one attribute, and the texts it is compared with,"
+    strings, classes = {start: ""}, set[object]()
+    for state, steps in explore([start], successors, LARGEST_PRODUCT, what).items():
+        reached, place = state
+        class_ = tuple(language.accepts(q) for language, q in zip(languages, reached, strict=True)), place.low
+        if class_ not in classes and not place.is_constant(constants):
+            classes.add(class_)
+            yield strings[state]
+        for c, target in steps:
+            strings.setdefault(target, strings[state] + c)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a string stands among sorted constants: it is greater than those before low, begins those from low up to
+    high, of which it has the length, and is less than the others."""
+
+    low: int
+    high: int
+    length: int
+
+    def after(self, c: str, constants: Sequence[str]) -> _Place:
+        """The place of the string with one more character."""
+        here = [s[self.length : self.length + 1] for s in constants[self.low : self.high]]
+        low, same = self.low + sum(d < c for d in here), here.count(c)
+        return _Place(low, low + same, self.length + 1 if same else 0)
+
+    def is_constant(self, constants: Sequence[str]) -> bool:
+        """Whether the string is one of the constants."""
+        return self.low < self.high and len(constants[self.low]) == self.length
 
 
 def _between(low: str | None, high: str | None) -> str | None:
@@ -75,92 +128,57 @@ def _between(low: str | None, high: str | None) -> str | None:
     return None
 
 
-@lru_cache(maxsize=256)
-def _cut(patterns: tuple[str, ...]) -> list[Fsm]:
-    """The non-empty pieces, as automata."""
-    pieces = [_parsed(EVERYTHING)]
-    for pattern in patterns:
-        language = _parsed(_translated(pattern) or "")
-        if max(len(piece.states) for piece in pieces) * len(language.states) > LARGEST_PRODUCT:
-            raise BudgetExceeded(f"the {len(patterns)} patterns of one attribute are too large together; simplify them")
-        halves = [half for piece in pieces for half in (piece & language, piece - language)]
-        pieces = [half for half in halves if not half.empty()]
-    return pieces
+def _letters(languages: Iterable[_Language], constants: Iterable[str]) -> list[str]:
+    """A character for all that patterns and constants do not distinguish, a letter or a digit if there is one."""
+    classes = list(dict.fromkeys(klass for language in languages for klass in language.classes))
+    known = sorted(set(chain.from_iterable(constants)))
+    ranges = [*(range_ for klass in classes for range_ in klass.ord_ranges), *((ord(c), ord(c)) for c in known)]
+    begins = {0, SURROGATES.stop, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)}
+    found: dict[object, str] = {}
+    for c in (*PLAIN, *(chr(code) for code in sorted(begins) if code <= ord(LAST) and code not in SURROGATES)):
+        kind = tuple(klass.accepts(c) for klass in classes), bisect_left(known, c), bisect_right(known, c)
+        found.setdefault(kind, c)
+    return sorted(found.values(), key=lambda c: (c not in PLAIN, c))
 
 
-@lru_cache(maxsize=256)
-def _gap(low: str | None, high: str | None) -> Fsm:
-    """The strings after low and before high."""
-    language = _parsed(EVERYTHING)
-    if low is not None:
-        language = language & _parsed(f"({_greater(low)})")
-    if high is not None:
-        language = language - _parsed(f"({_greater(high)}|{_quoted(high)})")
-    return language
+class _Language:
+    """The strings of a pattern, by its positions: one for each character class that is written out.
 
-
-def _greater(text: str) -> str:
-    """The strings greater than a text by code points: longer ones that begin with it, or with a greater character."""
-    ways = [f"{_quoted(text)}({_range(FIRST, LAST)}){EVERYTHING}"]
-    ways += [f"{_quoted(text[:i])}{_range(chr(ord(c) + 1), LAST)}{EVERYTHING}" for i, c in enumerate(text) if c != LAST]
-    return "|".join(ways)
-
-
-@lru_cache(maxsize=256)
-def _parsed(pattern: str) -> Fsm:
-    from greenery import parse
-
-    return parse(pattern).to_fsm()
-
-
-def _is_small(pattern: str) -> bool:
-    """Whether determinizing the pattern, and each part of it that is repeated, reaches few sets of positions.
-
-    For greenery builds the automaton of each part, whose sizes can be exponential in that of the pattern.
-    """
-    from greenery import parse
-
-    positions = _Positions()
-    first, _, _ = positions.add(parse(pattern))
-    if not positions.fits:
-        return False
-    texts = [range_ for klass in positions.classes for range_ in klass.ord_ranges]
-    letters = sorted({0, *(low for low, _ in texts), *(high + 1 for _, high in texts)})
-    start = frozenset({-1})
-    reached, pending = {start}, [start]
-    while pending and len(reached) <= LARGEST_AUTOMATON:
-        here = pending.pop()
-        coming = frozenset().union(*(first if p < 0 else positions.following[p] for p in here))
-        for letter in letters:
-            then = frozenset(p for p in coming if letter <= ord(LAST) and positions.classes[p].accepts(chr(letter)))
-            if then not in reached:
-                reached.add(then)
-                pending.append(then)
-    return len(reached) <= LARGEST_AUTOMATON
-
-
-class _Positions:
-    """The positions of a pattern, one for each character class that is written out, and those that may follow each.
-
-    V. M. Glushkov, The abstract theory of automata, 1961. fits: false once there are too many, or the pattern is nested
-    too deeply in repetitions.
+    V. M. Glushkov, The abstract theory of automata, 1961. fits: false once there are too many positions, or parts; then
+    not all have been made.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pattern: Pattern) -> None:
         self.classes: list[Charclass] = []
-        self.following: list[set[int]] = []
+        self._following: list[set[int]] = []
+        self._parts = 0
+        self._steps: dict[tuple[Reached, str], Reached] = {}
+        self._first, last, empty = self._add(pattern)
+        self._accepting = last | START if empty else last
 
     @property
     def fits(self) -> bool:
-        return len(self.classes) <= 4 * LARGEST_AUTOMATON
+        return len(self.classes) <= 4 * LARGEST_AUTOMATON and self._parts <= 40 * LARGEST_AUTOMATON
 
-    def add(self, part: Pattern | Charclass) -> tuple[set[int], set[int], bool]:
+    def step(self, reached: Reached, c: str) -> Reached:
+        """The positions after one more character."""
+        if (then := self._steps.get((reached, c))) is None:
+            coming = set[int]().union(*(self._first if p < 0 else self._following[p] for p in reached))
+            then = self._steps[reached, c] = frozenset(p for p in coming if self.classes[p].accepts(c))
+        return then
+
+    def accepts(self, reached: Reached) -> bool:
+        """Whether a string that ends with these positions is one of the pattern."""
+        return not self._accepting.isdisjoint(reached)
+
+    def _add(self, part: Pattern | Charclass) -> tuple[set[int], set[int], bool]:
         """The positions with which a part can begin and end, and whether it may be empty."""
         from greenery import Charclass
 
+        self._parts += 1
         if isinstance(part, Charclass):
             self.classes.append(part)
-            self.following.append(set())
+            self._following.append(set())
             return {len(self.classes) - 1}, {len(self.classes) - 1}, False
         first, last, empty = set[int](), set[int](), False
         for concatenation in part.concs:
@@ -168,7 +186,7 @@ class _Positions:
             for repeated in concatenation.mults:
                 for b, e, s in self._copies(repeated):
                     for p in ends:
-                        self.following[p] |= b
+                        self._following[p] |= b
                     begins |= b if skips else set()
                     ends = e | (ends if s else set())
                     skips = skips and s
@@ -181,14 +199,22 @@ class _Positions:
         for i in range(max(least, 1) if most is None else most):
             if not self.fits:
                 return
-            b, e, s = self.add(repeated.multiplicand)
+            b, e, s = self._add(repeated.multiplicand)
             if most is None and i >= least - 1:
                 for p in e:
-                    self.following[p] |= b
+                    self._following[p] |= b
             yield b, e, s or i >= least
 
 
 @lru_cache(maxsize=256)
+def _language(pattern: str) -> _Language | None:
+    """The strings of a pattern; None for one that is not of the core."""
+    from greenery import parse
+
+    translated = _translated(pattern)
+    return None if translated is None else _Language(parse(translated))
+
+
 def _translated(pattern: str) -> str | None:
     """The pattern in greenery's syntax, where a dot is every character; None for what is not of the core."""
     translated, at, nested = "", 0, 0
@@ -242,25 +268,6 @@ def _range(low: str, high: str) -> str:
     from greenery import Charclass
 
     return _text(Charclass(((low, high),)))
-
-
-def _shortest(language: Fsm) -> str | None:
-    """A shortest string of the language, None if it is empty."""
-    reached = {language.initial: ""}
-    for state in (pending := [language.initial]):
-        if state in language.finals:
-            return reached[state]
-        steps = [(_representative(klass), target) for klass, target in language.map[state].items() if klass.num_chars()]
-        for character, target in sorted(steps, key=lambda step: (step[0] not in PLAIN, step[0])):
-            if target not in reached:
-                reached[target] = reached[state] + character
-                pending.append(target)
-    return None
-
-
-def _representative(klass: Charclass) -> str:
-    """A character of the class, a letter or a digit if it has one."""
-    return next(c for c in chain(PLAIN, map(chr, range(0xD800)), map(chr, range(0xE000, 0x110000))) if klass.accepts(c))
 
 
 def _text(klass: Charclass) -> str:

@@ -17,7 +17,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 import z3
 
-from cerify.automata.algebra.values import LARGEST_INT
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -35,7 +34,7 @@ from cerify.semantics.predicates import (
     Predicate,
     Term,
 )
-from cerify.semantics.values import EXACT, Value, microseconds, time_at
+from cerify.semantics.values import EXACT, INT64, Value, microseconds, time_at
 
 Kind = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
 NUMBERS: frozenset[Kind] = frozenset({"int", "float", "real", "nan"})
@@ -47,7 +46,7 @@ class TooHard(Exception):
 
 
 BOUNDS: Mapping[Kind | None, tuple[int, int]] = {
-    "int": (-LARGEST_INT, LARGEST_INT),
+    "int": (INT64[0], INT64[-1]),
     "timestamp": (microseconds(datetime.min), microseconds(datetime.max)),
 }
 

@@ -29,13 +29,12 @@ from cerify.semantics.predicates import (
     Predicate,
     satisfied,
 )
-from cerify.semantics.values import EXACT, Value, ValueType, kind
+from cerify.semantics.values import EXACT, INT64, Value, ValueType, kind
 
 Truth: TypeAlias = tuple[bool, ...]
 """Which of the tests pass."""
 
 Number: TypeAlias = int | float
-LARGEST_INT = 2**63 - 1
 STEPS = tuple(timedelta(**{unit: 1}) for unit in ("days", "hours", "minutes", "seconds", "microseconds"))
 DAY_0 = datetime(2000, 1, 1, tzinfo=UTC)
 DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool": False, "timestamp": DAY_0}
@@ -109,7 +108,7 @@ def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[
     for low, high in wanted:
         value: Number | None = low if low == high else _between(low, high)
         match value_type:
-            case "int" if not isinstance(value, int) or abs(value) > LARGEST_INT:
+            case "int" if not isinstance(value, int) or value not in INT64:
                 continue
             case "float" if value is not None:
                 value = float(value) if abs(value) < EXACT or isinstance(value, float) else None

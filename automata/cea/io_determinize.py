@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.model import CEA, UNMARKED, Marks
 from cerify.automata.cea.reachable_cea import reachable_cea
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import Predicate
 
@@ -91,6 +91,7 @@ class Determinized:
         """The pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
         known = self._steps[state].get(type_)
         if known is None:
+            check_time()
             begun = time.monotonic()
             targets = _step(self.A, self.subsets[state], type_)
             known = tuple((marks, self._numbered(subset)) for marks, subset in targets)

@@ -17,7 +17,7 @@ from cerify.automata.cea.model import Marks
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union
 from cerify.automata.evaluate.decorrelation import ResidualFilter
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Valuation
@@ -80,8 +80,10 @@ class CorrelatedFilterChecker:
                 "matches; what makes them fewer is WITHIN, PARTITION BY, a filter on single events; or take a larger "
                 "budget"
             )
-        if self._until is not None and self._left % STEPS == 0 and time.monotonic() > self._until:
-            raise BudgetExceeded(f"filters that compare events took more than {self._budget.seconds} seconds")
+        if self._left % STEPS == 0:
+            check_time()
+            if self._until is not None and time.monotonic() > self._until:
+                raise BudgetExceeded(f"filters that compare events took more than {self._budget.seconds} seconds")
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
         """The states with one more event, before all others; None if a filter fails. Raises BudgetExceeded."""

@@ -19,7 +19,7 @@ from cerify.equivalence.bounded.stream import UnknownStream
 from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.replay import replayed
 from cerify.equivalence.verdict import Bounded, Different, Undecided
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, time_left
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import ComplexEvent, Schema, Valuation
@@ -41,7 +41,7 @@ def compare(
 
     seconds limits the time of all solver calls together.
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + min(seconds, time_left())
     reached = 0
     try:
         schema = schema or inferred_schema(phi, psi)

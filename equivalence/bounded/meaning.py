@@ -15,7 +15,7 @@ import z3
 
 from cerify.automata.algebra.symbolic import Symbol, compared, constant
 from cerify.equivalence.bounded.stream import UnknownStream
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, ComplexEvent, Valuation
@@ -54,7 +54,7 @@ class SymbolicMeaning:
 
     def _united(self, pairs: Iterable[tuple[Valuation, Guard]]) -> Guarded:
         guards: dict[Valuation, list[Guard]] = {}
-        for mu, guard in pairs:
+        for mu, guard in timed_items(pairs):
             self._left -= 1
             if self._left < 0:
                 raise BudgetExceeded("too many valuations for a stream of unknown events; take a smaller bound")

@@ -9,7 +9,6 @@ induction on the word. So the two automata accept the same words except perhaps 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,9 +18,8 @@ from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA, Marks, Transition
 from cerify.equivalence.decide.certificate import Certificate
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import BudgetExceeded
 
 States = frozenset[int]
 
@@ -32,7 +30,11 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
     Raises Unsupported for a certificate of another language, BudgetExceeded.
     """
     certificate.require_language("cel")
-    began = time.monotonic()
+    with budget.timed():
+        return _flaw(certificate, budget)
+
+
+def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     phi, psi = parse(certificate.left), parse(certificate.right)
     algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
@@ -49,8 +51,7 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
             return f"of the pair {_shown(x)}, {_shown(y)} one is final and the other is not"
     for x, y in [(left_start, right_start), *relation]:
         for x_, y_ in both.steps(x, y):
-            if budget.seconds is not None and time.monotonic() - began > budget.seconds:
-                raise BudgetExceeded(f"the certificate takes more than {budget.seconds} seconds to check")
+            check_time()
             if not _are_joined(x_, y_, relation):
                 return f"the pair {_shown(x)}, {_shown(y)} steps to {_shown(x_)}, {_shown(y_)}, which nothing joins"
     return None
@@ -101,6 +102,7 @@ def _are_joined(x: States, y: States, relation: Collection[tuple[States, States]
 def _joined(states: States, relation: Collection[tuple[States, States]]) -> States:
     """The greatest set that the equations of the relation make equal to this one."""
     while True:
+        check_time()
         grown = states.union(*(x | y for x, y in relation if x <= states or y <= states))
         if grown == states:
             return states

@@ -11,7 +11,7 @@ from cerify.automata.dfa.compile import compile_together
 from cerify.automata.dfa.decide import types_under
 from cerify.automata.dfa.model import Names
 from cerify.equivalence.decide.certificate import Certificate
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.event_expressions.parse import parse
 
 NOBODY: Names = frozenset()
@@ -23,6 +23,11 @@ def expression_flaw(certificate: Certificate, budget: Budget = Budget()) -> str 
     Raises Unsupported for a certificate of another language, BudgetExceeded.
     """
     certificate.require_language("event-expression")
+    with budget.timed():
+        return _flaw(certificate, budget)
+
+
+def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     A, B = compile_together([parse(certificate.left), parse(certificate.right)], certificate.schema, budget)
     letters = set(types_under(A.alphabet, certificate.schema, budget))
     if any(len(x) != 1 or len(y) != 1 for x, y in certificate.relation):
@@ -30,7 +35,7 @@ def expression_flaw(certificate: Certificate, budget: Budget = Budget()) -> str 
     related = {(x[0], y[0]) for x, y in certificate.relation}
     if (0, 0) not in related:
         return "the two initial states are not related"
-    for p, q in sorted(related):
+    for p, q in timed_items(sorted(related)):
         if p >= len(A.following) or q >= len(B.following):
             return f"the pair {p}, {q} names a state that the automata do not have"
         left, right = p in A.accepting, q in B.accepting

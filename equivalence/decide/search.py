@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from cerify.automata.subsets import Subset
 from cerify.equivalence.decide.marked import Letter, MarkedNFA
+from cerify.semantics.budget import check_time
 from cerify.semantics.errors import BudgetExceeded
 
 Pair: TypeAlias = tuple[Subset, Subset]
@@ -42,6 +43,7 @@ def separate(
     start = (automata.left | automata.right if contained else automata.left, automata.right)
     pending = deque(_successors(automata, start, None, parents, known_events))
     while pending:
+        check_time()
         pair = pending.popleft()
         left, right = pair
         if bool(left & automata.final) != bool(right & automata.final):

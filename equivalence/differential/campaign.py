@@ -25,7 +25,7 @@ from cerify.equivalence.differential.judge import (
     Verdict,
     answer,
     checked,
-    failure,
+    failure_form,
     judge,
 )
 from cerify.equivalence.generate import cel
@@ -251,18 +251,18 @@ def shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
     output, best = difference
     assert best.expected is not None
     assert best.got is not None
-    kinds = failure(best.expected), failure(best.got)
+    forms = failure_form(best.expected), failure_form(best.got)
 
     def differs(phi: Query, stream: Stream) -> bool:
         nonlocal best
         try:
             expected = answer(plan.left, phi, stream, output)
-            if failure(expected) != kinds[0]:
+            if failure_form(expected) != forms[0]:
                 return False  # an engine is not called with a query that the reference refuses
             got = answer(plan.right, phi, stream, output)
         except GiveUp:
             return False
-        if failure(got) != kinds[1] or got == expected:
+        if failure_form(got) != forms[1] or got == expected:
             return False
         outcome, second = checked(expected, plan.second_opinion, phi, stream, output)
         if outcome != best.outcome:

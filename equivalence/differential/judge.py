@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,9 @@ SecondOpinion: TypeAlias = Callable[[Query, Stream, Output], frozenset[Match] | 
 Outcome = Literal["matched", "empty", "unsupported", "budget", "disagreed", "disputed"]
 """The outcome of a case: both give the same matches, both give none, one does not carry the query, one exceeds its
 budget, they give different answers, or they do where the reference fails or its second opinion contradicts it."""
+
+
+WROTE = "; it wrote: "  # between what is wrong with a line and the line
 
 
 class NoAnswer(Exception):
@@ -120,3 +124,13 @@ def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> 
 def failure(given: Answer) -> str | None:
     """The kind of failure that an answer is, such as "timeout"; None if it is a set of matches."""
     return given.partition(":")[0] if isinstance(given, str) else None
+
+
+def failure_form(given: Answer) -> str | None:
+    """The kind of failure, and of a breach of the protocol what breaks it: its message without numbers and quotations.
+
+    Smaller cases have to keep it.
+    """
+    if (kind := failure(given)) != "protocol" or not isinstance(given, str):
+        return kind
+    return re.sub(r"'[^']*'|\"[^\"]*\"|[\d.]+", "…", given.partition(WROTE)[0])

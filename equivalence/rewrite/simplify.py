@@ -76,7 +76,7 @@ def simplify(
     With a schema: on the streams of that schema. The decider is asked at most `tries` times; budget.seconds ends the
     search by the clock, and only then the result may differ from one call to the next.
     """
-    with depth_limited(phi.span):
+    with depth_limited(phi.span), budget.timed():
         original = mapped(phi)  # spans speak of a text that the result no longer has
         search = _Search(schema, budget, tries)
         result, steps = search.simplified(original, level)

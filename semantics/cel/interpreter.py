@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Literal
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import NONE, Valuations, clause, first, sup
 from cerify.semantics.cel.extent import NOTHING, Extent, extents
@@ -128,6 +128,7 @@ class Interpreter:
         return frozenset(found) if found else NONE
 
     def _check(self) -> None:
+        check_time()
         if self._made > self.budget.valuations:
             limit = f"{self.budget.valuations} valuations"
         elif self._deadline is not None and time.monotonic() > self._deadline:

@@ -15,7 +15,7 @@ from functools import reduce
 from itertools import chain, groupby, product
 from typing import TypeAlias, TypeVar, assert_never
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.core_cel import denote
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.denote import Valuation, last_at_most, next_at_most, satisfies
@@ -218,6 +218,7 @@ class Interpreter:
 
     def _count(self, more: int) -> None:
         self._counted += more
+        check_time()
         if self._counted > self.budget.valuations:
             limit = f"{self.budget.valuations} valuations"
         elif self._deadline is not None and time.monotonic() > self._deadline:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.bindings import NOTHING_BOUND, Bindings
@@ -124,6 +124,7 @@ class Interpreter:
 
     def _count(self, more: int) -> None:
         self._counted += more
+        check_time()
         if self._counted > self.budget.valuations:
             self._spent = BudgetExceeded(
                 f"expressions were applied to more than {self.budget.valuations} events in all; the interpreter "

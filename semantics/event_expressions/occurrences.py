@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias, assert_never
 
-from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.budget import Budget, check_time, depth_limited
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.bindings import (
@@ -115,6 +115,7 @@ class Occurrences:
         if (found := self._events.get(key)) is None:
             self._alive[id(E)] = E
             self._counted += 1 + len(h)
+            check_time()
             if self._counted > self.budget.valuations:
                 raise BudgetExceeded(
                     f"expressions were applied to more than {self.budget.valuations} events in all; "

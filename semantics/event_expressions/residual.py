@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.bindings import Bindings, value_of
@@ -174,6 +174,7 @@ class Machine:
         """Whether some events from the state on make E take place."""
         pending, seen = deque([state]), {state}
         while pending:
+            check_time()
             q = pending.popleft()
             for event in self._letters:
                 following, here = self._step(E, q, Letter(event), b)

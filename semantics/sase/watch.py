@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
+from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import BudgetExceeded
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ class Counted:
         self.limit, self.what, self.number = limit, what, 0
 
     def __call__(self, steps: Iterable[T], /) -> Iterator[T]:
-        for step in steps:
+        for step in timed_items(steps):
             self.number += 1
             if self.number > self.limit:
                 raise BudgetExceeded(

@@ -337,7 +337,11 @@ def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple
         if claims != Claims():
             plan = replace(plan, maker=ClaimedMaker(asked.known_language, plan.maker, claims))
         with asked.checkpoint(plan, name) as checkpoint:
-            return name, plan, compared(asked, plan, 1, progress, checkpoint, known)
+            summary = compared(asked, plan, 1, progress, checkpoint, known)
+        engine.stop()
+        if engine.twice and summary.ended is None:
+            summary.ended = f"the last case was {engine.twice.popitem()[1]}"
+        return name, plan, summary
 
 
 # --- for a program ----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from cerify.conformance.claims import claims_of_json
 from cerify.conformance.model import Case, Outcome, Result
 from cerify.conformance.process import GRACE, EngineFailure, EngineProcess, Limits, excerpt
 from cerify.conformance.query_tree import tree_of_text
+from cerify.equivalence.differential.judge import WROTE
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
@@ -148,7 +149,7 @@ class Engine:
         try:
             return protocol.info_of_json(protocol.read(text, "started", "the answer to start"))
         except InputError as error:
-            raise EngineFailure("protocol", f"{error.message}; it wrote: {excerpt(text)}") from None
+            raise EngineFailure("protocol", f"{error.message}{WROTE}{excerpt(text)}") from None
 
     def _ask(self, case: Case) -> protocol.Answer | Wrong | None:
         """The answer; None if a second answer to an earlier case came in its place. Raises EngineFailure.
@@ -164,13 +165,13 @@ class Engine:
                     return None
                 raise InputError(f"the answer has the id {obj['id']!r}, where {case.id!r} was asked")
         except InputError as error:
-            raise EngineFailure("protocol", f"{error.message}; it wrote: {excerpt(text)}") from None
+            raise EngineFailure("protocol", f"{error.message}{WROTE}{excerpt(text)}") from None
         self._answered.add(case.id)
         try:
             checked = protocol.read(text, "answer", "the answer")
             return protocol.answer_of_json(checked, case.output, len(case.events))
         except InputError as error:
-            return Wrong(f"{error.message}; it wrote: {excerpt(text)}")
+            return Wrong(f"{error.message}{WROTE}{excerpt(text)}")
 
 
 def operators_of(case: Case) -> str:

@@ -1,8 +1,11 @@
 """The limits that hold where none are given, as the documentation states them, and the limit on nesting."""
 
+import math
+import time
+
 import pytest
 
-from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.budget import Budget, check_time, depth_limited, time_left, timed_items
 from cerify.semantics.errors import BudgetExceeded, Span
 
 
@@ -15,3 +18,22 @@ def test_a_tree_nested_too_deeply_is_an_error_at_its_place() -> None:
     with pytest.raises(BudgetExceeded, match="nested too deeply") as caught, depth_limited(span):
         raise RecursionError
     assert caught.value.span == span
+
+
+def test_the_earliest_of_the_limits_around_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    with Budget(seconds=5).timed():
+        assert time_left() == 5
+        with Budget(seconds=2).timed():
+            assert time_left() == 2
+            now = 103.0
+            with pytest.raises(BudgetExceeded, match="more than 2 seconds"):
+                check_time()
+        with Budget(seconds=9).timed(), Budget().timed():
+            check_time()
+            now = 105.5
+            with pytest.raises(BudgetExceeded, match="more than 5 seconds"):
+                list(timed_items([1]))
+    assert time_left() == math.inf
+    assert list(timed_items(range(600))) == list(range(600))

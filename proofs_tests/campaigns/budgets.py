@@ -1,0 +1,159 @@
+"""Queries made to blow up, given to each public function: `python -m proofs_tests.campaigns.budgets`.
+
+Each case runs in a process of its own. It has to stop within twice the seconds of its budget, by an answer or a typed
+error, in no more memory than is stated.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+import cerify
+from cerify import Budget, Event
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import CerifyError, Unsupported
+from cerify.semantics.events import Stream
+
+MEMORY = 2048  # MiB of a process, with the libraries that it has loaded
+LATEST = 20  # times the seconds, after which a process is killed
+STREAM = Stream([Event("A" if i % 3 else "B", {"x": i % 7, "s": "ab" * (i % 5)}) for i in range(400)])
+LITTLE = Stream([Event("A", {"x": 1})])
+FAR = " : ".join(["(A OR B)"] * 16)  # which of the last sixteen events was an A: 2^16 sets of runs
+WIDE = " OR ".join(f"(A FILTER A.x{i} > 0)" for i in range(18))
+PATTERNS = " AND ".join(f"A[s like '({'a' * n})*']" for n in (7, 11, 13, 17))
+CUBES = " AND ".join(f"A[x{i} * x{i + 1} * x{i + 2} = {10007 + i}]" for i in range(12))
+QUERIES = {
+    "cel": {
+        "matches": "A+ ; B",
+        "next": f"NXT((A OR B)+ : A : {FAR})",
+        "last": f"LAST(A : {FAR})",
+        "max": f"MAX((A OR B)+ ; A ; {FAR.replace(':', ';')})",
+        "all": "((A ; B) WITHIN 500 EVENTS) ALL ((C ; D) WITHIN 500 EVENTS)",
+        "and": " AND ".join(f"({' : '.join(['A'] * n)}):+" for n in (3, 7, 8, 11, 13, 17)),
+        "unless": f"A UNLESS (B : {FAR})",
+        "types": f"B ; MAX(({WIDE})+)",
+        "pattern": "A FILTER A[s like '(a|b)*a(a|b){14}'] AND A[s like '((((){50}){50}){50}){50}']",
+        "patterns": f"A FILTER {PATTERNS}",
+        "arithmetic": f"A FILTER {CUBES}",
+        "correlated": "(A IN X ; A IN Y ; A IN Z ; A IN W) FILTER X.x < Y.x AND Y.x < Z.x AND Z.x + W.x = 40",
+        "rounds": "((A+ IN X) ; (B+ IN Y) ; A IN Z) FILTER X.x = Y.x OR Y.x + Z.x = 99",
+        "deep": "(" * 60 + "A" + " ; A)+" * 60,
+    },
+    "core-cel": {
+        "matches": "(A AS x)+",
+        "max": f"MAX((A AS x)+ ; {' ; '.join(f'B AS y{i}' for i in range(12))})",
+        "filter": "(A AS x ; A AS y ; A AS z ; A AS w) FILTER x.x + y.x = z.x + w.x + 50",
+    },
+    "event-expression": {
+        "not": "relative+(!(A or B) and !relative(A, !B))",
+        "prefix": "prefix(relative(A, relative(B, relative(A, B))) and prefix(relative+(A)))",
+        "th": "every <40> relative(A, B) and <41> prior(B, A) and every <37> A",
+        "deep": "!relative(" * 12 + "A" + ", B)" * 12,
+        "exists": "exists x (exists y (exists z (prior(A = x, B = y, A = z, x, y, z))))",
+    },
+    "sase": {
+        "matches": "PATTERN SEQ(A a, A+ b[], A c) WHERE skip_till_any_match(a, b[], c) { a.x > 0 }",
+        "rounds": "PATTERN SEQ(A a, A+ b[], B c) WHERE skip_till_any_match(a, b[], c) { b[i].x > b[i-1].x and c.x = 9}",
+        "sums": "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { sum(a[..i-1].x) < b.x + 9999 }",
+    },
+}
+
+Case = Callable[[Budget], object]
+
+
+def cases(language: str, query: str) -> Iterator[tuple[str, Case]]:
+    """Each function with the query, by name."""
+    here, larger = {"language": language}, f"({query}) OR B{' AS x' * (language == 'core-cel')}"
+    lang = LANGUAGES[language]
+    for name in lang.evaluators:
+        yield f"match-{name}", lambda b, name=name: cerify.match(query, STREAM, evaluator=name, budget=b, **here)
+        yield (
+            f"push-{name}",
+            lambda b, name=name: cerify.compile(query, evaluator=name, budget=b, **here).push(STREAM),
+        )
+    yield "count", lambda b: cerify.count(query, STREAM, budget=b, **here)
+    yield "check", lambda b: cerify.check(query, budget=b, **here)
+    yield "explain", lambda b: cerify.explain(query, STREAM, [1, 399], at=399, budget=b, **here)
+    yield "contained", lambda b: cerify.contained(query, query, budget=b, languages=(language, language))
+    if language in ("cel", "core-cel"):
+        yield "equivalent", lambda b: cerify.equivalent(query, larger, budget=b, languages=(language, language))
+        yield "simplify", lambda b: cerify.simplify(lang.cel_formula(lang.parse(query), b), budget=b)
+    if language in ("cel", "event-expression"):
+        certificate = Certificate("equivalent", query, query, "events", None, False, (), language)  # type: ignore[arg-type]
+        yield "verify", lambda b: lang.flaw(certificate, b)
+
+
+def run(language: str, name: str, function: str, seconds: float) -> dict[str, Any]:
+    """Seconds, mebibytes and outcome of a case, in this process; what it loads is loaded before."""
+    for warm in ("A", "A AS x", "PATTERN SEQ(A a)"):
+        try:
+            dict(cases(language, warm))[function](Budget(seconds=60))
+        except (CerifyError, KeyError):
+            continue
+    case = dict(cases(language, QUERIES[language][name]))[function]
+    began = time.perf_counter()
+    try:
+        outcome = type(case(Budget(seconds=seconds))).__name__
+    except Unsupported:
+        outcome = "unsupported"
+    except CerifyError as error:
+        outcome = f"{error.code}: {error.message[:90]}"
+    used = time.perf_counter() - began
+    return {"seconds": used, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "outcome": outcome}
+
+
+@click.command()
+@click.argument("languages", nargs=-1, type=click.Choice(list(QUERIES)))
+@click.option("--seconds", default=1.0, show_default=True, help="Of the budget of each case.")
+@click.option("--only", default="", help="Cases whose name contains this.")
+@click.option("--one", nargs=3, help="Run this one case here, and print it as JSON.")
+def main(languages: tuple[str, ...], seconds: float, only: str, one: tuple[str, str, str] | None) -> None:
+    """One line for each case that takes too long, too much, or ends in no typed error; status 1 if there is any."""
+    if one is not None:
+        click.echo(json.dumps(run(*one, seconds)))
+        return
+    tried, slowest, largest, wrong = 0, 0.0, 0, 0
+    for language in languages or QUERIES:
+        for name, query in QUERIES[language].items():
+            for function, _ in cases(language, query):
+                if only not in f"{language} {name} {function}":
+                    continue
+                found = apart(language, name, function, seconds)
+                bad = (
+                    found["outcome"].startswith(("killed", "failed", "internal"))
+                    or found["seconds"] > 2 * seconds
+                    or found["memory"] > MEMORY
+                )
+                tried, wrong = tried + 1, wrong + bad
+                slowest, largest = max(slowest, found["seconds"]), max(largest, found["memory"])
+                if bad:
+                    text = f"{found['seconds']:.1f} s, {found['memory']:,} MiB: {found['outcome']}"
+                    click.echo(f"{language} {name} {function}: {text}")
+    click.echo(f"{tried} cases of {seconds:g} s, {wrong} wrong; at most {slowest:.1f} s, {largest:,} MiB")
+    sys.exit(1 if wrong else 0)
+
+
+def apart(language: str, name: str, function: str, seconds: float) -> dict[str, Any]:
+    """As run, in a process of its own, which is killed if it does not stop."""
+    command = [sys.executable, "-m", __spec__.name, "--seconds", str(seconds), "--one", language, name, function]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60 + LATEST * seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return {"seconds": LATEST * seconds, "memory": 0, "outcome": "killed"}
+    if done.returncode:
+        return {"seconds": 0.0, "memory": 0, "outcome": f"failed: {done.stderr[-300:]}"}
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+if __name__ == "__main__":
+    main()
