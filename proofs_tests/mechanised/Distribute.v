@@ -11,27 +11,7 @@ Variable var : Type.
 Variable var_dec : forall x y : var, {x = y} + {x <> y}.
 Variable type_of : event -> var.
 
-Notation valuation := (valuation var).
-Notation meanings := (meanings var).
-Notation same := (same var).
-Notation sup := (sup var).
-Notation union := (union var).
-Notation first := (first var).
-Notation last := (last var).
-Notation sequenced := (sequenced var).
-Notation contiguous := (contiguous var).
-Notation meaning := (meaning event var type_of).
-Notation sub := (sub var).
-Notation equ := (equ var).
-Notation good := (good var).
-Notation either := (either var).
-Notation restricted := (restricted var).
-Notation mapped := (mapped var).
-Notation iterated := (iterated var).
-Notation interleaved := (interleaved var).
-Notation clear := (clear var).
-Notation bound_as := (bound_as var).
-Notation only := (only var).
+Load Names.
 Notation unbroken := (unbroken var).
 Existing Instance equ_equivalence.
 Existing Instance same_equivalence.

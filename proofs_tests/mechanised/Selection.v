@@ -11,26 +11,7 @@ Variable var : Type.
 Variable type_of : event -> var.
 Variable var_dec : forall x y : var, {x = y} + {x <> y}.
 
-Notation formula := (formula event var).
-Notation valuation := (valuation var).
-Notation meanings := (meanings var).
-Notation same := (same var).
-Notation sup := (sup var).
-Notation union := (union var).
-Notation first := (first var).
-Notation last := (last var).
-Notation sequenced := (sequenced var).
-Notation contiguous := (contiguous var).
-Notation meaning := (meaning event var type_of).
-Notation sub := (sub var).
-Notation equ := (equ var).
-Notation good := (good var).
-Notation either := (either var).
-Notation restricted := (restricted var).
-Notation mapped := (mapped var).
-Notation iterated := (iterated var).
-Notation interleaved := (interleaved var).
-Notation clear := (clear var).
+Load Names.
 Notation lies := (lies var).
 Notation chosen := (chosen var).
 Notation cofinal less := (cofinal var less).
@@ -364,7 +345,7 @@ Proof.
   - intros [n K]; apply H in K; destruct K as [K U]; split; [exists n; exact K|exact U].
 Qed.
 
-Lemma only_nothing_max D : equ (chosen below (mapped (only var []) D)) (mapped (only var []) D).
+Lemma only_nothing_max D : equ (chosen below (mapped (only []) D)) (mapped (only []) D).
 Proof.
   intros i j mu; split; [apply chosen_sub|]; intros K; split; [exact K|]; intros nu [xi [_ M]] [_ [p [[A P] _]]].
   apply M in P; destruct P as [[] _].

@@ -11,25 +11,7 @@ Variable var : Type.
 Variable type_of : event -> var.
 Variable var_dec : forall x y : var, {x = y} + {x <> y}.
 
-Notation formula := (formula event var).
-Notation valuation := (valuation var).
-Notation meanings := (meanings var).
-Notation same := (same var).
-Notation sup := (sup var).
-Notation union := (union var).
-Notation first := (first var).
-Notation last := (last var).
-Notation sequenced := (sequenced var).
-Notation contiguous := (contiguous var).
-Notation meaning := (meaning event var type_of).
-Notation sub := (sub var).
-Notation equ := (equ var).
-Notation good := (good var).
-Notation either := (either var).
-Notation restricted := (restricted var).
-Notation mapped := (mapped var).
-Notation iterated := (iterated var).
-Notation clear := (clear var).
+Load Names.
 Notation occurs_in := (occurs_in var).
 Notation lies := (lies var).
 

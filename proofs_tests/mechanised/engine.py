@@ -55,6 +55,8 @@ def words(phi: cel.Formula, predicates: list[Predicate]) -> Iterator[str]:
             yield from ("filter", *atoms(condition, predicates), *words(psi, predicates))
         case cel.Project(L, psi):
             yield from ("project", ",".join(sorted(L)), *words(psi, predicates))
+        case cel.Derived():
+            yield from words(phi.expansion, predicates)
         case _ if type(phi) in NAMES:
             yield NAMES[type(phi)]
             for psi in children(phi):

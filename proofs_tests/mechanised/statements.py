@@ -58,6 +58,15 @@ STATEMENTS = (
         (("Compile.v", "runs"), ("Compile.v", "accepts")),
     ),
     Statement(
+        "Finitely many states",
+        "Finite.v",
+        "theorem_6_2_finite",
+        "tods21, Definition 5.1: a CEA has a finite set of states. Theorem 6.2 is about such automata.",
+        "For every formula there is an automaton that accepts exactly its words, and a list with all states that a "
+        "run of it can reach.",
+        (("Finite.v", "has_states"),),
+    ),
+    Statement(
         "Proposition 5.5",
         "Determinize.v",
         "proposition_5_5",
@@ -80,6 +89,22 @@ STATEMENTS = (
         "no_repetitions",
         "tods21, section 9: Algorithm 1 enumerates each complex event once, if the automaton is I/O-deterministic.",
         "With one initial state and one step for an event and marks, nothing is put out twice.",
+    ),
+    Statement(
+        "A formula, evaluated: its meaning",
+        "Enumerated.v",
+        "put_out_is_meaning",
+        "tods21, Theorem 6.2, Proposition 5.5 and Algorithms 1 and 2 together: the evaluation of a query puts out its "
+        "meaning.",
+        "After the event at j, the valuations of what is put out are those of φ over S from 0 to j.",
+        (("Enumerated.v", "put_out"), ("Enumerated.v", "bound")),
+    ),
+    Statement(
+        "A formula, evaluated: nothing twice",
+        "Enumerated.v",
+        "put_out_once",
+        "tods21, Proposition 5.5 and Algorithm 1: each is put out once.",
+        "Of two places in what is put out after an event, the valuations differ.",
     ),
     Statement(
         "The order of NXT is total",
@@ -117,6 +142,15 @@ STATEMENTS = (
         "OR but inside iterations "
         "and strategies.",
         (("Rules.v", "equal"), ("Disjunctive.v", "disjuncts")),
+    ),
+    Statement(
+        "Filters, pushed down",
+        "PushFilters.v",
+        "push_filters_equal",
+        "[Normal forms](../guide/normal-forms.md): with its filters pushed down a formula has the same valuations.",
+        "A formula and what `push_filters` makes of it mean the same. `filters_are_pushed`: in this form, each filter "
+        "of one atom stands on an event type or on NXT, LAST or MAX.",
+        (("PushFilters.v", "filtered"), ("PushFilters.v", "pushed"), ("PushFilters.v", "ground")),
     ),
     Statement(
         "Theorem 1",
