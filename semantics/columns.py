@@ -12,28 +12,9 @@ from typing import TypeAlias, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cerify.semantics import predicates as pred
 from cerify.semantics.events import TYPE, Stream
-from cerify.semantics.predicates import (
-    Anything,
-    Arithmetic,
-    Attribute,
-    Both,
-    Comparator,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Operator,
-    Predicate,
-    Term,
-    holds,
-    mentions,
-    whole,
-)
+from cerify.semantics.predicates import combined, holds, mentions, whole
 from cerify.semantics.values import ARROW, EXACT, KIND_OF, Kind, Value, value_type_of
 
 Column: TypeAlias = pa.ChunkedArray | pa.Scalar
@@ -41,7 +22,7 @@ Column: TypeAlias = pa.ChunkedArray | pa.Scalar
 
 ABSENT = pa.scalar(None, pa.null())
 KINDS: Mapping[pa.DataType, Kind] = {arrow: KIND_OF[value_type] for value_type, arrow in ARROW.items()}
-COMPARE: Mapping[Comparator, Callable[[Column, Column], Column]] = {
+COMPARE: Mapping[pred.Comparator, Callable[[Column, Column], Column]] = {
     "<": pc.less,
     "<=": pc.less_equal,
     ">": pc.greater,
@@ -49,39 +30,33 @@ COMPARE: Mapping[Comparator, Callable[[Column, Column], Column]] = {
     "=": pc.equal,
     "!=": pc.not_equal,
 }
-INTEGER: Mapping[Operator, Callable[[Column, Column], Column]] = {
+INTEGER: Mapping[pred.Operator, Callable[[Column, Column], Column]] = {
     "+": pc.add_checked,
     "-": pc.subtract_checked,
     "*": pc.multiply_checked,
 }
-FLOAT: Mapping[Operator, Callable[[Column, Column], Column]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+FLOAT: Mapping[pred.Operator, Callable[[Column, Column], Column]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 
 
 class _Inexact(Exception):
     """Arrow's answer to this test might not be the exact one."""
 
 
-def mask(predicate: Predicate, table: pa.Table) -> pa.BooleanArray:
+def mask(predicate: pred.Predicate, table: pa.Table) -> pa.BooleanArray:
     """Whether the predicate holds, one Boolean for each row and never null; row by row it is predicates.holds."""
-    result = _mask(predicate, table)
+    result = combined(predicate, lambda P: _mask(P, table), pc.invert, pc.and_, pc.or_)
     if isinstance(result, pa.Scalar):
         return pa.repeat(result, table.num_rows)
     return result.combine_chunks()
 
 
-def _mask(predicate: Predicate, table: pa.Table) -> Column:
+def _mask(predicate: pred.Atomic, table: pa.Table) -> Column:
     match predicate:
-        case Anything():
+        case pred.Anything():
             return pa.scalar(True)
-        case OfType(name):
+        case pred.OfType(name):
             return pc.equal(table[TYPE].cast(pa.string()), name)
-        case Not(inner):
-            return pc.invert(_mask(inner, table))
-        case Both(left, right):
-            return pc.and_(_mask(left, table), _mask(right, table))
-        case Either(left, right):
-            return pc.or_(_mask(left, table), _mask(right, table))
-        case Comparison() | OneOf() | InRange() | Like():
+        case pred.Comparison() | pred.OneOf() | pred.InRange() | pred.Like():
             try:
                 return _test(predicate, table)
             except _Inexact:
@@ -90,19 +65,19 @@ def _mask(predicate: Predicate, table: pa.Table) -> Column:
             assert_never(predicate)
 
 
-def _test(predicate: Comparison | OneOf | InRange | Like, table: pa.Table) -> Column:
+def _test(predicate: pred.Comparison | pred.OneOf | pred.InRange | pred.Like, table: pa.Table) -> Column:
     match predicate:
-        case Comparison(comparator, left, right):
+        case pred.Comparison(comparator, left, right):
             return _compare(comparator, _evaluate(left, table), _evaluate(right, table))
-        case OneOf(term, values):
+        case pred.OneOf(term, values):
             column, found = _evaluate(term, table), pa.scalar(False)
             for value in values:
                 found = pc.or_(found, _compare("=", column, _scalar(value)))
             return found
-        case InRange(term, low, high):
+        case pred.InRange(term, low, high):
             column = _evaluate(term, table)
             return pc.and_(_compare("<=", _scalar(low), column), _compare("<=", column, _scalar(high)))
-        case Like(term, pattern):
+        case pred.Like(term, pattern):
             column = _evaluate(term, table)
             if KINDS.get(column.type) != "string":
                 return pa.scalar(False)
@@ -111,24 +86,24 @@ def _test(predicate: Comparison | OneOf | InRange | Like, table: pa.Table) -> Co
             assert_never(predicate)
 
 
-def _row_by_row(predicate: Predicate, table: pa.Table) -> pa.ChunkedArray:
+def _row_by_row(predicate: pred.Predicate, table: pa.Table) -> pa.ChunkedArray:
     names = {attribute.name for attribute in mentions(predicate)} & set(table.column_names)
     events = Stream.from_table(table.select([TYPE, *sorted(names - {TYPE})]))
     return pa.chunked_array([pa.array([holds(predicate, event) for event in events], pa.bool_())])
 
 
-def _evaluate(term: Term, table: pa.Table) -> Column:
+def _evaluate(term: pred.Term, table: pa.Table) -> Column:
     match term:
-        case Attribute(name):
+        case pred.Attribute(name):
             if name == TYPE or name not in table.column_names:  # the event's type is no attribute of it
                 return ABSENT
             column = table[name]
             if column.type not in KINDS and not pa.types.is_null(column.type):
                 raise _Inexact
             return column
-        case Constant(value):
+        case pred.Constant(value):
             return _scalar(value)
-        case Arithmetic(symbol, left, right):
+        case pred.Arithmetic(symbol, left, right):
             return _arithmetic(symbol, _evaluate(left, table), _evaluate(right, table))
         case _:
             assert_never(term)
@@ -141,7 +116,7 @@ def _scalar(value: Value) -> pa.Scalar:
         raise _Inexact from None
 
 
-def _arithmetic(symbol: Operator, left: Column, right: Column) -> Column:
+def _arithmetic(symbol: pred.Operator, left: Column, right: Column) -> Column:
     if KINDS.get(left.type) != "number" or KINDS.get(right.type) != "number":
         return ABSENT
     integers = left.type == right.type == ARROW["int"]
@@ -159,7 +134,7 @@ def _arithmetic(symbol: Operator, left: Column, right: Column) -> Column:
         raise _Inexact from None
 
 
-def _compare(comparator: Comparator, left: Column, right: Column) -> Column:
+def _compare(comparator: pred.Comparator, left: Column, right: Column) -> Column:
     kind = KINDS.get(left.type)
     if kind is None or kind != KINDS.get(right.type) or (kind == "bool" and comparator not in ("=", "!=")):
         return pa.scalar(False)

@@ -19,24 +19,10 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive, v_args
 
+from cerify.semantics import predicates as pred
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
 from cerify.semantics.events import TYPE
-from cerify.semantics.predicates import (
-    Arithmetic,
-    Attribute,
-    Both,
-    Comparator,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OneOf,
-    Operator,
-    Predicate,
-    Term,
-)
+from cerify.semantics.predicates import mentions
 from cerify.semantics.values import parse_time
 
 MAX_DEPTH = 200  # nesting that every recursive function of the toolkit carries within Python's own limit
@@ -70,79 +56,105 @@ def parsed(text: str, parser: Lark, builder: PredicateBuilder) -> Any:
         return phi
 
 
-@v_args(meta=True)
+def node(class_: type[Any], spanned: bool = True) -> Any:
+    """A rule that makes a node of the class: its fields are the operands and names of the rule, in their order."""
+
+    def rule(self: PredicateBuilder, meta: Meta, *children: Any) -> Any:
+        written = (child for child in children if not isinstance(child, Token) or child.type == "NAME")
+        fields = (str(child) if isinstance(child, Token) else child for child in written)
+        return class_(*fields, span=span_of(meta)) if spanned else class_(*fields)
+
+    return rule
+
+
+@v_args(meta=True, inline=True)
 class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
     """The rules of predicates.lark, one method for each alternative, in its order."""
 
-    def either(self, meta: Meta, children: list[Any]) -> Predicate:
-        return Either(*children)
+    either = node(pred.Either, spanned=False)
+    both = node(pred.Both, spanned=False)
+    negated = node(pred.Not, spanned=False)
 
-    def both(self, meta: Meta, children: list[Any]) -> Predicate:
-        return Both(*children)
+    def comparison(self, meta: Meta, left: pred.Term, comparator: Token, right: pred.Term) -> pred.Predicate:
+        return pred.Comparison(comparator_of(comparator), left, right)
 
-    def negated(self, meta: Meta, children: list[Any]) -> Predicate:
-        return Not(children[0])
+    def one_of(self, meta: Meta, term: pred.Term, *values: pred.Constant) -> pred.Predicate:
+        return pred.OneOf(term, tuple(constant.value for constant in values))
 
-    def comparison(self, meta: Meta, children: list[Any]) -> Predicate:
-        left, comparator, right = children
-        return Comparison(cast("Comparator", COMPARATORS.get(comparator, str(comparator))), left, right)
+    def in_range(self, meta: Meta, term: pred.Term, low: pred.Constant, high: pred.Constant) -> pred.Predicate:
+        return pred.InRange(term, low.value, high.value)
 
-    def one_of(self, meta: Meta, children: list[Any]) -> Predicate:
-        term, *values = children
-        return OneOf(term, tuple(constant.value for constant in values))
-
-    def in_range(self, meta: Meta, children: list[Any]) -> Predicate:
-        term, low, high = children
-        return InRange(term, low.value, high.value)
-
-    def like(self, meta: Meta, children: list[Any]) -> Predicate:
-        term, token = children
+    def like(self, meta: Meta, term: pred.Term, token: Token) -> pred.Predicate:
         pattern = _unquoted(token)
-        try:
-            pc.match_substring_regex(
-                pa.scalar(""), pattern
-            )  # on its own: `)(` is one only where it is put in parentheses
+        try:  # on its own: `)(` is one only where it is put in parentheses
+            pc.match_substring_regex(pa.scalar(""), pattern)
         except pa.ArrowInvalid as error:
             reason = str(error).removeprefix("Invalid regular expression: ")
             raise ParseError(f"not a regular expression (RE2 syntax): {reason}", span_of(token)) from None
-        return Like(term, pattern)
+        return pred.Like(term, pattern)
 
-    def arithmetic(self, meta: Meta, children: list[Any]) -> Term:
-        left, operator, right = children
-        return Arithmetic(cast("Operator", str(operator)), left, right)
+    def arithmetic(self, meta: Meta, left: pred.Term, operator: Token, right: pred.Term) -> pred.Term:
+        return pred.Arithmetic(cast("pred.Operator", str(operator)), left, right)
 
-    def negative(self, meta: Meta, children: list[Any]) -> Term:
-        match children[1]:
-            case Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
-                return Constant(-value)
-            case term:
-                return Arithmetic("-", Constant(0), term)
+    def negative(self, meta: Meta, minus: Token, term: pred.Term) -> pred.Term:
+        match term:
+            case pred.Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
+                return pred.Constant(-value)
+        return pred.Arithmetic("-", pred.Constant(0), term)
 
-    def attribute(self, meta: Meta, children: list[Any]) -> Term:
-        return Attribute(attribute_name(children[0]))
+    def attribute(self, meta: Meta, name: Token) -> pred.Term:
+        return pred.Attribute(attribute_name(name))
 
-    def mention(self, meta: Meta, children: list[Any]) -> Term:
-        variable, name = children
-        return Attribute(attribute_name(name), str(variable))
+    def mention(self, meta: Meta, variable: Token, name: Token) -> pred.Term:
+        return pred.Attribute(attribute_name(name), str(variable))
 
-    def negative_number(self, meta: Meta, children: list[Any]) -> Term:
-        return Constant(-number_of(children[1]))
+    def negative_number(self, meta: Meta, minus: Token, number: Token) -> pred.Term:
+        return pred.Constant(-number_of(number))
 
-    def number(self, meta: Meta, children: list[Any]) -> Term:
-        return Constant(number_of(children[0]))
+    def number(self, meta: Meta, number: Token) -> pred.Term:
+        return pred.Constant(number_of(number))
 
-    def string(self, meta: Meta, children: list[Any]) -> Term:
-        return Constant(_unquoted(children[0]))
+    def string(self, meta: Meta, text: Token) -> pred.Term:
+        return pred.Constant(_unquoted(text))
 
-    def boolean(self, meta: Meta, children: list[Any]) -> Term:
-        return Constant(children[0] == "true")
+    def boolean(self, meta: Meta, truth: Token) -> pred.Term:
+        return pred.Constant(truth == "true")
 
-    def timestamp(self, meta: Meta, children: list[Any]) -> Term:
-        text = str(children[0]).split("'")[1]
+    def timestamp(self, meta: Meta, token: Token) -> pred.Term:
+        text = str(token).split("'")[1]
         try:
-            return Constant(parse_time(text))
+            return pred.Constant(parse_time(text))
         except ValueError:
             raise ParseError(f"{text!r} is not an ISO 8601 time, such as 2013-01-31T14:05:00Z", span_of(meta)) from None
+
+
+def comparator_of(token: Token) -> pred.Comparator:
+    """The comparator that a token writes."""
+    return cast("pred.Comparator", COMPARATORS.get(token, str(token)))
+
+
+def require_alone(predicate: pred.Predicate, brackets: str, more: str, span: Span) -> None:
+    """Raises ParseError where an attribute inside brackets, which `brackets` names, has a variable."""
+    for attribute in mentions(predicate):
+        if attribute.variable is not None:
+            raise ParseError(
+                f"inside the brackets{brackets} an attribute stands alone: write {attribute.name}, "
+                f"not {attribute.variable}.{attribute.name}{more}",
+                span,
+            )
+
+
+def require_variables(predicate: pred.Predicate, variable: str, events: str, example: str, span: Span) -> None:
+    """Raises ParseError where an attribute outside brackets has no variable, or there is no attribute."""
+    for attribute in mentions(predicate):
+        if attribute.variable is None:
+            raise ParseError(
+                f"whose attribute is {attribute.name!r}? Write {variable}.{attribute.name}, "
+                f"or {variable}[...] around a test of {events}",
+                span,
+            )
+    if not any(mentions(predicate)):
+        raise ParseError(f"a filter compares an attribute of a variable, as in {example}", span)
 
 
 def span_of(at: Meta | Token) -> Span:

@@ -5,28 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Literal, assert_never
 
+from cerify.semantics import predicates as pred
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicate_text import show_term
-from cerify.semantics.predicates import (
-    Anything,
-    Arithmetic,
-    Attribute,
-    Both,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-    Term,
-    mentions,
-)
+from cerify.semantics.predicates import atoms, mentions, outcomes
 from cerify.semantics.values import KIND_OF, Value, kind
 
 Rule = Literal[
@@ -142,7 +128,7 @@ def lacking(
 
 def never_true(
     holder: str,
-    predicate: Predicate,
+    predicate: pred.Predicate,
     held: frozenset[str],
     schema: Schema | None,
     span: Span | None,
@@ -157,7 +143,7 @@ def never_true(
         return
     known = sorted(held & schema.types.keys())
     each = all(any(schema.has(R, a.name) for R in known) for a in mentions(predicate))
-    never = [R for R in known if not _possible(predicate, R, schema)[0]]
+    never = [R for R in known if not outcomes(predicate, partial(_possible, R=R, schema=schema))[0]]
     for R in sorted(always.intersection(never))[:1] if each else ():
         have = listed([a for a in schema.types[R] if a != TIME])
         yield Problem(
@@ -169,77 +155,66 @@ def never_true(
         yield Problem("attribute", f"this is never true for the types that {holder} may hold: {have}", span)
 
 
-def _possible(predicate: Predicate, R: str, schema: Schema) -> tuple[bool, bool]:
+def _possible(atom: pred.Atomic, R: str, schema: Schema) -> tuple[bool, bool]:
     """Whether the predicate can be true, and whether it can be false, of an event of the type.
 
     A comparison is false of an event that lacks one of its attributes; otherwise it counts as free.
     """
-    match predicate:
-        case Anything():
+    match atom:
+        case pred.Anything():
             return True, False
-        case OfType(name):
+        case pred.OfType(name):
             return name == R, name != R
-        case Not(inner):
-            true, false = _possible(inner, R, schema)
-            return false, true
-        case Both(left, right):
-            (t1, f1), (t2, f2) = _possible(left, R, schema), _possible(right, R, schema)
-            return t1 and t2, f1 or f2
-        case Either(left, right):
-            (t1, f1), (t2, f2) = _possible(left, R, schema), _possible(right, R, schema)
-            return t1 or t2, f1 and f2
-        case Comparison() | OneOf() | InRange() | Like():
-            return all(schema.has(R, a.name) for a in mentions(predicate)), True
+        case pred.Comparison() | pred.OneOf() | pred.InRange() | pred.Like():
+            return all(schema.has(R, a.name) for a in mentions(atom)), True
         case _:
-            assert_never(predicate)
+            assert_never(atom)
 
 
-def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
+def kind_problems(predicate: pred.Predicate, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
     """The uses of values of the wrong kind in a predicate; none without a schema.
 
     An attribute has one type throughout a schema, so that it does not matter which events the predicate is about.
     """
     if schema is None:
         return
-    match predicate:
-        case Comparison(comparator, left, right):
-            yield from _compared(left, right, comparator, schema, span)
-        case OneOf(term, values):
-            yield from _compared_with(term, values, "=", schema, span)
-        case InRange(term, low, high):
-            yield from _compared_with(term, (low, high), "in range", schema, span)
-        case Like(term, _):
-            yield from _operands(term, schema, span)
-            if (known := _kind(term, schema)) not in (None, "string"):
-                yield Problem("like", f"{show_term(term)} is a {known}; only a string can be like a pattern", span)
-        case Not(inner):
-            yield from kind_problems(inner, schema, span)
-        case Both(left_, right_) | Either(left_, right_):
-            yield from kind_problems(left_, schema, span)
-            yield from kind_problems(right_, schema, span)
-        case Anything() | OfType():
-            return
-        case _:
-            assert_never(predicate)
+    for atom in atoms(predicate):
+        match atom:
+            case pred.Comparison(comparator, left, right):
+                yield from _compared(left, right, comparator, schema, span)
+            case pred.OneOf(term, values):
+                yield from _compared_with(term, values, "=", schema, span)
+            case pred.InRange(term, low, high):
+                yield from _compared_with(term, (low, high), "in range", schema, span)
+            case pred.Like(term, _):
+                yield from _operands(term, schema, span)
+                if (known := _kind(term, schema)) not in (None, "string"):
+                    yield Problem("like", f"{show_term(term)} is a {known}; only a string can be like a pattern", span)
+            case pred.Anything() | pred.OfType():
+                pass
+            case _:
+                assert_never(atom)
 
 
-def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
+def number_problems(term: pred.Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
     """The problem of a term that has to be a number and is none by the schema."""
     if schema is not None and (known := _kind(term, schema)) not in (None, "number"):
         yield Problem("arithmetic", f"{show_term(term)} is a {known}, where a number is needed", span)
 
 
 def _compared_with(
-    term: Term, values: tuple[Value, ...], comparator: str, schema: Schema, span: Span | None
+    term: pred.Term, values: tuple[Value, ...], comparator: str, schema: Schema, span: Span | None
 ) -> Iterator[Problem]:
     """Of the values that do not fit the first is enough: they are compared with the same term."""
     for value in values:
-        if found := list(_compared(term, Constant(value), comparator, schema, span)):
+        if found := list(_compared(term, pred.Constant(value), comparator, schema, span)):
             yield from found
             return
 
 
-def _compared(left: Term, right: Term, comparator: str, schema: Schema, span: Span | None) -> Iterator[Problem]:
+def _compared(
+    left: pred.Term, right: pred.Term, comparator: str, schema: Schema, span: Span | None
+) -> Iterator[Problem]:
     for term in (left, right):
         yield from _operands(term, schema, span)
     one, other = _kind(left, schema), _kind(right, schema)
@@ -251,23 +226,23 @@ def _compared(left: Term, right: Term, comparator: str, schema: Schema, span: Sp
         yield Problem("order", f"{show_term(term)} is a bool, which knows = and != but not {comparator}", span)
 
 
-def _operands(term: Term, schema: Schema, span: Span | None) -> Iterator[Problem]:
+def _operands(term: pred.Term, schema: Schema, span: Span | None) -> Iterator[Problem]:
     """The problems of the operands of a term's arithmetic."""
-    if isinstance(term, Arithmetic):
+    if isinstance(term, pred.Arithmetic):
         for operand in (term.left, term.right):
             yield from _operands(operand, schema, span)
             yield from number_problems(operand, schema, span)
 
 
-def _kind(term: Term, schema: Schema) -> str | None:
+def _kind(term: pred.Term, schema: Schema) -> str | None:
     """The kind of the term's value; None where the schema does not say."""
     match term:
-        case Attribute(name):
+        case pred.Attribute(name):
             known = name in schema.attributes and name not in schema.mixed
             return KIND_OF[schema.attributes[name]] if known else None
-        case Constant(value):
+        case pred.Constant(value):
             return kind(value)
-        case Arithmetic():
+        case pred.Arithmetic():
             return "number"
         case _:
             assert_never(term)

@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, TypeVar, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +27,7 @@ from cerify.semantics.values import Value, kind
 
 Comparator = Literal["<", "<=", ">", ">=", "=", "!="]
 Operator = Literal["+", "-", "*", "/"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,10 @@ class Either:
     right: Predicate
 
 
-Predicate: TypeAlias = Anything | OfType | Comparison | OneOf | InRange | Like | Not | Both | Either
+Atomic: TypeAlias = Anything | OfType | Comparison | OneOf | InRange | Like
+"""The predicates that are not combined of others."""
+
+Predicate: TypeAlias = Atomic | Not | Both | Either
 
 COMPARE: Mapping[Comparator, Callable[[Value, Value], bool]] = {
     "<": operator.lt,
@@ -231,23 +235,74 @@ def whole(pattern: str) -> str:
     return rf"\A(?:{pattern})\z"
 
 
-def mentions(predicate: Predicate) -> Iterator[Attribute]:
-    """The attributes of a predicate, left to right, with repetitions."""
-    match predicate:
-        case Comparison(_, left, right):
-            yield from _attributes(left)
-            yield from _attributes(right)
-        case OneOf(term, _) | InRange(term, _, _) | Like(term, _):
-            yield from _attributes(term)
-        case Not(inner):
-            yield from mentions(inner)
-        case Both(left_, right_) | Either(left_, right_):
-            yield from mentions(left_)
-            yield from mentions(right_)
-        case Anything() | OfType():
-            return
-        case _:
-            assert_never(predicate)
+def nodes(root: Predicate | Term) -> Iterator[Predicate | Term]:
+    """All predicates and terms in a predicate or a term, each before those in it, left to right."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        match node:
+            case Comparison(_, left, right) | Arithmetic(_, left, right):
+                pending += [right, left]
+            case Both(left_, right_) | Either(left_, right_):
+                pending += [right_, left_]
+            case OneOf(term, _) | InRange(term, _, _) | Like(term, _):
+                pending.append(term)
+            case Not(inner):
+                pending.append(inner)
+            case Anything() | OfType() | Attribute() | Constant():
+                pass
+            case _:
+                assert_never(node)
+
+
+def atoms(predicate: Predicate) -> Iterator[Atomic]:
+    """The atomic predicates of which a predicate is combined, left to right, with repetitions."""
+    return (node for node in nodes(predicate) if isinstance(node, Atomic))
+
+
+def mentions(root: Predicate | Term) -> Iterator[Attribute]:
+    """The attributes of a predicate or a term, left to right, with repetitions."""
+    return (node for node in nodes(root) if isinstance(node, Attribute))
+
+
+def combined(
+    predicate: Predicate,
+    of_atom: Callable[[Atomic], T],
+    negation: Callable[[T], T],
+    conjunction: Callable[[T, T], T],
+    disjunction: Callable[[T, T], T],
+) -> T:
+    """What `of_atom` gives for the atomic predicates, combined as these are in the predicate."""
+
+    def of(P: Predicate) -> T:
+        match P:
+            case Not(inner):
+                return negation(of(inner))
+            case Both(left, right):
+                return conjunction(of(left), of(right))
+            case Either(left, right):
+                return disjunction(of(left), of(right))
+            case Anything() | OfType() | Comparison() | OneOf() | InRange() | Like():
+                return of_atom(P)
+            case _:
+                assert_never(P)
+
+    return of(predicate)
+
+
+def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]]) -> tuple[bool, bool]:
+    """Whether the predicate can be true and whether it can be false, given that of the atomic predicates in it.
+
+    Different atomic predicates are taken as free choices.
+    """
+    return combined(
+        predicate,
+        of_atom,
+        lambda a: (a[1], a[0]),
+        lambda a, b: (a[0] and b[0], a[1] or b[1]),
+        lambda a, b: (a[0] or b[0], a[1] and b[1]),
+    )
 
 
 def about(predicate: Predicate, variable: str | None) -> Predicate:
@@ -293,19 +348,6 @@ def mapped_predicate(
                 assert_never(Q)
 
     return predicate(P)
-
-
-def _attributes(term: Term) -> Iterator[Attribute]:
-    match term:
-        case Attribute():
-            yield term
-        case Arithmetic(_, left, right):
-            yield from _attributes(left)
-            yield from _attributes(right)
-        case Constant():
-            return
-        case _:
-            assert_never(term)
 
 
 def _key(written: object) -> object:

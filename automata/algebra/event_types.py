@@ -8,60 +8,26 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from cerify.semantics.predicates import (
-    Anything,
-    Both,
-    Comparison,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-)
+from cerify.semantics import predicates as pred
+from cerify.semantics.predicates import atoms, outcomes
+
+OTHER = None  # any event type that the predicate does not name
 
 
-def satisfiable(predicate: Predicate) -> bool:
+def satisfiable(predicate: pred.Predicate) -> bool:
     """Whether some event may be in the predicate, its comparisons taken as free choices."""
-    names = _type_names(predicate)
-    return any(_possible(predicate, name)[0] for name in [*names, _OTHER])
+    names = {atom.type for atom in atoms(predicate) if isinstance(atom, pred.OfType)}
+    return any(outcomes(predicate, lambda atom, name=name: _possible(atom, name))[0] for name in [*names, OTHER])  # type: ignore[misc]
 
 
-_OTHER = None  # any event type that the predicate does not name
-
-
-def _type_names(predicate: Predicate) -> set[str]:
-    match predicate:
-        case OfType(name):
-            return {name}
-        case Not(inner):
-            return _type_names(inner)
-        case Both(left, right) | Either(left, right):
-            return _type_names(left) | _type_names(right)
-        case Anything() | Comparison() | OneOf() | InRange() | Like():
-            return set()
-        case _:
-            assert_never(predicate)
-
-
-def _possible(predicate: Predicate, name: str | None) -> tuple[bool, bool]:
+def _possible(atom: pred.Atomic, name: str | None) -> tuple[bool, bool]:
     """Whether the predicate can be true, and whether it can be false, of an event of the type."""
-    match predicate:
-        case Anything():
+    match atom:
+        case pred.Anything():
             return True, False
-        case OfType(R):
+        case pred.OfType(R):
             return name == R, name != R
-        case Not(inner):
-            true, false = _possible(inner, name)
-            return false, true
-        case Both(left, right):
-            (t1, f1), (t2, f2) = _possible(left, name), _possible(right, name)
-            return t1 and t2, f1 or f2
-        case Either(left, right):
-            (t1, f1), (t2, f2) = _possible(left, name), _possible(right, name)
-            return t1 or t2, f1 and f2
-        case Comparison() | OneOf() | InRange() | Like():
+        case pred.Comparison() | pred.OneOf() | pred.InRange() | pred.Like():
             return True, True
         case _:
-            assert_never(predicate)
+            assert_never(atom)

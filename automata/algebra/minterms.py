@@ -11,29 +11,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from cerify.automata.algebra.solver import Allowed, Test, Values, solve
 from cerify.automata.algebra.values import DEFAULT, Truth, pieces, tested_attribute
+from cerify.semantics import predicates as pred
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Event, Schema
-from cerify.semantics.predicates import (
-    Anything,
-    Both,
-    Comparison,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-    mentions,
-)
+from cerify.semantics.predicates import atoms, combined, mentions
 from cerify.semantics.values import Value, ValueType
 
-Residual: TypeAlias = Predicate | bool
+Residual: TypeAlias = pred.Predicate | bool
 """A predicate in which some tests are replaced by their truth values."""
 
 Residuals: TypeAlias = tuple[Residual, ...]
@@ -49,7 +38,7 @@ class Minterm:
 
 
 def minterms(
-    predicates: Sequence[Predicate], schema: Schema | None = None, budget: Budget = Budget(), solver: bool = True
+    predicates: Sequence[pred.Predicate], schema: Schema | None = None, budget: Budget = Budget(), solver: bool = True
 ) -> tuple[Minterm, ...]:
     """All types with respect to the predicates; with a schema those that its events can have. Raises BudgetExceeded.
 
@@ -57,7 +46,7 @@ def minterms(
     """
     search = _Search(budget, solver)
     found: dict[Truth, Event | None] = {}
-    named = list(dict.fromkeys(test for P in predicates for test in tests_of(P) if isinstance(test, OfType)))
+    named = list(dict.fromkeys(test for P in predicates for test in tests_of(P) if isinstance(test, pred.OfType)))
     for R in _event_types(named, schema):
         is_R: dict[Test, bool] = {test: test.type == R for test in named}
         residuals = tuple(_assume(P, is_R) for P in predicates)
@@ -67,7 +56,7 @@ def minterms(
     return tuple(Minterm(frozenset(i for i, yes in enumerate(t) if yes), event) for t, event in found.items())
 
 
-def _event_types(named: list[OfType], schema: Schema | None) -> list[str]:
+def _event_types(named: list[pred.OfType], schema: Schema | None) -> list[str]:
     if schema is not None:
         return list(schema.types)
     names = [test.type for test in named]
@@ -150,21 +139,9 @@ class _Search:
                 yield tuple(P is True for P in residuals), solution.values
 
 
-def tests_of(predicate: Predicate) -> Iterator[Test]:
+def tests_of(predicate: pred.Predicate) -> Iterator[Test]:
     """The tests that a predicate combines, left to right, with repetitions."""
-    pending = [predicate]
-    while pending:
-        match pending.pop():
-            case Both(left, right) | Either(left, right):
-                pending += [right, left]
-            case Not(inner):
-                pending.append(inner)
-            case OfType() | Comparison() | OneOf() | InRange() | Like() as test:
-                yield test
-            case Anything():
-                pass
-            case other:
-                assert_never(other)
+    return (atom for atom in atoms(predicate) if not isinstance(atom, pred.Anything))
 
 
 def _separate(tests: list[Test]) -> str | None:
@@ -175,26 +152,24 @@ def _separate(tests: list[Test]) -> str | None:
 
 def _assume(residual: Residual, known: Mapping[Test, bool]) -> Residual:
     """The predicate with some tests replaced by their truth values, simplified."""
-    match residual:
-        case bool():
-            return residual
-        case Anything():
-            return True
-        case Not(inner):
-            rest = _assume(inner, known)
-            return not rest if isinstance(rest, bool) else Not(rest)
-        case Both(left, right):
-            return _combined(Both, _assume(left, known), _assume(right, known), False)
-        case Either(left, right):
-            return _combined(Either, _assume(left, known), _assume(right, known), True)
-        case OfType() | Comparison() | OneOf() | InRange() | Like():
-            truth = known.get(residual)
-            return residual if truth is None else truth
-        case _:
-            assert_never(residual)
+    if isinstance(residual, bool):
+        return residual
+
+    def of_atom(atom: pred.Atomic) -> Residual:
+        return isinstance(atom, pred.Anything) or known.get(atom, atom)
+
+    return combined(
+        residual,
+        of_atom,
+        lambda inner: not inner if isinstance(inner, bool) else pred.Not(inner),
+        lambda left, right: _combined(pred.Both, left, right, False),
+        lambda left, right: _combined(pred.Either, left, right, True),
+    )
 
 
-def _combined(connective: type[Both] | type[Either], left: Residual, right: Residual, decisive: bool) -> Residual:
+def _combined(
+    connective: type[pred.Both] | type[pred.Either], left: Residual, right: Residual, decisive: bool
+) -> Residual:
     if left is decisive or right is decisive:
         return decisive
     if isinstance(left, bool):

@@ -13,22 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, product
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias
 
 from cerify.automata.algebra.values import DEFAULT, pieces, tested_attribute
 from cerify.semantics.budget import check_time, time_left
 from cerify.semantics.events import TIME
-from cerify.semantics.predicates import (
-    Arithmetic,
-    Comparison,
-    InRange,
-    Like,
-    OfType,
-    OneOf,
-    Term,
-    mentions,
-    satisfied,
-)
+from cerify.semantics.predicates import Arithmetic, Comparison, InRange, Like, OfType, OneOf, mentions, nodes, satisfied
 from cerify.semantics.values import Value, ValueType
 
 if TYPE_CHECKING:
@@ -79,7 +69,7 @@ def _solve(
             return Solution(True, values)
     if not ask:
         return POSSIBLE
-    calculated = [test for test in tests if any(isinstance(term, Arithmetic) for term in _sides(test))]
+    calculated = [test for test in tests if any(isinstance(node, Arithmetic) for node in nodes(test))]
     compared = {a.name for t in tests if t not in calculated and tested_attribute(t) is None for a in mentions(t)}
     # An attribute that is calculated with and not compared to others is a number, or one of the guesses was right.
     guessed = math.prod(map(len, likely)) <= GUESSES
@@ -113,18 +103,6 @@ def _right(values: Values, tests: Mapping[Test, bool]) -> bool:
 
 def _may_have(name: str, allowed: Allowed) -> bool:
     return allowed is None or name in allowed or name == TIME
-
-
-def _sides(test: Test) -> tuple[Term, ...]:
-    match test:
-        case Comparison(_, left, right):
-            return left, right
-        case OneOf(term, _) | InRange(term, _, _) | Like(term, _):
-            return (term,)
-        case OfType():
-            return ()
-        case _:
-            assert_never(test)
 
 
 def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[Kind | None, ...]:

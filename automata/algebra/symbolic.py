@@ -17,23 +17,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 import z3
 
-from cerify.semantics.predicates import (
-    Anything,
-    Arithmetic,
-    Attribute,
-    Both,
-    Comparator,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-    Term,
-)
+from cerify.semantics import predicates as pred
+from cerify.semantics.predicates import combined
 from cerify.semantics.values import EXACT, INT64, Value, microseconds, time_at
 
 Kind = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
@@ -75,45 +60,43 @@ def variable(name: str, kind: Kind) -> Any:
             return z3.Bool(name)
 
 
-Lookup: TypeAlias = Callable[[Attribute], Symbol | None]
+Lookup: TypeAlias = Callable[[pred.Attribute], Symbol | None]
 """What stands for an attribute; None where it has no value."""
 
 
-def formula(predicate: Predicate, lookup: Lookup, type_is: Callable[[str], Any]) -> Any:
+def formula(predicate: pred.Predicate, lookup: Lookup, type_is: Callable[[str], Any]) -> Any:
     """The predicate as a formula, true exactly where it is satisfied (predicates.satisfied). Raises TooHard."""
-    match predicate:
-        case Anything():
+    return combined(predicate, lambda atom: _atom(atom, lookup, type_is), z3.Not, z3.And, z3.Or)
+
+
+def _atom(atom: pred.Atomic, lookup: Lookup, type_is: Callable[[str], Any]) -> Any:
+    match atom:
+        case pred.Anything():
             return z3.BoolVal(True)
-        case OfType(R):
+        case pred.OfType(R):
             return type_is(R)
-        case Comparison(comparator, left, right):
+        case pred.Comparison(comparator, left, right):
             return compared(comparator, _term(left, lookup), _term(right, lookup))
-        case OneOf(term, values):
+        case pred.OneOf(term, values):
             t = _term(term, lookup)
             return z3.Or([compared("=", t, constant(value)) for value in values])
-        case InRange(term, low, high):
+        case pred.InRange(term, low, high):
             t = _term(term, lookup)
             return z3.And(compared("<=", constant(low), t), compared("<=", t, constant(high)))
-        case Like():
+        case pred.Like():
             raise TooHard
-        case Not(inner):
-            return z3.Not(formula(inner, lookup, type_is))
-        case Both(left_, right_):
-            return z3.And(formula(left_, lookup, type_is), formula(right_, lookup, type_is))
-        case Either(left_, right_):
-            return z3.Or(formula(left_, lookup, type_is), formula(right_, lookup, type_is))
         case _:
-            assert_never(predicate)
+            assert_never(atom)
 
 
-def _term(term: Term, lookup: Lookup) -> Symbol | None:
+def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
     """The term for the solver, None if it has no value."""
     match term:
-        case Attribute():
+        case pred.Attribute():
             return lookup(term)
-        case Constant(value):
+        case pred.Constant(value):
             return constant(value)
-        case Arithmetic(symbol, left, right):
+        case pred.Arithmetic(symbol, left, right):
             a, b = _term(left, lookup), _term(right, lookup)
             if a is None or b is None or not {a.kind, b.kind} <= NUMBERS:
                 return None
@@ -172,7 +155,7 @@ def _as_real(term: Symbol) -> Symbol:
             return Symbol("real", z3.RealVal(Fraction(value)), term.defined)
 
 
-def compared(comparator: Comparator, left: Symbol | None, right: Symbol | None) -> Any:
+def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | None) -> Any:
     """The comparison; false where a side has no value or they are of different kinds (predicates.compare)."""
     if left is None or right is None:
         return z3.BoolVal(False)

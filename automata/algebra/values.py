@@ -14,21 +14,8 @@ from itertools import pairwise
 from typing import TypeAlias, assert_never
 
 from cerify.automata.algebra.strings import decidable, samples_of_strings
-from cerify.semantics.predicates import (
-    Anything,
-    Attribute,
-    Both,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-    satisfied,
-)
+from cerify.semantics import predicates as pred
+from cerify.semantics.predicates import satisfied
 from cerify.semantics.values import EXACT, INT64, Value, ValueType, kind
 
 Truth: TypeAlias = tuple[bool, ...]
@@ -40,22 +27,22 @@ DAY_0 = datetime(2000, 1, 1, tzinfo=UTC)
 DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool": False, "timestamp": DAY_0}
 
 
-def tested_attribute(test: Predicate) -> str | None:
+def tested_attribute(test: pred.Predicate) -> str | None:
     """The attribute, if the test is a simple one: an attribute against constants, or a pattern that can be decided."""
     match test:
         case (
-            Comparison(_, Attribute(name), Constant())
-            | Comparison(_, Constant(), Attribute(name))
-            | OneOf(Attribute(name), _)
-            | InRange(Attribute(name), _, _)
+            pred.Comparison(_, pred.Attribute(name), pred.Constant())
+            | pred.Comparison(_, pred.Constant(), pred.Attribute(name))
+            | pred.OneOf(pred.Attribute(name), _)
+            | pred.InRange(pred.Attribute(name), _, _)
         ):
             return name
-        case Like(Attribute(name), pattern) if decidable(pattern):
+        case pred.Like(pred.Attribute(name), pattern) if decidable(pattern):
             return name
     return None
 
 
-def pieces(tests: Sequence[Predicate], value_type: ValueType | None) -> dict[Truth, Value | None]:
+def pieces(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> dict[Truth, Value | None]:
     """What can be true of the simple tests of one attribute together, each with its simplest value, None for absent.
 
     value_type is the type that the schema gives the attribute; None lets a value be of any kind. Raises BudgetExceeded.
@@ -66,7 +53,7 @@ def pieces(tests: Sequence[Predicate], value_type: ValueType | None) -> dict[Tru
     return found
 
 
-def _candidates(tests: Sequence[Predicate], value_type: ValueType | None) -> Iterator[Value | None]:
+def _candidates(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> Iterator[Value | None]:
     """A value of each piece, simple ones first; then none at all, and last what is not a number."""
     constants = [value for test in tests for value in _constants(test)]
     if value_type is not None:
@@ -75,7 +62,7 @@ def _candidates(tests: Sequence[Predicate], value_type: ValueType | None) -> Ite
     if of_kind["number"] and value_type in ("int", "float", None):
         numbers = {_simple(number) for number in of_kind["number"] if not _is_nan(number)}  # type: ignore[arg-type]
         yield from sorted(_numbers(sorted(numbers), value_type), key=lambda v: (abs(v), v < 0, isinstance(v, float)))
-    patterns = tuple(test.pattern for test in tests if isinstance(test, Like))
+    patterns = tuple(test.pattern for test in tests if isinstance(test, pred.Like))
     if (of_kind["string"] or patterns) and value_type in ("string", None):
         yield from samples_of_strings(tuple(sorted(set(of_kind["string"]))), patterns)  # type: ignore[arg-type]
     if of_kind["bool"] and value_type in ("bool", None):
@@ -87,15 +74,17 @@ def _candidates(tests: Sequence[Predicate], value_type: ValueType | None) -> Ite
         yield math.nan
 
 
-def _constants(test: Predicate) -> Iterator[Value]:
+def _constants(test: pred.Predicate) -> Iterator[Value]:
     match test:
-        case Comparison(_, Constant(value), _) | Comparison(_, _, Constant(value)):
+        case pred.Comparison(_, pred.Constant(value), _) | pred.Comparison(_, _, pred.Constant(value)):
             yield value
-        case OneOf(_, values):
+        case pred.OneOf(_, values):
             yield from values
-        case InRange(_, low, high):
+        case pred.InRange(_, low, high):
             yield from (low, high)
-        case Comparison() | Like() | Anything() | OfType() | Not() | Both() | Either():
+        case (
+            pred.Comparison() | pred.Like() | pred.Anything() | pred.OfType() | pred.Not() | pred.Both() | pred.Either()
+        ):
             return
         case _:
             assert_never(test)

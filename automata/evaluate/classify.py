@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, assert_never
@@ -11,20 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cerify.semantics import predicates as pred
 from cerify.semantics.events import TYPE, Event, Stream
-from cerify.semantics.predicates import (
-    Anything,
-    Both,
-    Comparison,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-    holds,
-)
+from cerify.semantics.predicates import atoms, combined, holds
 
 SHORT = 256  # events; below this, going event by event is faster than going by columns
 DENSE = 1 << 16  # numbers; beyond so many they are sorted rather than looked up in a table
@@ -32,13 +22,13 @@ DENSE = 1 << 16  # numbers; beyond so many they are sorted rather than looked up
 Mask: TypeAlias = NDArray[np.bool_]
 
 
-def classify(predicates: Sequence[Predicate], S: Stream) -> list[int]:
+def classify(predicates: Sequence[pred.Predicate], S: Stream) -> list[int]:
     """For each event of the stream the mask in which bit i is set if the event is in predicates[i]."""
     classes, types = classified(predicates, S)
     return [types[c] for c in classes.tolist()]
 
 
-def classified(predicates: Sequence[Predicate], S: Stream) -> tuple[NDArray[np.int32], list[int]]:
+def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray[np.int32], list[int]]:
     """For each event its class, and for each class its type as a bit mask; no two classes have the same."""
     by_type, n = all(map(_of_types, predicates)), len(S)
     if n < SHORT:
@@ -57,11 +47,11 @@ def classified(predicates: Sequence[Predicate], S: Stream) -> tuple[NDArray[np.i
     return _classes(predicates, columns)
 
 
-def _mask(predicates: Sequence[Predicate], event: Event) -> int:
+def _mask(predicates: Sequence[pred.Predicate], event: Event) -> int:
     return sum(1 << i for i, P in enumerate(predicates) if holds(P, event))
 
 
-def _classes(predicates: Sequence[Predicate], columns: _Columns) -> tuple[NDArray[np.int32], list[int]]:
+def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[NDArray[np.int32], list[int]]:
     classes, types = np.zeros(len(columns.codes), np.int32), [0]
     for start in range(0, len(predicates), 8):
         byte = np.zeros(len(columns.codes), np.uint8)
@@ -90,19 +80,9 @@ def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDAr
     return (np.cumsum(used) - 1).astype(np.int32)[values], np.flatnonzero(used)
 
 
-def _of_types(P: Predicate) -> bool:
+def _of_types(P: pred.Predicate) -> bool:
     """Whether a predicate depends on the type of an event only."""
-    match P:
-        case Not(inner):
-            return _of_types(inner)
-        case Both(left, right) | Either(left, right):
-            return _of_types(left) and _of_types(right)
-        case Anything() | OfType():
-            return True
-        case Comparison() | OneOf() | InRange() | Like():
-            return False
-        case _:
-            assert_never(P)
+    return all(isinstance(atom, pred.Anything | pred.OfType) for atom in atoms(P))
 
 
 @dataclass(frozen=True)
@@ -115,7 +95,7 @@ class _Columns:
     table: pa.Table
     names: dict[str, int]
     codes: NDArray[Any]
-    tests: dict[Predicate, Mask] = field(default_factory=dict)
+    tests: dict[pred.Predicate, Mask] = field(default_factory=dict)
 
     @staticmethod
     def of(table: pa.Table) -> _Columns:
@@ -125,21 +105,18 @@ class _Columns:
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         return _Columns(table, names, codes.astype(np.uint8 if len(names) <= 256 else np.int32))
 
-    def mask(self, P: Predicate) -> Mask:
+    def mask(self, P: pred.Predicate) -> Mask:
         """Whether each row is in the predicate."""
+        return combined(P, self._of_atom, operator.invert, operator.and_, operator.or_)
+
+    def _of_atom(self, P: pred.Atomic) -> Mask:
         match P:
-            case Anything():
+            case pred.Anything():
                 return np.ones(len(self.codes), np.bool_)
-            case OfType(name):
+            case pred.OfType(name):
                 code = self.names.get(name)
                 return self.codes == code if code is not None else np.zeros(len(self.codes), np.bool_)
-            case Not(inner):
-                return ~self.mask(inner)
-            case Both(left, right):
-                return self.mask(left) & self.mask(right)
-            case Either(left, right):
-                return self.mask(left) | self.mask(right)
-            case Comparison() | OneOf() | InRange() | Like():
+            case pred.Comparison() | pred.OneOf() | pred.InRange() | pred.Like():
                 if P not in self.tests:
                     from cerify.semantics.columns import mask
 

@@ -17,20 +17,12 @@ from cerify.automata.cea.model import Marks
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union
 from cerify.automata.evaluate.decorrelation import ResidualFilter
+from cerify.semantics import predicates as pred
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Valuation
-from cerify.semantics.predicates import (
-    Attribute,
-    Comparison,
-    Predicate,
-    compare,
-    holds,
-    mapped_predicate,
-    mentions,
-    satisfied,
-)
+from cerify.semantics.predicates import compare, holds, mapped_predicate, mentions, satisfied
 
 STEPS = 256  # between two looks at the clock
 
@@ -56,7 +48,7 @@ class _Atom:
     """An atom of a condition: the variables of its mentions, and its predicate, which names a mention by its number."""
 
     variables: tuple[int, ...]
-    predicate: Predicate
+    predicate: pred.Predicate
     single: bool
 
 
@@ -154,11 +146,12 @@ class _Compiled:
                     return True
         return False
 
-    def _holds(self, predicate: Predicate, positions: tuple[int, ...]) -> bool:
+    def _holds(self, predicate: pred.Predicate, positions: tuple[int, ...]) -> bool:
         self._spend()
         S = self._S
         match predicate:
-            case Comparison(comparator, Attribute(a), Attribute(b)):  # most are so, and this is the quick way
+            # most are so, and this is the quick way
+            case pred.Comparison(comparator, pred.Attribute(a), pred.Attribute(b)):
                 return compare(comparator, S[positions[0]].get(a), S[positions[1]].get(b))
             case _:
                 return satisfied(predicate, lambda m: S[positions[int(m.variable or 0)]].get(m.name))
@@ -182,7 +175,9 @@ def _atom(atom: cel.Atom, variables: list[str]) -> _Atom:
         case cel.Correlated(predicate):
             mentioned = tuple(variables.index(m.variable or "") for m in mentions(predicate))
             numbers = iter(range(len(mentioned)))
-            return _Atom(mentioned, mapped_predicate(predicate, lambda a: Attribute(a.name, str(next(numbers)))), False)
+            return _Atom(
+                mentioned, mapped_predicate(predicate, lambda a: pred.Attribute(a.name, str(next(numbers)))), False
+            )
         case cel.Named(name, _):
             raise AssertionError(f"{name} is refused before")
         case _:

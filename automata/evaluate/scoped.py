@@ -12,19 +12,7 @@ from collections.abc import Iterator
 
 from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
-from cerify.automata.evaluate.ces_window import (
-    BOTTOM,
-    Node,
-    Output,
-    Series,
-    add,
-    complex_event,
-    enumerate_,
-    forget,
-    merge,
-    number,
-    valuation,
-)
+from cerify.automata.evaluate import ces_window as ces
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_node
 from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, reports_at_last_event, within_width
@@ -45,7 +33,7 @@ class ScopedEvaluation:
     def __init__(self, automaton: Determinized, windowed: bool) -> None:
         self.automaton = automaton
         self.position = -1
-        self.T: dict[int, dict[Key, Series]] = {}
+        self.T: dict[int, dict[Key, ces.Series]] = {}
         self.unmarked: int | None = 0
         self._windowed = windowed
         self._reports_at_last_event = reports_at_last_event(automaton.A)
@@ -64,10 +52,14 @@ class ScopedEvaluation:
             self._sweep(low)
         for p, table in self.T.items() if key is not None else ():
             if key in table and table[key][0].latest >= low:
-                marked += [(q, Output(self.position, marks, merge(table[key]))) for marks, q in step(p, type_) if marks]
+                marked += [
+                    (q, ces.Output(self.position, marks, ces.merge(table[key]))) for marks, q in step(p, type_) if marks
+                ]
         if self.unmarked is not None and key is not None:
-            marked += [(q, Output(self.position, marks, BOTTOM)) for marks, q in step(self.unmarked, type_) if marks]
-        T_: dict[int, dict[Key, Series]] = {}
+            marked += [
+                (q, ces.Output(self.position, marks, ces.BOTTOM)) for marks, q in step(self.unmarked, type_) if marks
+            ]
+        T_: dict[int, dict[Key, ces.Series]] = {}
         for p, table in self.T.items():
             for q in self._skip(p, type_):
                 T_[q] = _joined(T_[q], table) if q in T_ else table
@@ -75,15 +67,15 @@ class ScopedEvaluation:
         for q, node in marked:
             table = T_.setdefault(q, {})
             assert key is not None
-            table[key] = add(table[key], [node]) if key in table else [node]
+            table[key] = ces.add(table[key], [node]) if key in table else [node]
             self._made += len(table[key])
         self.made += len(marked)
         self.T = T_
 
-    def ends(self) -> Iterator[Node]:
+    def ends(self) -> Iterator[ces.Node]:
         """The sets of complex events at the last position read."""
         if self.unmarked is not None and self.automaton.final[self.unmarked] and not self._windowed:
-            yield BOTTOM
+            yield ces.BOTTOM
         for q, table in self.T.items():
             if self.automaton.final[q]:
                 for series in table.values():
@@ -99,15 +91,17 @@ class ScopedEvaluation:
                 series[:] = [node for node in series if node.latest >= low]
                 if not series:
                     del table[key]
-        self._left = forget((node for table in self.T.values() for series in table.values() for node in series), low)
+        self._left = ces.forget(
+            (node for table in self.T.values() for series in table.values() for node in series), low
+        )
         self._made = 0
 
 
-def _joined(one: dict[Key, Series], other: dict[Key, Series]) -> dict[Key, Series]:
+def _joined(one: dict[Key, ces.Series], other: dict[Key, ces.Series]) -> dict[Key, ces.Series]:
     if len(one) < len(other):
         one, other = other, one
     for key, series in other.items():
-        one[key] = add(one[key], series) if key in one else series
+        one[key] = ces.add(one[key], series) if key in one else series
     return one
 
 
@@ -116,10 +110,10 @@ def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = 
     unordered = lookback_bounds(scope, S).unordered
     for n, nodes, low in _read(scope, S, output == "valuations", budget):
         for node in nodes:
-            for path in enumerate_(node, low):
-                events = complex_event(path)
+            for path in ces.enumerate_(node, low):
+                events = ces.complex_event(path)
                 if all(within_width(width, [S[i].get(a) for i in events]) for a, width in unordered):
-                    yield Match(n, events, bindings_of(valuation(path)) if output == "valuations" else None)
+                    yield Match(n, events, bindings_of(ces.valuation(path)) if output == "valuations" else None)
 
 
 def passing(
@@ -130,8 +124,8 @@ def passing(
     for n, nodes, low in read(automaton, scope, S):
         for node in nodes:
             for path in in_node(node, low, checker):
-                if all(within_width(width, [S[i].get(a) for i in complex_event(path)]) for a, width in unordered):
-                    yield n, valuation(path)
+                if all(within_width(width, [S[i].get(a) for i in ces.complex_event(path)]) for a, width in unordered):
+                    yield n, ces.valuation(path)
 
 
 def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
@@ -149,15 +143,17 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
         yield from numbers
     else:
         for _, nodes, low in _read(scope, S, False, budget):
-            yield sum(number(node, low) for node in nodes)
+            yield sum(ces.number(node, low) for node in nodes)
 
 
-def _read(scope: Scope, S: Stream, variables: bool, budget: Budget) -> Iterator[tuple[int, Iterator[Node], list[int]]]:
+def _read(
+    scope: Scope, S: Stream, variables: bool, budget: Budget
+) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
     """As read, for the automaton of the scope's formula."""
     return read(lazily(scope.core, budget, None if variables else single_variable), scope, S)
 
 
-def read(automaton: Determinized, scope: Scope, S: Stream) -> Iterator[tuple[int, Iterator[Node], list[int]]]:
+def read(automaton: Determinized, scope: Scope, S: Stream) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
     """For each position the position, the sets of complex events there, and how far back each position reaches."""
     evaluation = ScopedEvaluation(automaton, scope.windowed)
     reached = lookback_bounds(scope, S)

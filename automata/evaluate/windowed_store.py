@@ -8,22 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate import scoped_kernels, scoped_walks
+from cerify.automata.evaluate import scoped_kernels as kernels
+from cerify.automata.evaluate import scoped_walks
 from cerify.automata.evaluate.batches import Enumeration, EventBatch, MatchBatch, Numbers, require
 from cerify.automata.evaluate.counting import numbers
 from cerify.automata.evaluate.enumeration_kernels import enumerate_scoped
 from cerify.automata.evaluate.match_store import MatchStore
-from cerify.automata.evaluate.scoped_kernels import (
-    COUNTERS,
-    END,
-    MEMBERS,
-    NODES,
-    NODES_MADE,
-    NODES_SHORT,
-    OUT,
-    ROOTS_SHORT,
-    UNMARKED,
-)
 from cerify.automata.evaluate.tables import TransitionTables
 from cerify.semantics.errors import BudgetExceeded
 
@@ -48,14 +38,14 @@ class WindowedStore(MatchStore):
         self._reports_at_last_event = reports_at_last_event
         super().__init__(NODE)
         self.tree["latest"][0] = np.iinfo(np.int64).max
-        self.counters = np.zeros(COUNTERS, np.int64)
-        self.counters[NODES_MADE] = 1
-        self.rows = np.empty((0, 0, NODES), np.int32)
+        self.counters = np.zeros(kernels.COUNTERS, np.int64)
+        self.counters[kernels.NODES_MADE] = 1
+        self.rows = np.empty((0, 0, kernels.NODES), np.int32)
         self.slot, self.first, self.keys = (np.empty(0, np.int32) for _ in range(3))
 
     @property
     def nodes(self) -> int:
-        return int(self.counters[NODES_MADE])
+        return int(self.counters[kernels.NODES_MADE])
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -74,19 +64,19 @@ class WindowedStore(MatchStore):
         had_keys, had_states, had_width = self.rows.shape
         if keys > had_keys or states > had_states:
             keys = max(had_keys, keys)
-            shape = keys, states, NODES + states + 2
+            shape = keys, states, kernels.NODES + states + 2
             if np.prod(shape, dtype=object) > ENTRIES:
                 raise BudgetExceeded(
                     f"{keys} keys in {states} states are more than the compiled evaluator has room for; "
                     "with a shorter window there are fewer at a time"
                 )
             rows = np.zeros(shape, np.int32)
-            rows[:, :, 0] = OUT
+            rows[:, :, 0] = kernels.OUT
             rows[:had_keys, :had_states, :had_width] = self.rows
             self.rows = rows
             more = states - had_states
             self.slot = np.concatenate([self.slot, np.full(more, -1, np.int32)])
-            self.first = np.concatenate([self.first, np.full(more, END, np.int32)])
+            self.first = np.concatenate([self.first, np.full(more, kernels.END, np.int32)])
             self.keys = np.concatenate([self.keys, np.zeros(more, np.int32)])
 
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
@@ -98,8 +88,11 @@ class WindowedStore(MatchStore):
         states = self.slot.size
         require(rows.ndim == 3 and rows.shape[1:] == self.rows.shape[1:], "a table has no such shape")
         require(all(a.shape == (states,) for a in (slot, first, keys)), "a table has no such shape")
-        require(counters.shape == (COUNTERS,) and counters[NODES_MADE] == tree.size >= 1, "the nodes differ in number")
-        require(-1 <= counters[UNMARKED] < states, "a state is out of range")
+        require(
+            counters.shape == (kernels.COUNTERS,) and counters[kernels.NODES_MADE] == tree.size >= 1,
+            "the nodes differ in number",
+        )
+        require(-1 <= counters[kernels.UNMARKED] < states, "a state is out of range")
         below, inner = np.arange(1, tree.size), slice(1, None)
         children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
         require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
@@ -107,7 +100,7 @@ class WindowedStore(MatchStore):
         require((tree["floor"] <= position).all(), "a node lies in the future")
         require(((slot >= -1) & (slot < states)).all(), "a slot is out of range")
         members = scoped_walks.in_slots(rows, slot, first, keys, tree.size)
-        require(members == counters[MEMBERS], "the keys of a slot are not right")
+        require(members == counters[kernels.MEMBERS], "the keys of a slot are not right")
         self.tree, self.counters, self.rows = tree, counters, np.ascontiguousarray(rows)
         self.slot, self.first, self.keys = slot, first, keys
 
@@ -122,7 +115,7 @@ class WindowedStore(MatchStore):
         scratch = tuple(np.empty(max(self.slot.size, 2 * len(transitions.marks)), np.int32) for _ in range(5))
         index = 0
         while True:
-            index, found = scoped_kernels.update_scoped(
+            index, found = kernels.update_scoped(
                 batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, *transitions.arrays,
                 *self._how, self.counters, scratch, self.tree, self.rows, self.slot, self.first, self.keys, roots,
             )  # fmt: skip
@@ -130,7 +123,7 @@ class WindowedStore(MatchStore):
                 yield roots[:found]
             if index == batch.classes.size:
                 return
-            room, ends = self.counters[[NODES_SHORT, ROOTS_SHORT]].tolist()
+            room, ends = self.counters[[kernels.NODES_SHORT, kernels.ROOTS_SHORT]].tolist()
             if self.nodes + room > self.tree.size:
                 self._make_room(room, int(batch.low[index]))
             if ends > len(roots):

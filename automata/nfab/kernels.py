@@ -23,35 +23,15 @@ from __future__ import annotations
 import numpy as np
 
 from cerify.automata.evaluate.jit import compiled
+from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.move_kernels import add, look, matched, released, select
-from cerify.automata.nfab.opcodes import (
-    ALIVE,
-    ERROR,
-    EVENTS,
-    FOUND,
-    FREE,
-    ITSELF,
-    MATCHES_EXCEEDED,
-    NEEDED,
-    NODES,
-    OUTPUT,
-    PENDING,
-    QUEUE_FROM,
-    QUEUE_TO,
-    ROOM_FOR_NODES,
-    ROOM_FOR_PENDING,
-    ROOM_FOR_RUNS,
-    ROOM_IN_QUEUE,
-    RUNS_EXCEEDED,
-    WIDTH,
-)
 
 
 @compiled
 def clear(nodes, runs, head, pending, numbers):  # type: ignore[no-untyped-def]
     """Delete the nodes that neither a run nor a match still to be written needs."""
-    needed = np.zeros(numbers[NODES], np.uint8)
-    for at in range(numbers[PENDING]):
+    needed = np.zeros(numbers[op.NODES], np.uint8)
+    for at in range(numbers[op.PENDING]):
         node = pending[at]
         while node >= 0 and not needed[node]:
             needed[node] = 1
@@ -64,9 +44,9 @@ def clear(nodes, runs, head, pending, numbers):  # type: ignore[no-untyped-def]
                 needed[node] = 1
                 node = nodes[node, 0]
             run = runs[run, 0]
-    moved = np.empty(numbers[NODES], np.int64)
+    moved = np.empty(numbers[op.NODES], np.int64)
     kept = 0
-    for node in range(numbers[NODES]):
+    for node in range(numbers[op.NODES]):
         if needed[node]:
             moved[node] = kept
             nodes[kept] = nodes[node]
@@ -78,9 +58,9 @@ def clear(nodes, runs, head, pending, numbers):  # type: ignore[no-untyped-def]
         while run >= 0:
             runs[run, 2] = moved[runs[run, 2]]
             run = runs[run, 0]
-    for at in range(numbers[PENDING]):
+    for at in range(numbers[op.PENDING]):
         pending[at] = moved[pending[at]]
-    numbers[NODES] = kept
+    numbers[op.NODES] = kept
 
 
 @compiled
@@ -95,38 +75,38 @@ def advance(  # type: ignore[no-untyped-def]
     windowed = width >= 0
     for e in range(start, bits.size + 1):
         # the matches of the event before
-        while numbers[PENDING] > 0:
-            node, found = pending[numbers[PENDING] - 1], numbers[FOUND]
+        while numbers[op.PENDING] > 0:
+            node, found = pending[numbers[op.PENDING] - 1], numbers[op.FOUND]
             if listed:
-                end = numbers[EVENTS] + nodes[node, 3]
+                end = numbers[op.EVENTS] + nodes[node, 3]
                 if end > events.size or found + 1 == offsets.size:
-                    numbers[NEEDED] = OUTPUT
+                    numbers[op.NEEDED] = op.OUTPUT
                     return e
                 if found == most_matches:
-                    numbers[ERROR] = MATCHES_EXCEEDED
+                    numbers[op.ERROR] = op.MATCHES_EXCEEDED
                     return e
-                numbers[EVENTS] = end
+                numbers[op.EVENTS] = end
                 offsets[found + 1] = end
                 while node >= 0:
                     end -= 1
                     labels[end], events[end] = nodes[node, 2], nodes[node, 1]
                     node = nodes[node, 0]
-            numbers[FOUND] = found + 1
-            numbers[PENDING] -= 1
-        if numbers[ERROR] or e == bits.size:
+            numbers[op.FOUND] = found + 1
+            numbers[op.PENDING] -= 1
+        if numbers[op.ERROR] or e == bits.size:
             return e
         bit, key, position = bits[e], keys[e], base + e
 
         # windows that are over
-        while windowed and numbers[QUEUE_FROM] < numbers[QUEUE_TO]:
-            since = (times[e] - queue_times[numbers[QUEUE_FROM]]) / scale
+        while windowed and numbers[op.QUEUE_FROM] < numbers[op.QUEUE_TO]:
+            since = (times[e] - queue_times[numbers[op.QUEUE_FROM]]) / scale
             if (since <= width) if closed else (since < width):
                 break
-            of = queue_keys[numbers[QUEUE_FROM]]
-            if pending.size < numbers[PENDING] + head[of, 1]:
-                numbers[NEEDED] = ROOM_FOR_PENDING
+            of = queue_keys[numbers[op.QUEUE_FROM]]
+            if pending.size < numbers[op.PENDING] + head[of, 1]:
+                numbers[op.NEEDED] = op.ROOM_FOR_PENDING
                 return e
-            numbers[QUEUE_FROM] += 1
+            numbers[op.QUEUE_FROM] += 1
             run = head[of, 0]
             head[of, 0], head[of, 1] = -1, 0
             while run >= 0:
@@ -135,24 +115,24 @@ def advance(  # type: ignore[no-untyped-def]
                 if (since <= width) if closed else (since < width):
                     add(run, of, runs, head)
                 else:
-                    if plan[runs[run, 1] * WIDTH + ITSELF]:
+                    if plan[runs[run, 1] * op.WIDTH + op.ITSELF]:
                         matched(runs[run, 2], pending, numbers)
                     released(run, runs, numbers)
                 run = after
 
         # room for what the event can lead to
         at_most = 2 if key == 0 else 3 * head[key, 1] + 4
-        if pending.size < numbers[PENDING] + at_most:
-            numbers[NEEDED] = ROOM_FOR_PENDING
+        if pending.size < numbers[op.PENDING] + at_most:
+            numbers[op.NEEDED] = op.ROOM_FOR_PENDING
             return e
-        if nodes.shape[0] < numbers[NODES] + at_most:
-            numbers[NEEDED] = ROOM_FOR_NODES
+        if nodes.shape[0] < numbers[op.NODES] + at_most:
+            numbers[op.NEEDED] = op.ROOM_FOR_NODES
             return e
-        if runs.shape[0] < numbers[ALIVE] + at_most:
-            numbers[NEEDED] = ROOM_FOR_RUNS
+        if runs.shape[0] < numbers[op.ALIVE] + at_most:
+            numbers[op.NEEDED] = op.ROOM_FOR_RUNS
             return e
-        if numbers[QUEUE_TO] == queue_times.size:
-            numbers[NEEDED] = ROOM_IN_QUEUE
+        if numbers[op.QUEUE_TO] == queue_times.size:
+            numbers[op.NEEDED] = op.ROOM_IN_QUEUE
             return e
 
         # the runs of the partition look at the event, and perhaps one begins
@@ -164,18 +144,18 @@ def advance(  # type: ignore[no-untyped-def]
                 look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers)
                 run = after
         if bit & 1:
-            run = numbers[FREE]
-            numbers[FREE] = runs[run, 0]
-            numbers[ALIVE] += 1
+            run = numbers[op.FREE]
+            numbers[op.FREE] = runs[run, 0]
+            numbers[op.ALIVE] += 1
             runs[run, 2] = -1
             for at in range(registers.shape[1]):
                 registers[run, at] = initial[at]
             if windowed:
                 registers[run, 0] = times[e]
-                queue_times[numbers[QUEUE_TO]] = times[e]
-                queue_keys[numbers[QUEUE_TO]] = key
-                numbers[QUEUE_TO] += 1
+                queue_times[numbers[op.QUEUE_TO]] = times[e]
+                queue_keys[numbers[op.QUEUE_TO]] = key
+                numbers[op.QUEUE_TO] += 1
             select(run, 0, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers)
-        if numbers[ALIVE] > most_runs:
-            numbers[ERROR] = RUNS_EXCEEDED
+        if numbers[op.ALIVE] > most_runs:
+            numbers[op.ERROR] = op.RUNS_EXCEEDED
     return bits.size

@@ -14,26 +14,9 @@ from typing import Literal, assert_never
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.edges import match_layout
 from cerify.automata.nfab.plan import StatePlan
+from cerify.semantics import predicates as pred
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.predicates import (
-    Anything,
-    Arithmetic,
-    Attribute,
-    Both,
-    Comparator,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Operator,
-    Predicate,
-    Term,
-    mentions,
-)
+from cerify.semantics.predicates import mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.values import Value, microseconds
 
@@ -46,7 +29,7 @@ Edge = Literal["event", "end"]
 
 STACK = 16
 AGGREGATES = ("count", "sum", "avg", "min", "max")
-COMPARE: Mapping[Comparator, int] = {
+COMPARE: Mapping[pred.Comparator, int] = {
     "<": op.LESS,
     "<=": op.LESS_EQUAL,
     ">": op.GREATER,
@@ -54,7 +37,7 @@ COMPARE: Mapping[Comparator, int] = {
     "=": op.EQUAL,
     "!=": op.UNEQUAL,
 }
-ARITHMETIC: Mapping[Operator, int] = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "/": op.DIVIDE}
+ARITHMETIC: Mapping[pred.Operator, int] = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "/": op.DIVIDE}
 STATES = 62  # bits of a number
 
 
@@ -96,7 +79,7 @@ class Programs:
     strings: dict[str, int] = field(default_factory=dict)
     refused: Unsupported | None = None
 
-    def conditions(self, some: tuple[Predicate, ...], state: StatePlan, edge: Edge) -> tuple[int, int]:
+    def conditions(self, some: tuple[pred.Predicate, ...], state: StatePlan, edge: Edge) -> tuple[int, int]:
         """The first and the last index, exclusive, of the code of a conjunction of conditions."""
         start = len(self.code)
         for n, p in enumerate(some):
@@ -106,45 +89,45 @@ class Programs:
             self.refuse("a condition that is nested so deeply")
         return start, len(self.code)
 
-    def condition(self, p: Predicate, state: StatePlan, edge: Edge) -> Code:
+    def condition(self, p: pred.Predicate, state: StatePlan, edge: Edge) -> Code:
         """The code of a condition; it leaves 1 or 0 on the stack."""
         match p:
-            case Anything():
+            case pred.Anything():
                 return [(op.TRUE, 0)]
-            case Comparison(comparator, left, right):
+            case pred.Comparison(comparator, left, right):
                 return self.compared(comparator, self.term(left, state, edge), self.term(right, state, edge))
-            case OneOf(term, values):
+            case pred.OneOf(term, values):
                 found = self.term(term, state, edge)
                 code: Code = [(op.FALSE, 0)]
                 for value in values:
                     code += [*self.compared("=", found, self.constant(value)), (op.OR, 0)]
                 return code
-            case InRange(term, low, high):
+            case pred.InRange(term, low, high):
                 found = self.term(term, state, edge)
                 above = self.compared("<=", self.constant(low), found)
                 return [*above, *self.compared("<=", found, self.constant(high)), (op.AND, 0)]
-            case Not(inner):
+            case pred.Not(inner):
                 return [*self.condition(inner, state, edge), (op.NOT, 0)]
-            case Both(a, b):
+            case pred.Both(a, b):
                 return [*self.condition(a, state, edge), *self.condition(b, state, edge), (op.AND, 0)]
-            case Either(a, b):
+            case pred.Either(a, b):
                 return [*self.condition(a, state, edge), *self.condition(b, state, edge), (op.OR, 0)]
-            case Like() | OfType():
+            case pred.Like() | pred.OfType():
                 self.refuse("a pattern of a string beside conditions between events")
                 return [(op.FALSE, 0)]
             case _:
                 assert_never(p)
 
-    def term(self, t: Term, state: StatePlan, edge: Edge) -> Typed | None:
+    def term(self, t: pred.Term, state: StatePlan, edge: Edge) -> Typed | None:
         """The code of a term, None where it never has a value."""
         match t:
             case sase.Aggregate():
                 return self._aggregate(t, state, edge)
-            case Attribute():
+            case pred.Attribute():
                 return self._reference(t, state, edge)
-            case Constant(value):
+            case pred.Constant(value):
                 return self.constant(value)
-            case Arithmetic(symbol, a, b):
+            case pred.Arithmetic(symbol, a, b):
                 left, right = self.term(a, state, edge), self.term(b, state, edge)
                 if left is None or right is None or {left.kind, right.kind} - {"int", "float"}:
                     return None
@@ -193,7 +176,7 @@ class Programs:
             self.updates.setdefault(variable, []).append((op.LAST, register, self.column(name)))
         return register
 
-    def _reference(self, a: Attribute, state: StatePlan, edge: Edge) -> Typed | None:
+    def _reference(self, a: pred.Attribute, state: StatePlan, edge: Edge) -> Typed | None:
         assert isinstance(a, sase.Reference)
         of = self.kinds.get(a.name)
         if of is None:
@@ -240,7 +223,7 @@ class Programs:
         how = op.SMALLEST if a.function == "min" else op.LARGEST
         return None if of is None else Typed([(op.REGISTER, self.register(how, variable, a.name))], of)
 
-    def compared(self, comparator: Comparator, left: Typed | None, right: Typed | None) -> Code:
+    def compared(self, comparator: pred.Comparator, left: Typed | None, right: Typed | None) -> Code:
         """The code of a comparison."""
         numbers = {"int", "float"}
         if left is None or right is None or (left.kind != right.kind and not {left.kind, right.kind} <= numbers):

@@ -8,17 +8,7 @@ from cerify.automata.algebra.minterms import OTHER, tests_of
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TIME, Schema
-from cerify.semantics.predicates import (
-    Arithmetic,
-    Comparison,
-    Constant,
-    InRange,
-    Like,
-    OneOf,
-    Predicate,
-    Term,
-    mentions,
-)
+from cerify.semantics.predicates import Arithmetic, Constant, InRange, Like, OneOf, Predicate, mentions, nodes
 from cerify.semantics.values import ValueType, value_type_of
 
 
@@ -64,27 +54,15 @@ def _predicates(phi: cel.Formula) -> Iterator[Predicate]:
 
 def _types(test: Predicate) -> Iterator[ValueType]:
     """The types of the constants of a test, and of what is calculated."""
-    match test:
-        case Comparison(_, left, right):
-            yield from _of_term(left)
-            yield from _of_term(right)
-        case OneOf(term, values):
-            yield from _of_term(term)
-            yield from map(value_type_of, values)
-        case InRange(term, low, high):
-            yield from _of_term(term)
-            yield from (value_type_of(low), value_type_of(high))
-        case Like():
-            yield "string"
-
-
-def _of_term(term: Term) -> Iterator[ValueType]:
-    match term:
-        case Constant(value):
-            yield value_type_of(value)
-        case Arithmetic("/", _, _):
-            yield "float"
-        case Arithmetic(_, left, right):
-            yield "int"
-            yield from _of_term(left)
-            yield from _of_term(right)
+    for node in nodes(test):
+        match node:
+            case Constant(value):
+                yield value_type_of(value)
+            case Arithmetic(operator):
+                yield "float" if operator == "/" else "int"
+            case OneOf(_, values):
+                yield from map(value_type_of, values)
+            case InRange(_, low, high):
+                yield from (value_type_of(low), value_type_of(high))
+            case Like():
+                yield "string"

@@ -13,31 +13,18 @@ from itertools import accumulate
 from random import Random
 from typing import Any, TypeAlias, get_args
 
+from cerify.semantics import predicates as pred
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.syntax import Condition, Formula, subformulas
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.operators import Operator, named
-from cerify.semantics.predicates import (
-    Arithmetic,
-    Attribute,
-    Both,
-    Comparator,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OneOf,
-    Predicate,
-)
 from cerify.semantics.values import Value, value_type_of
 
 BY_NAME = named(OPERATORS)
 BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.node.operands) == 2}
-COMPARATORS: tuple[Comparator, ...] = get_args(Comparator)
-EQUALITIES: tuple[Comparator, ...] = ("=", "!=")
+COMPARATORS: tuple[pred.Comparator, ...] = get_args(pred.Comparator)
+EQUALITIES: tuple[pred.Comparator, ...] = ("=", "!=")
 
 Scope: TypeAlias = tuple[str, ...]  # the variables that a formula binds, for filters around it to speak of
 
@@ -179,8 +166,8 @@ def _condition(rng: Random, profile: Profile, scope: Scope, atoms: int) -> Condi
 def _atom(rng: Random, profile: Profile, scope: Scope) -> Condition:
     if rng.random() < profile.correlated:
         name, pool = rng.choice(profile.attributes)
-        left, right = (Attribute(name, _variable(rng, profile, scope)) for _ in range(2))
-        return cel.Correlated(Comparison(rng.choice(_comparators(pool)), left, right))
+        left, right = (pred.Attribute(name, _variable(rng, profile, scope)) for _ in range(2))
+        return cel.Correlated(pred.Comparison(rng.choice(_comparators(pool)), left, right))
     return cel.Every(_variable(rng, profile, scope), _predicate(rng, profile))
 
 
@@ -189,35 +176,35 @@ def _variable(rng: Random, profile: Profile, scope: Scope) -> str:
     return rng.choice(scope) if scope and rng.random() < 0.95 else rng.choice(profile.variables)
 
 
-def _predicate(rng: Random, profile: Profile) -> Predicate:
+def _predicate(rng: Random, profile: Profile) -> pred.Predicate:
     name, pool = rng.choice(profile.attributes)
-    attribute = Attribute(name)
+    attribute = pred.Attribute(name)
     chance = rng.random()
     if chance < 0.7:
-        return Comparison(rng.choice(_comparators(pool)), attribute, Constant(rng.choice(pool)))
+        return pred.Comparison(rng.choice(_comparators(pool)), attribute, pred.Constant(rng.choice(pool)))
     if chance < 0.76:
-        return OneOf(attribute, tuple(rng.sample(pool, rng.randint(1, min(2, len(pool))))))
+        return pred.OneOf(attribute, tuple(rng.sample(pool, rng.randint(1, min(2, len(pool))))))
     if chance < 0.84:
-        return Not(_predicate(rng, profile))
+        return pred.Not(_predicate(rng, profile))
     if chance < 0.92:
-        return (Both if rng.random() < 0.5 else Either)(_predicate(rng, profile), _predicate(rng, profile))
+        return (pred.Both if rng.random() < 0.5 else pred.Either)(_predicate(rng, profile), _predicate(rng, profile))
     return _special(rng, profile, attribute, pool)
 
 
-def _special(rng: Random, profile: Profile, attribute: Attribute, pool: tuple[Value, ...]) -> Predicate:
+def _special(rng: Random, profile: Profile, attribute: pred.Attribute, pool: tuple[Value, ...]) -> pred.Predicate:
     """A test that only values of the pool's type know."""
     match pool[0]:
         case bool():
-            return Comparison(rng.choice(EQUALITIES), attribute, Constant(rng.choice(pool)))
+            return pred.Comparison(rng.choice(EQUALITIES), attribute, pred.Constant(rng.choice(pool)))
         case str():
-            return Like(attribute, rng.choice(("a.*", ".*b", "[ab]+", "a?b?", "")))
+            return pred.Like(attribute, rng.choice(("a.*", ".*b", "[ab]+", "a?b?", "")))
         case int() | float() if rng.random() < 0.5:
             numbers = [name for name, other in profile.attributes if value_type_of(other[0]) in ("int", "float")]
-            sum_ = Arithmetic(rng.choice(("+", "-", "*", "/")), attribute, Attribute(rng.choice(numbers)))
-            return Comparison(rng.choice(COMPARATORS), sum_, Constant(rng.choice(pool)))
+            sum_ = pred.Arithmetic(rng.choice(("+", "-", "*", "/")), attribute, pred.Attribute(rng.choice(numbers)))
+            return pred.Comparison(rng.choice(COMPARATORS), sum_, pred.Constant(rng.choice(pool)))
     low, high = sorted(rng.choices(pool, k=2))
-    return InRange(attribute, low, high)
+    return pred.InRange(attribute, low, high)
 
 
-def _comparators(pool: tuple[Value, ...]) -> tuple[Comparator, ...]:
+def _comparators(pool: tuple[Value, ...]) -> tuple[pred.Comparator, ...]:
     return EQUALITIES if isinstance(pool[0], bool) else COMPARATORS

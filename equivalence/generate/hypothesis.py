@@ -19,21 +19,10 @@ except ImportError:
 from cerify.equivalence.bounded.inferred import inferred_schema
 from cerify.equivalence.generate.cel import BINARY, BY_NAME, COMPARATORS, CORE, EQUALITIES, Profile
 from cerify.equivalence.rewrite.trees import constants
+from cerify.semantics import predicates as pred
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.predicates import (
-    Attribute,
-    Both,
-    Comparator,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Not,
-    OneOf,
-    Predicate,
-)
 from cerify.semantics.values import INT64, Value, ValueType, value_type_of
 
 Scope: TypeAlias = tuple[str, ...]
@@ -155,28 +144,28 @@ def _atom(draw: Draw, profile: Profile, scope: Scope) -> Condition:
     variables = st.sampled_from(tuple(dict.fromkeys(scope)) or profile.variables)
     if profile.correlated and draw(st.floats(0, 1)) > 1 - profile.correlated:
         name, pool = draw(st.sampled_from(profile.attributes))
-        left, right = (Attribute(name, draw(variables)) for _ in range(2))
-        return cel.Correlated(Comparison(draw(_comparators(pool)), left, right))
+        left, right = (pred.Attribute(name, draw(variables)) for _ in range(2))
+        return cel.Correlated(pred.Comparison(draw(_comparators(pool)), left, right))
     return cel.Every(draw(variables), draw(_predicates(profile)))
 
 
-def _predicates(profile: Profile) -> st.SearchStrategy[Predicate]:
+def _predicates(profile: Profile) -> st.SearchStrategy[pred.Predicate]:
     simple = st.one_of([_simple(name, pool) for name, pool in profile.attributes])
-    both = st.one_of(st.builds(Both, simple, simple), st.builds(Either, simple, simple))
-    return st.one_of(simple, st.builds(Not, simple), both)
+    both = st.one_of(st.builds(pred.Both, simple, simple), st.builds(pred.Either, simple, simple))
+    return st.one_of(simple, st.builds(pred.Not, simple), both)
 
 
-def _simple(name: str, pool: tuple[Value, ...]) -> st.SearchStrategy[Predicate]:
-    attribute, values = Attribute(name), st.sampled_from(pool)
-    ways: list[st.SearchStrategy[Predicate]] = [
-        st.builds(Comparison, _comparators(pool), st.just(attribute), values.map(Constant))
+def _simple(name: str, pool: tuple[Value, ...]) -> st.SearchStrategy[pred.Predicate]:
+    attribute, values = pred.Attribute(name), st.sampled_from(pool)
+    ways: list[st.SearchStrategy[pred.Predicate]] = [
+        st.builds(pred.Comparison, _comparators(pool), st.just(attribute), values.map(pred.Constant))
     ]
     if not isinstance(pool[0], bool):
         among = st.lists(values, min_size=1, max_size=3, unique=True).map(tuple)
-        ways.append(st.builds(OneOf, st.just(attribute), among))
-        ways.append(st.tuples(values, values).map(lambda ends: InRange(attribute, min(ends), max(ends))))
+        ways.append(st.builds(pred.OneOf, st.just(attribute), among))
+        ways.append(st.tuples(values, values).map(lambda ends: pred.InRange(attribute, min(ends), max(ends))))
     return st.one_of(ways)
 
 
-def _comparators(pool: tuple[Value, ...]) -> st.SearchStrategy[Comparator]:
+def _comparators(pool: tuple[Value, ...]) -> st.SearchStrategy[pred.Comparator]:
     return st.sampled_from(EQUALITIES if isinstance(pool[0], bool) else COMPARATORS)

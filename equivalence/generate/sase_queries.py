@@ -7,25 +7,15 @@ from random import Random
 from typing import get_args
 
 from cerify.equivalence.generate.sase_profiles import Profile
-from cerify.semantics.predicates import (
-    Arithmetic,
-    Comparator,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Not,
-    Predicate,
-    Term,
-    mentions,
-)
+from cerify.semantics import predicates as pred
+from cerify.semantics.predicates import mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import RANKED
 from cerify.semantics.sase.conditions import Edge, placed
 from cerify.semantics.values import Value
 
-COMPARATORS: tuple[Comparator, ...] = get_args(Comparator)
-EQUALITIES: tuple[Comparator, ...] = ("=", "!=")
+COMPARATORS: tuple[pred.Comparator, ...] = get_args(pred.Comparator)
+EQUALITIES: tuple[pred.Comparator, ...] = ("=", "!=")
 
 
 class Maker:
@@ -108,35 +98,37 @@ class Maker:
     def _equivalence(self) -> str:
         return min(self.rng.choices(self.profile.attributes, k=2), key=lambda attribute: len(attribute[1]))[0]
 
-    def _conjunct(self, k: sase.Component) -> Predicate:
+    def _conjunct(self, k: sase.Component) -> pred.Predicate:
         """A clause about an event, or all events, of the component; each of its parts has its last identifier."""
         edge: Edge = self.rng.choice(("first", "each", "each", "later", "later", "end")) if k.kleene else "first"
         p = self._atom(k, edge)
         while self._share(0.15):
-            p = Either(p, self._atom(k, edge))
+            p = pred.Either(p, self._atom(k, edge))
         return p
 
-    def _atom(self, k: sase.Component, edge: Edge) -> Predicate:
+    def _atom(self, k: sase.Component, edge: Edge) -> pred.Predicate:
         name, pool = self.rng.choice(self.profile.attributes)
         left, values = self._left(k, edge, name, pool)
         if self._share(0.1) and not isinstance(values[0], bool):
             low, high = sorted(self.rng.choices(values, k=2))
-            p: Predicate = InRange(left, low, high)
+            p: pred.Predicate = pred.InRange(left, low, high)
         else:
-            right = self._right(k, edge, name, values) if values is pool else Constant(self.rng.choice(values))
-            p = Comparison(self.rng.choice(EQUALITIES if isinstance(values[0], bool) else COMPARATORS), left, right)
-        return Not(p) if self._share(0.1) else p
+            right = self._right(k, edge, name, values) if values is pool else pred.Constant(self.rng.choice(values))
+            p = pred.Comparison(
+                self.rng.choice(EQUALITIES if isinstance(values[0], bool) else COMPARATORS), left, right
+            )
+        return pred.Not(p) if self._share(0.1) else p
 
     def _left(
         self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]
-    ) -> tuple[Term, tuple[Value, ...]]:
+    ) -> tuple[pred.Term, tuple[Value, ...]]:
         """The last identifier of a condition on that edge, and the values it may have."""
         if edge == "end" and self._share(0.7 * bool(self.profile.aggregated)):
             return self._aggregate(k, name, pool, running=False)
         places: dict[Edge, sase.Place] = {"first": "first", "each": "current", "later": "current", "end": "last"}
         return sase.Reference(name, k.variable, places[edge] if k.kleene else "only"), pool
 
-    def _right(self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]) -> Term:
+    def _right(self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]) -> pred.Term:
         """Another event's value of the attribute, or a constant; on the edge later always one of the same array."""
         if edge == "later":
             if self._share(self.profile.aggregated):
@@ -149,7 +141,7 @@ class Maker:
         index = self.pattern.index(k)
         others = [o for n, o in enumerate(self.pattern) if not o.negated and o is not k and (n < index or k.negated)]
         if not others or not self._share(self.profile.related):
-            return Constant(self.rng.choice(pool))
+            return pred.Constant(self.rng.choice(pool))
         other = self.rng.choice(others)
         if other.kleene and self._share(self.profile.aggregated):
             aggregate, values = self._aggregate(other, name, pool, running=False)
@@ -158,15 +150,15 @@ class Maker:
         place: sase.Place = self.rng.choice(("first", "last")) if other.kleene else "only"
         return self._moved(sase.Reference(name, other.variable, place), pool)
 
-    def _moved(self, term: Term, pool: tuple[Value, ...]) -> Term:
+    def _moved(self, term: pred.Term, pool: tuple[Value, ...]) -> pred.Term:
         """The term, of a number now and then with another number added, or times one."""
         if isinstance(pool[0], int | float) and not isinstance(pool[0], bool) and self._share(0.15):
-            return Arithmetic(self.rng.choice(("+", "-", "*")), term, Constant(self.rng.choice(pool)))
+            return pred.Arithmetic(self.rng.choice(("+", "-", "*")), term, pred.Constant(self.rng.choice(pool)))
         return term
 
     def _aggregate(
         self, k: sase.Component, name: str, pool: tuple[Value, ...], running: bool
-    ) -> tuple[Term, tuple[Value, ...]]:
+    ) -> tuple[pred.Term, tuple[Value, ...]]:
         """An aggregate, and the values it may have: those of the pool, or others."""
         functions = ["min", "max", *RANKED]
         if isinstance(pool[0], bool):
@@ -181,10 +173,10 @@ class Maker:
 
     # --- HAVING, RETURN ---
 
-    def _having(self) -> Predicate:
+    def _having(self) -> pred.Predicate:
         k = self.rng.choice([k for k in self.pattern if not k.negated])
         p = self._atom(k, "end" if k.kleene else "first")
-        return Not(p) if self._share(0.2) else p
+        return pred.Not(p) if self._share(0.2) else p
 
     def _returned(self) -> sase.Return:
         items = tuple(
@@ -216,5 +208,5 @@ class Maker:
         return sase.Simple(sase.Reference(name, k.variable, self.rng.choice(("first", "last"))))
 
 
-def _aggregates(p: Predicate) -> bool:
+def _aggregates(p: pred.Predicate) -> bool:
     return any(isinstance(a, sase.Aggregate) for a in mentions(p))

@@ -13,7 +13,6 @@ from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts
-from cerify.semantics.sase.conditions import mentions_of
 from cerify.semantics.sase.fragment import operators as operators_of
 from cerify.semantics.sase.fragment import strategies
 from cerify.semantics.sase.parse import parse
@@ -283,7 +282,7 @@ def _mentions(p: Predicate, variable: str) -> bool:
 def _variables(output: sase.Output) -> set[str]:
     match output:
         case sase.Simple(term):
-            return {a.variable or "" for a in mentions_of(term)}
+            return {a.variable or "" for a in mentions(term)}
         case sase.Series(a) | sase.Composite(a) | sase.CompositeSeries(a):
             return {a}
 

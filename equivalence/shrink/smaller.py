@@ -12,23 +12,8 @@ from itertools import count
 from typing import TypeAlias, TypeVar, assert_never
 
 from cerify.equivalence.shrink.operations import Q, QueryOperations
+from cerify.semantics import predicates as pred
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.predicates import (
-    Anything,
-    Arithmetic,
-    Attribute,
-    Both,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-    Term,
-)
 from cerify.semantics.values import EPOCH, Value
 
 V = TypeVar("V")
@@ -133,44 +118,48 @@ def simpler_values(language: QueryOperations[Q], query: Q, S: Stream) -> Candida
 # --- parts of predicates ----------------------------------------------------------------------------------------------
 
 
-def parts(P: Predicate) -> Iterator[Predicate]:
+def parts(P: pred.Predicate) -> Iterator[pred.Predicate]:
     """Predicates with fewer nodes: operands of connectives, comparisons for longer tests, operands of arithmetic."""
     match P:
-        case Both(left, right) | Either(left, right):
+        case pred.Both(left, right) | pred.Either(left, right):
             yield left
             yield right
             yield from (type(P)(other, right) for other in parts(left))
             yield from (type(P)(left, other) for other in parts(right))
-        case Not(inner):
+        case pred.Not(inner):
             yield inner
-            yield from map(Not, parts(inner))
-        case OneOf(term, values):
-            yield from (Comparison("=", term, Constant(value)) for value in values)
-            yield from (OneOf(term, values[:i] + values[i + 1 :]) for i in range(len(values)) if len(values) > 1)
-            yield from (OneOf(t, values) for t in operands(term))
-        case InRange(term, low, high):
-            yield Comparison(">=", term, Constant(low))
-            yield Comparison("<=", term, Constant(high))
-            yield from (InRange(t, low, high) for t in operands(term))
-        case Like(term, pattern):
-            yield Comparison("=", term, Constant(pattern))
-        case Comparison(comparator, left_, right_):
-            yield from (Comparison(comparator, t, right_) for t in operands(left_))
-            yield from (Comparison(comparator, left_, t) for t in operands(right_))
-            yield from (Comparison(comparator, t, Constant(0)) for t in (left_, right_) if isinstance(t, Attribute))
-        case Anything() | OfType():
+            yield from map(pred.Not, parts(inner))
+        case pred.OneOf(term, values):
+            yield from (pred.Comparison("=", term, pred.Constant(value)) for value in values)
+            yield from (pred.OneOf(term, values[:i] + values[i + 1 :]) for i in range(len(values)) if len(values) > 1)
+            yield from (pred.OneOf(t, values) for t in operands(term))
+        case pred.InRange(term, low, high):
+            yield pred.Comparison(">=", term, pred.Constant(low))
+            yield pred.Comparison("<=", term, pred.Constant(high))
+            yield from (pred.InRange(t, low, high) for t in operands(term))
+        case pred.Like(term, pattern):
+            yield pred.Comparison("=", term, pred.Constant(pattern))
+        case pred.Comparison(comparator, left_, right_):
+            yield from (pred.Comparison(comparator, t, right_) for t in operands(left_))
+            yield from (pred.Comparison(comparator, left_, t) for t in operands(right_))
+            yield from (
+                pred.Comparison(comparator, t, pred.Constant(0))
+                for t in (left_, right_)
+                if isinstance(t, pred.Attribute)
+            )
+        case pred.Anything() | pred.OfType():
             return
         case _:
             assert_never(P)
 
 
-def operands(term: Term) -> Iterator[Term]:
+def operands(term: pred.Term) -> Iterator[pred.Term]:
     """The terms inside an arithmetic term, and it with one of its operands made smaller."""
-    if isinstance(term, Arithmetic):
+    if isinstance(term, pred.Arithmetic):
         yield term.left
         yield term.right
-        yield from (Arithmetic(term.operator, t, term.right) for t in operands(term.left))
-        yield from (Arithmetic(term.operator, term.left, t) for t in operands(term.right))
+        yield from (pred.Arithmetic(term.operator, t, term.right) for t in operands(term.left))
+        yield from (pred.Arithmetic(term.operator, term.left, t) for t in operands(term.right))
 
 
 # --- events and values ------------------------------------------------------------------------------------------------

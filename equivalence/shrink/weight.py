@@ -8,23 +8,9 @@ from datetime import datetime
 from typing import TypeAlias, assert_never
 
 from cerify.equivalence.shrink.operations import Q, QueryOperations
+from cerify.semantics import predicates as pred
 from cerify.semantics.events import Stream
-from cerify.semantics.predicates import (
-    Anything,
-    Arithmetic,
-    Attribute,
-    Both,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-    Term,
-)
+from cerify.semantics.predicates import nodes
 from cerify.semantics.values import Value, microseconds
 
 Weight: TypeAlias = tuple[int, ...]
@@ -43,7 +29,7 @@ def weight(language: QueryOperations[Q], query: Q, stream: Stream) -> Weight:
     return (
         language.size(query),
         len(stream),
-        sum(map(nodes, language.predicates(query))),
+        sum(map(predicate_weight, language.predicates(query))),
         language.complexity(query),
         sum(1 + len(attributes) for attributes in schema.values()),
         len(values),
@@ -53,38 +39,34 @@ def weight(language: QueryOperations[Q], query: Q, stream: Stream) -> Weight:
     )
 
 
-def nodes(predicate: Predicate) -> int:
-    """The number of connectives, comparisons, terms and constants in a predicate."""
-    match predicate:
-        case Anything() | OfType():
-            return 1
-        case Comparison(_, left, right):
-            return 1 + term_nodes(left) + term_nodes(right)
-        case OneOf(term, values):
-            return 2 + term_nodes(term) + len(values)
-        case InRange(term, _, _):
-            return 4 + term_nodes(term)
-        case Like(term, _):
-            return 3 + term_nodes(term)
-        case Not(inner):
-            return 1 + nodes(inner)
-        case Both(left_, right_) | Either(left_, right_):
-            return 1 + nodes(left_) + nodes(right_)
-        case _:
-            assert_never(predicate)
+def predicate_weight(predicate: pred.Predicate) -> int:
+    """The number of connectives, comparisons, terms and constants in it; an attribute is heavier than a constant."""
+    return sum(_node_weight(node) for node in nodes(predicate))
 
 
-def term_nodes(term: Term) -> int:
-    """The number of operators, attributes and constants in a term; an attribute is heavier than a constant."""
-    match term:
-        case Attribute():
+def _node_weight(node: pred.Predicate | pred.Term) -> int:
+    match node:
+        case pred.OneOf(_, values):
+            return 2 + len(values)
+        case pred.InRange():
+            return 4
+        case pred.Like():
+            return 3
+        case pred.Attribute():
             return 2
-        case Constant():
+        case (
+            pred.Anything()
+            | pred.OfType()
+            | pred.Comparison()
+            | pred.Not()
+            | pred.Both()
+            | pred.Either()
+            | pred.Arithmetic()
+            | pred.Constant()
+        ):
             return 1
-        case Arithmetic(_, left, right):
-            return 1 + term_nodes(left) + term_nodes(right)
         case _:
-            assert_never(term)
+            assert_never(node)
 
 
 def name_weight(name: str) -> int:

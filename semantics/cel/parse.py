@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from lark import Lark
+from lark import Lark, Token
 from lark.tree import Meta
 from lark.visitors import v_args
 
@@ -15,7 +15,17 @@ from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.errors import ParseError, Span
 from cerify.semantics.operators import spelt
-from cerify.semantics.parsing import PredicateBuilder, attribute_name, number_of, parsed, parser_of, span_of
+from cerify.semantics.parsing import (
+    PredicateBuilder,
+    attribute_name,
+    node,
+    number_of,
+    parsed,
+    parser_of,
+    require_alone,
+    require_variables,
+    span_of,
+)
 from cerify.semantics.predicates import Attribute, Predicate, about, mentions
 
 INFIX = spelt(OPERATORS, "infix")
@@ -33,23 +43,17 @@ def _parser() -> Lark:
     return parser_of(Path(__file__).parent)
 
 
-@v_args(meta=True)
+@v_args(meta=True, inline=True)
 class _Builder(PredicateBuilder):
     """One method for each alternative of the grammar, in the grammar's order."""
 
-    def filter(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        phi, condition = children
-        return cel.Filter(phi, condition, span=span_of(meta))
+    filter = node(cel.Filter)
+    within = node(cel.Within)
 
-    def within(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        phi, window = children
-        return cel.Within(phi, window, span=span_of(meta))
-
-    def partition_by(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        phi, attribute = children
+    def partition_by(self, meta: Meta, phi: cel.Formula, attribute: Token) -> cel.Formula:
         return cel.PartitionBy(phi, attribute_name(attribute), span=span_of(meta))
 
-    def combination(self, meta: Meta, children: list[Any]) -> cel.Formula:
+    def combination(self, meta: Meta, *children: Any) -> cel.Formula:
         operators = {INFIX[str(token)]: token for token in children[1::2]}
         if len(operators) > 1:
             first, second, *_ = operators.values()
@@ -59,121 +63,85 @@ class _Builder(PredicateBuilder):
             )
         return _left_fold(children)
 
-    def sequence(self, meta: Meta, children: list[Any]) -> cel.Formula:
+    def sequence(self, meta: Meta, *children: Any) -> cel.Formula:
         operators = {str(token): token for token in children[1::2]}
         if len(operators) > 1:
             _, second = operators.values()
             raise ParseError("; and : are mixed: put parentheses around one of them", span_of(second))
         return _left_fold(children)
 
-    def bind(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        phi, variable = children
-        return cel.In(phi, str(variable), span=span_of(meta))
+    bind = node(cel.In)
+    plus = node(cel.Plus)
+    contiguous_plus = node(cel.ContiguousPlus)
 
-    def plus(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        return cel.Plus(children[0], span=span_of(meta))
+    def repeat(self, meta: Meta, phi: cel.Formula, bounds: Bounds) -> cel.Formula:
+        return Repeat(phi, *bounds, span=span_of(meta))
 
-    def contiguous_plus(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        return cel.ContiguousPlus(children[0], span=span_of(meta))
+    def contiguous_repeat(self, meta: Meta, phi: cel.Formula, bounds: Bounds) -> cel.Formula:
+        return ContiguousRepeat(phi, *bounds, span=span_of(meta))
 
-    def repeat(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        phi, (least, most) = children
-        return Repeat(phi, least, most, span=span_of(meta))
+    def exactly(self, meta: Meta, number: Token) -> Bounds:
+        return _rounds(number), _rounds(number)
 
-    def contiguous_repeat(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        phi, (least, most) = children
-        return ContiguousRepeat(phi, least, most, span=span_of(meta))
+    def at_least(self, meta: Meta, number: Token) -> Bounds:
+        return _rounds(number), None
 
-    def exactly(self, meta: Meta, children: list[Any]) -> Bounds:
-        return _rounds(children[0]), _rounds(children[0])
-
-    def at_least(self, meta: Meta, children: list[Any]) -> Bounds:
-        return _rounds(children[0]), None
-
-    def between(self, meta: Meta, children: list[Any]) -> Bounds:
-        least, most = map(_rounds, children)
+    def between(self, meta: Meta, *numbers: Token) -> Bounds:
+        least, most = map(_rounds, numbers)
         if most < least:
             raise ParseError(f"from {least} to {most} rounds: the second number is at least the first", span_of(meta))
         return least, most
 
-    def event(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        return cel.Event(str(children[0]), span=span_of(meta))
+    event = node(cel.Event)
 
-    def project(self, meta: Meta, children: list[Any]) -> cel.Formula:
+    def project(self, meta: Meta, *children: Any) -> cel.Formula:
         *variables, phi = children
         return cel.Project(frozenset(map(str, variables)), phi, span=span_of(meta))
 
-    def start_(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        return cel.Start(children[0], span=span_of(meta))
+    start_ = node(cel.Start)
 
-    def strategy(self, meta: Meta, children: list[Any]) -> cel.Formula:
-        name, phi = children
+    def strategy(self, meta: Meta, name: Token, phi: cel.Formula) -> cel.Formula:
         return cast("cel.Formula", CALLS[str(name)](phi, span=span_of(meta)))
 
-    def event_window(self, meta: Meta, children: list[Any]) -> cel.Window:
-        count = number_of(children[0])
+    def event_window(self, meta: Meta, number: Token) -> cel.Window:
+        count = number_of(number)
         if not isinstance(count, int) or count < 1:
-            raise ParseError("a window of events is a whole number of at least 1", span_of(children[0]))
+            raise ParseError("a window of events is a whole number of at least 1", span_of(number))
         return cel.EventWindow(count)
 
-    def time_window(self, meta: Meta, children: list[Any]) -> cel.Window:
-        amount, unit = children
+    def time_window(self, meta: Meta, amount: Token, unit: Token) -> cel.Window:
         return cel.TimeWindow(number_of(amount), cast("cel.Unit", str(unit).removesuffix("s")))
 
-    def attribute_window(self, meta: Meta, children: list[Any]) -> cel.Window:
-        width, attribute = children
+    def attribute_window(self, meta: Meta, width: Token, attribute: Token) -> cel.Window:
         return cel.AttributeWindow(number_of(width), attribute_name(attribute))
 
-    def disjunction(self, meta: Meta, children: list[Any]) -> cel.Condition:
-        left, _, right = children
-        return cel.Disjunction(left, right, span=span_of(meta))
+    disjunction = node(cel.Disjunction)
+    conjunction = node(cel.Conjunction)
 
-    def conjunction(self, meta: Meta, children: list[Any]) -> cel.Condition:
-        left, _, right = children
-        return cel.Conjunction(left, right, span=span_of(meta))
-
-    def every(self, meta: Meta, children: list[Any]) -> cel.Condition:
-        variable, predicate = children
-        for attribute in mentions(predicate):
-            if attribute.variable is not None:
-                raise ParseError(
-                    f"inside the brackets of {variable} an attribute stands alone: write {attribute.name}, "
-                    f"not {attribute.variable}.{attribute.name}; events of two variables are compared outside brackets",
-                    span_of(meta),
-                )
+    def every(self, meta: Meta, variable: Token, predicate: Predicate) -> cel.Condition:
+        more = "; events of two variables are compared outside brackets"
+        require_alone(predicate, f" of {variable}", more, span_of(meta))
         return cel.Every(str(variable), predicate, span=span_of(meta))
 
-    def named(self, meta: Meta, children: list[Any]) -> cel.Condition:
-        name, *variables = map(str, children)
-        return cel.Named(name, tuple(variables), span=span_of(meta))
+    def named(self, meta: Meta, name: Token, *variables: Token) -> cel.Condition:
+        return cel.Named(str(name), tuple(map(str, variables)), span=span_of(meta))
 
-    def compared(self, meta: Meta, children: list[Any]) -> cel.Condition:
-        predicate: Predicate = children[0]
-        mentioned = list(mentions(predicate))
-        if not mentioned:
-            raise ParseError("a filter compares an attribute of a variable, as in A.x > 40", span_of(meta))
-        for attribute in mentioned:
-            if attribute.variable is None:
-                raise ParseError(
-                    f"whose attribute is {attribute.name!r}? Write VARIABLE.{attribute.name}, "
-                    f"or VARIABLE[...] around a test of single events",
-                    span_of(meta),
-                )
-        match mentioned:
-            case [Attribute(_, variable)]:
-                return cel.Every(cast("str", variable), about(predicate, None), span=span_of(meta))
-            case _:
-                return cel.Correlated(predicate, span=span_of(meta))
+    def compared(self, meta: Meta, predicate: Predicate) -> cel.Condition:
+        require_variables(predicate, "VARIABLE", "single events", "A.x > 40", span_of(meta))
+        match list(mentions(predicate)):
+            case [Attribute(_, str(variable))]:
+                return cel.Every(variable, about(predicate, None), span=span_of(meta))
+        return cel.Correlated(predicate, span=span_of(meta))
 
 
-def _rounds(token: Any) -> int:
+def _rounds(token: Token) -> int:
     number = number_of(token)
     if not isinstance(number, int) or number < 1:
         raise ParseError("a number of rounds is a whole number of at least 1", span_of(token))
     return number
 
 
-def _left_fold(children: list[Any]) -> cel.Formula:
+def _left_fold(children: tuple[Any, ...]) -> cel.Formula:
     phi: cel.Formula = children[0]
     for operator, right in zip(children[1::2], children[2::2], strict=True):
         start, end = cast("Span", phi.span).start, cast("Span", right.span).end

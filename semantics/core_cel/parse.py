@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-from lark import Lark
+from lark import Lark, Token
 from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.operators import OPERATORS
-from cerify.semantics.errors import ParseError
 from cerify.semantics.operators import spelt
-from cerify.semantics.parsing import PredicateBuilder, parsed, parser_of, span_of
+from cerify.semantics.parsing import (
+    PredicateBuilder,
+    node,
+    parsed,
+    parser_of,
+    require_alone,
+    require_variables,
+    span_of,
+)
 from cerify.semantics.predicates import Predicate, about, mentions
 
 INFIX = spelt(OPERATORS, "infix")
@@ -31,63 +38,31 @@ def _parser() -> Lark:
     return parser_of(Path(__file__).parent)
 
 
-@v_args(meta=True)
+@v_args(meta=True, inline=True)
 class _Builder(PredicateBuilder):
     """One method for each alternative of the grammar, in the grammar's order."""
 
-    def filter(self, meta: Meta, children: list[Any]) -> core.Formula:
-        phi, condition = children
-        return core.Filter(phi, condition, span=span_of(meta))
+    filter = node(core.Filter)
 
-    def binary(self, meta: Meta, children: list[Any]) -> core.Formula:
-        left, operator, right = children
+    def binary(self, meta: Meta, left: core.Formula, operator: Token, right: core.Formula) -> core.Formula:
         return cast("core.Formula", INFIX[str(operator)](left, right, span=span_of(meta)))
 
-    def plus(self, meta: Meta, children: list[Any]) -> core.Formula:
-        return core.Plus(children[0], span=span_of(meta))
+    plus = node(core.Plus)
+    event = node(core.Event)
 
-    def event(self, meta: Meta, children: list[Any]) -> core.Formula:
-        type_, variable = map(str, children)
-        return core.Event(type_, variable, span=span_of(meta))
-
-    def strategy(self, meta: Meta, children: list[Any]) -> core.Formula:
-        name, phi = children
+    def strategy(self, meta: Meta, name: Token, phi: core.Formula) -> core.Formula:
         return cast("core.Formula", CALLS[str(name)](phi, span=span_of(meta)))
 
-    def disjunction(self, meta: Meta, children: list[Any]) -> core.Condition:
-        left, _, right = children
-        return core.Disjunction(left, right, span=span_of(meta))
+    disjunction = node(core.Disjunction)
+    conjunction = node(core.Conjunction)
 
-    def conjunction(self, meta: Meta, children: list[Any]) -> core.Condition:
-        left, _, right = children
-        return core.Conjunction(left, right, span=span_of(meta))
-
-    def bracketed(self, meta: Meta, children: list[Any]) -> core.Condition:
-        variable, predicate = children
-        for attribute in mentions(predicate):
-            if attribute.variable is not None:
-                raise ParseError(
-                    f"inside the brackets of {variable} an attribute stands alone: write {attribute.name}, "
-                    f"not {attribute.variable}.{attribute.name}; two events are compared outside brackets",
-                    span_of(meta),
-                )
+    def bracketed(self, meta: Meta, variable: Token, predicate: Predicate) -> core.Condition:
+        require_alone(predicate, f" of {variable}", "; two events are compared outside brackets", span_of(meta))
         return core.Unary(str(variable), predicate, span=span_of(meta))
 
-    def compared(self, meta: Meta, children: list[Any]) -> core.Condition:
-        predicate: Predicate = children[0]
-        variables: set[str] = set()
-        for attribute in mentions(predicate):
-            if attribute.variable is None:
-                raise ParseError(
-                    f"whose attribute is {attribute.name!r}? Write variable.{attribute.name}, "
-                    f"or variable[...] around a test of one event",
-                    span_of(meta),
-                )
-            variables.add(attribute.variable)
-        match list(variables):
-            case []:
-                raise ParseError("a filter compares an attribute of a variable, as in x.tmp > 40", span_of(meta))
-            case [variable]:
+    def compared(self, meta: Meta, predicate: Predicate) -> core.Condition:
+        require_variables(predicate, "variable", "one event", "x.tmp > 40", span_of(meta))
+        match list({attribute.variable for attribute in mentions(predicate)}):
+            case [str(variable)]:
                 return core.Unary(variable, about(predicate, None), span=span_of(meta))
-            case _:
-                return core.Correlated(predicate, span=span_of(meta))
+        return core.Correlated(predicate, span=span_of(meta))

@@ -8,30 +8,17 @@ from itertools import pairwise, product
 from math import prod
 from typing import assert_never
 
+from cerify.semantics import predicates as pred
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Event
-from cerify.semantics.predicates import (
-    Anything,
-    Attribute,
-    Both,
-    Comparison,
-    Constant,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-    holds,
-)
+from cerify.semantics.predicates import atoms, holds
 from cerify.semantics.values import Value, kind
 
 
 def events_to_come(
-    tests: Mapping[str, Sequence[Predicate]], budget: Budget = Budget(), span: Span | None = None
+    tests: Mapping[str, Sequence[pred.Predicate]], budget: Budget = Budget(), span: Span | None = None
 ) -> tuple[Event, ...]:
     """Events of each of the types, one for each outcome of its tests, and an event of another type.
 
@@ -44,7 +31,7 @@ def events_to_come(
     return (*(event for T, some in tests.items() for event in _events(T, some, budget, span)), Event(other))
 
 
-def _events(T: str, tests: Sequence[Predicate], budget: Budget, span: Span | None) -> Iterator[Event]:
+def _events(T: str, tests: Sequence[pred.Predicate], budget: Budget, span: Span | None) -> Iterator[Event]:
     constants: dict[str, list[Value]] = {}
     for test in tests:
         for name, value in _compared(test, span):
@@ -61,30 +48,28 @@ def _events(T: str, tests: Sequence[Predicate], budget: Budget, span: Span | Non
             yield event
 
 
-def _compared(test: Predicate, span: Span | None) -> Iterator[tuple[str, Value]]:
+def _compared(test: pred.Predicate, span: Span | None) -> Iterator[tuple[str, Value]]:
     """The attributes of a test, each with a value that it is compared with."""
-    match test:
-        case Comparison(_, Attribute(name), Constant(value)) | Comparison(_, Constant(value), Attribute(name)):
-            yield name, value
-        case OneOf(Attribute(name), values):
-            yield from ((name, value) for value in values)
-        case InRange(Attribute(name), low, high):
-            yield from ((name, low), (name, high))
-        case Not(inner):
-            yield from _compared(inner, span)
-        case Both(left, right) | Either(left, right):
-            yield from _compared(left, span)
-            yield from _compared(right, span)
-        case Anything() | OfType():
-            return
-        case Comparison() | OneOf() | InRange() | Like():
-            raise Unsupported(
-                "prefix needs to know which events may come; it does for masks that compare an attribute with a value, "
-                "so write the mask with such comparisons",
-                span,
-            )
-        case _:
-            assert_never(test)
+    for atom in atoms(test):
+        match atom:
+            case pred.Comparison(_, pred.Attribute(name), pred.Constant(value)) | pred.Comparison(
+                _, pred.Constant(value), pred.Attribute(name)
+            ):
+                yield name, value
+            case pred.OneOf(pred.Attribute(name), values):
+                yield from ((name, value) for value in values)
+            case pred.InRange(pred.Attribute(name), low, high):
+                yield from ((name, low), (name, high))
+            case pred.Comparison() | pred.OneOf() | pred.InRange() | pred.Like():
+                raise Unsupported(
+                    "prefix needs to know which events may come; it does for masks that compare an attribute with a "
+                    "value, so write the mask with such comparisons",
+                    span,
+                )
+            case pred.Anything() | pred.OfType():
+                pass
+            case _:
+                assert_never(atom)
 
 
 def _representatives(values: list[Value]) -> Iterator[Value]:

@@ -6,12 +6,12 @@ at, i is the number of positions of a, so that a[i] is the last of them and a[..
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
 from cerify.semantics.events import Event
-from cerify.semantics.predicates import Arithmetic, Attribute, Constant, Predicate, Term, compare, mentions
+from cerify.semantics.predicates import Attribute, Predicate, compare, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.folding import folded
@@ -105,17 +105,3 @@ def _edge(ranks: set[int]) -> Edge:
     if ranks == {0}:
         return "first"
     return "each" if ranks == {2} else "later"
-
-
-def mentions_of(term: Term) -> Iterator[Attribute]:
-    """The references and aggregates of a term."""
-    match term:
-        case Attribute():
-            yield term
-        case Arithmetic(_, left, right):
-            yield from mentions_of(left)
-            yield from mentions_of(right)
-        case Constant():
-            return
-        case _:
-            assert_never(term)

@@ -16,8 +16,8 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.errors import BudgetExceeded, IllFormed, ParseError, Span, errors_in
-from cerify.semantics.parsing import MAX_DEPTH, PredicateBuilder, number_of, parsed, span_of
-from cerify.semantics.predicates import Both, Constant, Either, Not, Predicate, Term
+from cerify.semantics.parsing import MAX_DEPTH, PredicateBuilder, node, number_of, parsed, span_of
+from cerify.semantics.predicates import Both, Constant, Either, Predicate, Term
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import BUILT_IN, RANKED
 from cerify.semantics.sase.operators import STRATEGIES
@@ -80,7 +80,7 @@ class _Index:
     span: Span
 
 
-@v_args(meta=True)
+@v_args(meta=True, inline=True)
 class _Builder(PredicateBuilder):
     """One method for each alternative of the grammar, in the grammar's order."""
 
@@ -90,17 +90,13 @@ class _Builder(PredicateBuilder):
 
     # --- queries ---
 
-    def program(self, meta: Meta, children: list[Any]) -> sase.Tree:
-        return (
-            cast("sase.Tree", children[0]) if len(children) == 1 else sase.Program(tuple(children), span=span_of(meta))
-        )
+    def program(self, meta: Meta, *queries: Any) -> sase.Tree:
+        return cast("sase.Tree", queries[0]) if len(queries) == 1 else sase.Program(queries, span=span_of(meta))
 
-    def union(self, meta: Meta, children: list[Any]) -> sase.Query | sase.Union:
-        return (
-            cast("sase.Query", children[0]) if len(children) == 1 else sase.Union(tuple(children), span=span_of(meta))
-        )
+    def union(self, meta: Meta, *parts: sase.Query) -> sase.Query | sase.Union:
+        return parts[0] if len(parts) == 1 else sase.Union(parts, span=span_of(meta))
 
-    def query(self, meta: Meta, children: list[Any]) -> sase.Query:
+    def query(self, meta: Meta, *children: Any) -> sase.Query:
         source, within, having = None, None, None
         pattern: tuple[sase.Component, ...] = ()
         where: list[Any] = []
@@ -112,9 +108,9 @@ class _Builder(PredicateBuilder):
             elif isinstance(child, _Having):
                 having = child
             elif isinstance(child[0], sase.Component):
-                pattern = tuple(child)
+                pattern = child
             else:
-                where = list(child)
+                where = child
         blocks = tuple(
             _block(strategy, arguments, conjuncts, span, pattern) for strategy, arguments, conjuncts, span in where
         )
@@ -122,44 +118,37 @@ class _Builder(PredicateBuilder):
         span = span_of(meta)
         return sase.Query(pattern, children[-1], blocks, within, condition, source, span=span, having_span=place)
 
-    def from_(self, meta: Meta, children: list[Any]) -> _Named:
-        return _Named("from", str(children[0]))
+    def from_(self, meta: Meta, name: Token) -> _Named:
+        return _Named("from", str(name))
 
-    def pattern(self, meta: Meta, children: list[Any]) -> tuple[sase.Component, ...]:
-        return tuple(children)
+    def pattern(self, meta: Meta, *components: sase.Component) -> tuple[sase.Component, ...]:
+        return components
 
-    def component(self, meta: Meta, children: list[Any]) -> sase.Component:
-        marks = {token.type for token in children}
-        type_, variable = (str(token) for token in children if token.type == "NAME")
+    def component(self, meta: Meta, *tokens: Token) -> sase.Component:
+        marks = {token.type for token in tokens}
+        type_, variable = (str(token) for token in tokens if token.type == "NAME")
         kleene, array = "PLUS" in marks, "EMPTY" in marks
         if kleene != array:
-            said = f"{type_}+ {variable}[]"
-            why = (
-                f"a Kleene plus declares an array: write {said}"
-                if kleene
-                else f"an array holds one or more: write {said}"
-            )
-            raise ParseError(why, span_of(meta))
+            rule = "a Kleene plus declares an array" if kleene else "an array holds one or more"
+            raise ParseError(f"{rule}: write {type_}+ {variable}[]", span_of(meta))
         return sase.Component(type_, variable, kleene, "TILDE" in marks, span=span_of(meta))
 
     # --- WHERE ---
 
-    def where(self, meta: Meta, children: list[Any]) -> list[Any]:
-        return [
-            (None, (), child, span_of(meta)) if isinstance(child[0], sase.Conjunct) else child for child in children
-        ]
+    def where(self, meta: Meta, *children: Any) -> list[Any]:
+        span = span_of(meta)
+        return [(None, (), child, span) if isinstance(child[0], sase.Conjunct) else child for child in children]
 
-    def block(self, meta: Meta, children: list[Any]) -> Any:
-        strategy, *rest = children
+    def block(self, meta: Meta, strategy: Token, *rest: Any) -> Any:
         name = STRATEGIES[str(strategy).lower()]
         conjuncts = next((child for child in rest if isinstance(child, tuple)), ())
         return name, tuple(child for child in rest if isinstance(child, _Argument)), conjuncts, span_of(meta)
 
-    def selected(self, meta: Meta, children: list[Any]) -> _Argument:
-        marks = {token.type for token in children[1:]}
-        return _Argument(sase.Selected(str(children[0]), "CUT" in marks, span=span_of(meta)), "EMPTY" in marks)
+    def selected(self, meta: Meta, name: Token, *tokens: Token) -> _Argument:
+        marks = {token.type for token in tokens}
+        return _Argument(sase.Selected(str(name), "CUT" in marks, span=span_of(meta)), "EMPTY" in marks)
 
-    def body(self, meta: Meta, children: list[Any]) -> tuple[sase.Conjunct, ...]:
+    def body(self, meta: Meta, *children: Any) -> tuple[sase.Conjunct, ...]:
         found: list[sase.Conjunct] = []
         last: _Conjoined | None = None
         for before, child in zip([None, *children], children, strict=False):
@@ -176,34 +165,31 @@ class _Builder(PredicateBuilder):
             last = child
         return tuple(found)
 
-    def joint(self, meta: Meta, children: list[Any]) -> Token:
+    def joint(self, meta: Meta, *tokens: Token) -> Token:
         return Token("AND", "and")
 
-    def underlined(self, meta: Meta, children: list[Any]) -> _Conjoined:
+    def underlined(self, meta: Meta, mark: Token, p: Predicate | _Conjoined) -> _Conjoined:
         span = span_of(meta)
-        inner = children[1] if isinstance(children[1], _Conjoined) else _conjoined(children[1], False, span)
+        inner = p if isinstance(p, _Conjoined) else _conjoined(p, False, span)
         return _Conjoined(tuple(sase.Conjunct(c.condition, True, span=span) for c in inner.conjuncts), False, span)
 
-    def equivalence(self, meta: Meta, children: list[Any]) -> _Conjoined:
+    def equivalence(self, meta: Meta, name: Token) -> _Conjoined:
         span = span_of(meta)
-        test = sase.Equivalence(str(children[0]), span=span)
-        return _Conjoined((sase.Conjunct(test, span=span),), False, span)
+        return _Conjoined((sase.Conjunct(sase.Equivalence(str(name), span=span), span=span),), False, span)
 
-    def disjunction(self, meta: Meta, children: list[Any]) -> _Conjoined:
-        return _conjoined(reduce(Either, children), len(children) > 1, span_of(meta))
+    def disjunction(self, meta: Meta, *parts: Predicate) -> _Conjoined:
+        return _conjoined(reduce(Either, parts), len(parts) > 1, span_of(meta))
 
     # --- WITHIN, HAVING, RETURN ---
 
-    def within(self, meta: Meta, children: list[Any]) -> sase.Window:
-        amount, unit = children
-        return sase.Window(
-            number_of(amount), cast("sase.Unit", str(unit).lower().rstrip("s") + "s"), span=span_of(meta)
-        )
+    def within(self, meta: Meta, amount: Token, unit: Token) -> sase.Window:
+        units = cast("sase.Unit", str(unit).lower().rstrip("s") + "s")
+        return sase.Window(number_of(amount), units, span=span_of(meta))
 
-    def having(self, meta: Meta, children: list[Any]) -> _Having:
-        return _Having(cast("Predicate", children[0]), span_of(meta))
+    def having(self, meta: Meta, condition: Predicate) -> _Having:
+        return _Having(condition, span_of(meta))
 
-    def return_(self, meta: Meta, children: list[Any]) -> sase.Return:
+    def return_(self, meta: Meta, *children: Any) -> sase.Return:
         type_, stream, non_overlap = None, None, False
         items = tuple(child for child in children if isinstance(child, sase.Item))
         for child in children:
@@ -216,80 +202,56 @@ class _Builder(PredicateBuilder):
                     stream = name
         return sase.Return(items, type_, stream, non_overlap, span=span_of(meta))
 
-    def stream(self, meta: Meta, children: list[Any]) -> _Named:
-        return _Named("stream", str(children[0]))
+    def stream(self, meta: Meta, name: Token) -> _Named:
+        return _Named("stream", str(name))
 
-    def item(self, meta: Meta, children: list[Any]) -> sase.Item:
-        output, *alias = children
-        return sase.Item(output, str(alias[0]) if alias else None, span=span_of(meta))
+    item = node(sase.Item)
+    simple = node(sase.Simple)
+    series = node(sase.Series)
+    composite_series = node(sase.CompositeSeries)
 
-    def simple(self, meta: Meta, children: list[Any]) -> sase.Output:
-        return sase.Simple(children[0], span=span_of(meta))
-
-    def series(self, meta: Meta, children: list[Any]) -> sase.Output:
-        variable, _, name = map(str, children)
-        return sase.Series(variable, name, span=span_of(meta))
-
-    def composite_series(self, meta: Meta, children: list[Any]) -> sase.Output:
-        variable, _, names = children
-        return sase.CompositeSeries(str(variable), names, span=span_of(meta))
-
-    def composite(self, meta: Meta, children: list[Any]) -> sase.Output:
-        variable, *index, names = children
+    def composite(self, meta: Meta, variable: Token, *rest: Any) -> sase.Output:
+        *index, names = rest
         place = _place(str(variable), index[0]) if index else "only"
         return sase.Composite(str(variable), place, names, span=span_of(meta))
 
-    def names(self, meta: Meta, children: list[Any]) -> tuple[str, ...]:
-        return tuple(map(str, children))
+    def names(self, meta: Meta, *names: Token) -> tuple[str, ...]:
+        return tuple(map(str, names))
 
     # --- predicates and terms ---
 
-    def either(self, meta: Meta, children: list[Any]) -> Predicate:
-        return Either(children[0], children[-1])
-
-    def both(self, meta: Meta, children: list[Any]) -> Predicate:
-        return Both(children[0], children[-1])
-
-    def negated(self, meta: Meta, children: list[Any]) -> Predicate:
-        return Not(children[-1])
-
-    def attribute(self, meta: Meta, children: list[Any]) -> Term:
-        name = str(children[0])
+    def attribute(self, meta: Meta, name: Token) -> Term:
         raise ParseError(
-            f"whose attribute is {name!r}? Write it with the variable of an event, as in a.{name}", span_of(meta)
+            f"whose attribute is {str(name)!r}? Write it with the variable of an event, as in a.{name}", span_of(meta)
         )
 
-    def mention(self, meta: Meta, children: list[Any]) -> Term:
-        variable, name = map(str, children)
-        return sase.Reference(name, variable)
+    def mention(self, meta: Meta, variable: Token, name: Token) -> Term:
+        return sase.Reference(str(name), str(variable))
 
-    def reference(self, meta: Meta, children: list[Any]) -> Term:
-        variable, index, name = children
+    def reference(self, meta: Meta, variable: Token, index: _Index, name: Token) -> Term:
         return sase.Reference(str(name), str(variable), _place(str(variable), index))
 
-    def aggregate(self, meta: Meta, children: list[Any]) -> Term:
-        function, *rest = children
-        number = next((token for token in rest if isinstance(token, Token) and token.type == "NUMBER"), None)
-        variable, *name = (str(token) for token in rest if isinstance(token, Token) and token.type == "NAME")
-        running = not any(isinstance(token, Token) and token.type == "EMPTY" for token in rest)
+    def aggregate(self, meta: Meta, function: Token, *rest: Token | None) -> Term:
+        tokens = {kind: [t for t in rest if t is not None and t.type == kind] for kind in ("NUMBER", "NAME", "EMPTY")}
+        variable, *name = map(str, tokens["NAME"])
         known = str(function).lower()
         known = known if known in (*BUILT_IN, *RANKED) else str(function)
-        parameter = None if number is None else number_of(number)
+        parameter = next(map(number_of, tokens["NUMBER"]), None)
         if (known in RANKED) != (parameter is not None):
             what = f"{known}(3, {variable}[].x)" if known in RANKED else f"{known}({variable}[].x)"
             raise ParseError(f"only highest and lowest take a number, and they need one: write {what}", span_of(meta))
         if parameter is not None and (not isinstance(parameter, int) or parameter < 1):
-            raise ParseError(f"{known} takes a whole number of at least 1", span_of(cast("Token", number)))
+            raise ParseError(f"{known} takes a whole number of at least 1", span_of(tokens["NUMBER"][0]))
         if not name and known != "count":
             raise ParseError(f"{known} of what? Name an attribute: {known}({variable}[].x)", span_of(meta))
-        return sase.Aggregate(name[0] if name else "", variable, known, parameter, running)
+        return sase.Aggregate(name[0] if name else "", variable, known, parameter, not tokens["EMPTY"])
 
-    def percent(self, meta: Meta, children: list[Any]) -> Term:
-        return Constant(number_of(children[0]) / 100)
+    def percent(self, meta: Meta, number: Token) -> Term:
+        return Constant(number_of(number) / 100)
 
-    def index(self, meta: Meta, children: list[Any]) -> _Index:
+    def index(self, meta: Meta, *tokens: Token) -> _Index:
         span = span_of(meta)
-        match [str(token) for token in children]:
+        match [str(token) for token in tokens]:
             case ["1"]:
                 return _Index("first", None, span)
             case ["i"]:
@@ -300,8 +262,8 @@ class _Builder(PredicateBuilder):
                 return _Index("last", variable, span)
         raise ParseError("an index is 1, i, i-1 or, for an array a, a.LEN", span)
 
-    def running(self, meta: Meta, children: list[Any]) -> None:
-        if [str(token) for token in children] != ["i", "-", "1"]:
+    def running(self, meta: Meta, *tokens: Token) -> None:
+        if [str(token) for token in tokens] != ["i", "-", "1"]:
             raise ParseError("the events before b[i] are written b[..i-1]", span_of(meta))
 
 

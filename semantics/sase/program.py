@@ -7,7 +7,6 @@ match of a query that reads such a stream binds positions of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import TypeAlias
 
 from cerify.semantics.budget import Budget
@@ -16,7 +15,7 @@ from cerify.semantics.predicates import mentions, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.clauses import conjuncts, equivalences
-from cerify.semantics.sase.conditions import mentions_of, value_of
+from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.folding import operation_of
 from cerify.semantics.sase.naming import type_of
 from cerify.semantics.sase.reading import DECIDED, Reading
@@ -68,12 +67,9 @@ def aggregates(q: sase.Tree) -> Iterator[sase.Aggregate]:
     for part in (part for query in queries_of(q) for part in blocks_of(query)):
         conditions = (c.condition for c in conjuncts(part) if not isinstance(c.condition, sase.Equivalence))
         terms = (item.output.term for item in part.returned.items if isinstance(item.output, sase.Simple))
-        mentioned = chain(
-            chain.from_iterable(map(mentions, conditions)),
-            () if part.having is None else mentions(part.having),
-            chain.from_iterable(map(mentions_of, terms)),
-        )
-        yield from (a for a in mentioned if isinstance(a, sase.Aggregate))
+        having = () if part.having is None else (part.having,)
+        for mentioned in map(mentions, (*conditions, *having, *terms)):
+            yield from (a for a in mentioned if isinstance(a, sase.Aggregate))
 
 
 def of_block(

@@ -6,19 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TypeAlias, assert_never
 
+from cerify.semantics import predicates as pred
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicate_types import Problem, kind_problems, listed, meant
-from cerify.semantics.predicates import (
-    Arithmetic,
-    Attribute,
-    Comparison,
-    Constant,
-    Predicate,
-    Term,
-    mapped_predicate,
-    mentions,
-)
+from cerify.semantics.predicates import mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts
 from cerify.semantics.sase.naming import names_of, type_of
@@ -80,12 +72,12 @@ def _returned(query: sase.Query | sase.Union, types: Types | None) -> Types:
     return found
 
 
-def value_type(term: Term, q: sase.Query, types: Types | None) -> ValueType | None:
+def value_type(term: pred.Term, q: sase.Query, types: Types | None) -> ValueType | None:
     """The value type of a term over a match, None where it is not known."""
     match term:
-        case Constant(value):
+        case pred.Constant(value):
             return value_type_of(value)
-        case Arithmetic(symbol, left, right):
+        case pred.Arithmetic(symbol, left, right):
             ints = value_type(left, q, types) == value_type(right, q, types) == "int"
             return "int" if ints and symbol != "/" else "float"
         case sase.Aggregate(function="count"):
@@ -94,13 +86,13 @@ def value_type(term: Term, q: sase.Query, types: Types | None) -> ValueType | No
             return "float"
         case sase.Aggregate(function="sum" | "min" | "max" | "highest" | "lowest") | sase.Reference():
             return _attribute_type(term, q, types)
-        case Attribute():
+        case pred.Attribute():
             return None
         case _:
             assert_never(term)
 
 
-def _attribute_type(attribute: Attribute, q: sase.Query, types: Types | None) -> ValueType | None:
+def _attribute_type(attribute: pred.Attribute, q: sase.Query, types: Types | None) -> ValueType | None:
     if types is None:
         return None
     type_ = next(k.type for k in q.pattern if k.variable == attribute.variable)
@@ -128,7 +120,7 @@ def _in_block(q: sase.Query, types: Types) -> Iterator[Problem]:
     for item in q.returned.items:
         match item.output:
             case sase.Simple(term):  # a comparison with itself finds the operands that are no numbers
-                yield from _condition(q, Comparison("=", term, term), types, item.span)
+                yield from _condition(q, pred.Comparison("=", term, term), types, item.span)
             case sase.Series(a, name):
                 yield from _lacking(q, sase.Reference(name, a), types, item.span)
             case sase.Composite(a, _, names) | sase.CompositeSeries(a, names):
@@ -138,7 +130,7 @@ def _in_block(q: sase.Query, types: Types) -> Iterator[Problem]:
                 assert_never(item.output)
 
 
-def _condition(q: sase.Query, p: Predicate, types: Types, span: Span | None) -> Iterator[Problem]:
+def _condition(q: sase.Query, p: pred.Predicate, types: Types, span: Span | None) -> Iterator[Problem]:
     shown: dict[str, ValueType] = {}
     for a in mentions(p):
         yield from _lacking(q, a, types, span)
@@ -148,7 +140,7 @@ def _condition(q: sase.Query, p: Predicate, types: Types, span: Span | None) -> 
     yield from kind_problems(mapped_predicate(p, as_written), Schema({"": shown}), span)
 
 
-def _lacking(q: sase.Query, a: Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
+def _lacking(q: sase.Query, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
     """An attribute that the events of the variable do not have."""
     type_ = next(k.type for k in q.pattern if k.variable == a.variable)
     if type_ not in types or a.name == "" or a.name in types[type_]:
@@ -158,7 +150,7 @@ def _lacking(q: sase.Query, a: Attribute, types: Types, span: Span | None) -> It
     yield Problem("attribute", message, span, meant(a.name, names))
 
 
-def _aggregated(q: sase.Query, a: Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
+def _aggregated(q: sase.Query, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
     """An aggregate of values of a kind for which it is not defined."""
     match a, _attribute_type(a, q, types):
         case sase.Aggregate(function="sum" | "avg"), ("string" | "bool" | "timestamp") as known:

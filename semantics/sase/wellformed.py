@@ -12,7 +12,7 @@ from cerify.semantics.predicate_types import Problem, meant
 from cerify.semantics.predicates import Attribute, Both, Either, Not, Predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts, equivalences, negated, variables
-from cerify.semantics.sase.conditions import mentions_of, placed, rank
+from cerify.semantics.sase.conditions import placed, rank
 from cerify.semantics.sase.naming import names_of
 from cerify.semantics.sase.show import show_attribute, show_component, show_condition, show_output
 from cerify.semantics.sase.streams import blocks_of, in_order, made, queries_of, source_of, stream_of
@@ -170,7 +170,7 @@ def _returned(q: sase.Query) -> Iterator[Problem]:
     for item in q.returned.items:
         match item.output:
             case sase.Simple(term):
-                yield from _complete(q, mentions_of(term), "RETURN", item.span)
+                yield from _complete(q, mentions(term), "RETURN", item.span)
             case sase.Composite(a, place, names):
                 yield from _complete(q, [sase.Reference(names[0], a, place)], "RETURN", item.span)
             case sase.Series(a) | sase.CompositeSeries(a):

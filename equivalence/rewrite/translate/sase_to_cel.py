@@ -17,18 +17,11 @@ from typing import assert_never
 from cerify.automata.nfab.edges import AT_START, identifier
 from cerify.equivalence.rewrite.translate.names import Names
 from cerify.equivalence.rewrite.translate.sase_shape import Shape, shape_of
+from cerify.semantics import predicates as pred
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME
-from cerify.semantics.predicates import (
-    Arithmetic,
-    Attribute,
-    Comparison,
-    Constant,
-    Predicate,
-    mapped_predicate,
-    mentions,
-)
+from cerify.semantics.predicates import mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import DECIDED, Reading
 
@@ -168,40 +161,40 @@ class _Translation:
 
     # --- conditions ---------------------------------------------------------------------------------------------------
 
-    def event(self, R: str, conditions: Iterable[Predicate]) -> cel.Formula:
+    def event(self, R: str, conditions: Iterable[pred.Predicate]) -> cel.Formula:
         """An event that satisfies conditions on itself."""
         phi: cel.Formula = cel.Event(R)
         for p in conditions:
-            phi = cel.Filter(phi, cel.Every(R, mapped_predicate(p, lambda a: Attribute(a.name))))
+            phi = cel.Filter(phi, cel.Every(R, mapped_predicate(p, lambda a: pred.Attribute(a.name))))
         return phi
 
     def named(self, phi: cel.Formula, name: str) -> cel.Formula:
         return cel.In(phi, name) if name in self.asked else phi
 
-    def name(self, a: Attribute) -> str:
+    def name(self, a: pred.Attribute) -> str:
         """The variable of CEL for a reference."""
         names = self.names[a.variable or ""]
         if (form := identifier(a)) in AT_START:
             return names.first
         return names.all if form == "a[i]" else names.last
 
-    def on_variables(self, p: Predicate, later: bool) -> Predicate:
+    def on_variables(self, p: pred.Predicate, later: bool) -> pred.Predicate:
         """The condition about variables of CEL; a[i] beside a[1] is one of the rest."""
 
-        def moved(a: Attribute) -> Attribute:
+        def moved(a: pred.Attribute) -> pred.Attribute:
             name = self.names[a.variable or ""].rest if later and identifier(a) == "a[i]" else self.name(a)
-            return Attribute(a.name, name)
+            return pred.Attribute(a.name, name)
 
         return mapped_predicate(p, moved)
 
-    def soon_after(self, window: sase.Window) -> Iterable[Predicate]:
+    def soon_after(self, window: sase.Window) -> Iterable[pred.Predicate]:
         """Each variable's events come within the window of the first event of the match."""
         first = self.names[self.shape.pattern[0].variable].first
         for k in self.shape.pattern:
             name = self.names[k.variable].all
             if name != first:
-                elapsed = Arithmetic("-", Attribute(TIME, name), Attribute(TIME, first))
-                yield Comparison("<", elapsed, Constant(window.seconds))
+                elapsed = pred.Arithmetic("-", pred.Attribute(TIME, name), pred.Attribute(TIME, first))
+                yield pred.Comparison("<", elapsed, pred.Constant(window.seconds))
 
 
 def _closed_window(shape: Shape, times: type[int] | type[float] | None) -> cel.Window | None:
