@@ -7,11 +7,13 @@ constants.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class Tree:
-    """A dataclass whose value is its class and its positional fields; give it eq=False and repr=False.
+    """A frozen dataclass, and so is each subclass; its value is its class and its positional fields.
 
     The methods that a dataclass would generate are recursive, and fail on a tree deeper than Python's recursion limit.
     operands: the fields that hold the trees directly below, left to right; a field may hold a tuple of trees.
@@ -19,6 +21,9 @@ class Tree:
 
     __slots__ = ()
     operands: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -19,15 +19,6 @@ def same(x: T) -> T:
     return x
 
 
-def at_each_node(phi: Formula, local: Callable[[Formula], Iterator[Formula]]) -> Iterator[Formula]:
-    """The formula with one of its sub-formulas rewritten, in every way that local offers, outermost first."""
-    yield from local(phi)
-    below = children(phi)
-    for i, child in enumerate(below):
-        for other in at_each_node(child, local):
-            yield rebuilt(phi, (*below[:i], other, *below[i + 1 :]))
-
-
 def mapped(
     phi: Formula,
     name: Callable[[str], str] = same,

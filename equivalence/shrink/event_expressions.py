@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from cerify.equivalence.rewrite.trees import same
-from cerify.equivalence.shrink.operations import QueryOperations, TreeShape
+from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, dropped
 from cerify.equivalence.shrink.smaller import parts
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.operators import OPERATORS
@@ -29,14 +29,14 @@ def smaller_expressions(E: Expression) -> Iterator[Expression]:
 def _fewer(E: Expression) -> Iterator[Expression]:
     match E:
         case expr.Relative(below) | expr.Prior(below) | expr.Sequence(below) if len(below) > 2:
-            yield from (type(E)((*below[:i], *below[i + 1 :])) for i in range(len(below)))
+            yield from map(type(E), dropped(below))
         case expr.Primitive(T, arguments, mask):
             if mask is not None:
                 yield expr.Primitive(T, arguments)
             if arguments:
                 yield expr.Primitive(T, arguments[:-1], mask)
         case expr.Let(definitions, body):
-            yield from (expr.Let((*definitions[:i], *definitions[i + 1 :]), body) for i in range(len(definitions)))
+            yield from (expr.Let(fewer, body) for fewer in dropped(definitions))
         case expr.Exists(x, operand):
             yield without_variable(operand, x)
 

@@ -13,6 +13,7 @@ from cerify.semantics.values import Value
 
 Q = TypeVar("Q")
 T = TypeVar("T")
+X = TypeVar("X")
 C = TypeVar("C", bound=Any)
 Reduction: TypeAlias = Callable[[Q], Iterator[Q]]
 """From a query to others that may be simpler; shrinking drops those that are not, and those that are no queries."""
@@ -108,10 +109,8 @@ class TreeShape(Generic[T]):
     def at_each_node(self, root: T, local: Reduction[T]) -> Iterator[T]:
         """The tree with one of its nodes replaced, in every way that local offers, outermost first."""
         yield from local(root)
-        below = self.children(root)
-        for i, child in enumerate(below):
-            for other in self.at_each_node(child, local):
-                yield self.rebuilt(root, (*below[:i], other, *below[i + 1 :]))
+        for below in varied(self.children(root), lambda child: self.at_each_node(child, local)):
+            yield self.rebuilt(root, below)
 
     def parts_instead(self, root: T, around: Callable[[T], T] | None = None) -> Iterator[T]:
         """A tree in the place of one above it, the smallest first; then each of these with an operator around it."""
@@ -190,6 +189,17 @@ class FormulaShape(TreeShape[T]):
                 yield from (self.filtering(node.phi, condition) for condition in other(node.condition))
 
         return self.at_each_node(phi, local)
+
+
+def dropped(items: tuple[X, ...]) -> Iterator[tuple[X, ...]]:
+    """The items without one of them, in every way."""
+    return (items[:i] + items[i + 1 :] for i in range(len(items)))
+
+
+def varied(items: tuple[X, ...], others: Callable[[X], Iterable[X]]) -> Iterator[tuple[X, ...]]:
+    """The items with another one in the place of one of them, in every way that others offers."""
+    for i, item in enumerate(items):
+        yield from ((*items[:i], other, *items[i + 1 :]) for other in others(item))
 
 
 def in_condition(condition: C, atoms: Callable[[C], Iterator[C]]) -> Iterator[C]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from cerify.equivalence.rewrite.trees import same
-from cerify.equivalence.shrink.operations import QueryOperations, Reduction
+from cerify.equivalence.shrink.operations import QueryOperations, Reduction, dropped, varied
 from cerify.equivalence.shrink.smaller import parts, simpler_numbers
 from cerify.equivalence.shrink.weight import value_weight
 from cerify.semantics.events import TIME
@@ -21,51 +23,44 @@ from cerify.semantics.sase.streams import blocks_of, queries_of
 from cerify.semantics.sase.wellformed import require_wellformed
 from cerify.semantics.values import Value
 
+N = TypeVar("N", bound=sase.Node)
+T = TypeVar("T")
+
 
 def blocks(q: sase.Tree) -> list[sase.Query]:
     """The query blocks of a query, of its unions and of the queries that it reads."""
     return [block for query in queries_of(q) for block in blocks_of(query)]
 
 
-@dataclass(frozen=True)
-class InEachBlock:
-    """The reduction of a query of which each block is reduced as local does; it can be pickled, as a function can."""
-
-    local: Reduction[sase.Query]
-
-    def __call__(self, q: sase.Tree) -> Iterator[sase.Tree]:
-        match q:
-            case sase.Query():
-                yield from self.local(q)
-            case sase.Union(below):
-                for i, part in enumerate(below):
-                    yield from (sase.Union((*below[:i], p, *below[i + 1 :])) for p in self.local(part))
-            case sase.Program(queries):
-                for i, query in enumerate(queries):
-                    yield from (
-                        sase.Program((*queries[:i], other, *queries[i + 1 :]))
-                        for other in self(query)
-                        if not isinstance(other, sase.Program)
-                    )
+def at_each_node(root: N, local: Callable[[Any], Iterable[Any]]) -> Iterator[N]:
+    """The tree with one of its nodes replaced, in every way that local offers, outermost first."""
+    yield from local(root)
+    for name in (field.name for field in fields(root)):
+        value: Any = getattr(root, name)
+        below = value if isinstance(value, tuple) else (value,)
+        for others in varied(below, lambda child: at_each_node(child, local) if isinstance(child, sase.Node) else ()):
+            changed: Any = {name: others if isinstance(value, tuple) else others[0]}
+            yield replace(root, **changed)
 
 
-def fewer_blocks(q: sase.Tree) -> Iterator[sase.Tree]:
-    """A part of a union, a union of fewer parts, a program of fewer queries."""
-    match q:
-        case sase.Query():
-            return
-        case sase.Union(below):
-            yield from below
-            yield from (sase.Union((*below[:i], *below[i + 1 :])) for i in range(len(below)))
-        case sase.Program(queries):
-            yield from queries
-            yield from (sase.Program((*queries[:i], *queries[i + 1 :])) for i in range(len(queries)))
-            for i, query in enumerate(queries):
-                yield from (
-                    sase.Program((*queries[:i], other, *queries[i + 1 :]))
-                    for other in fewer_blocks(query)
-                    if not isinstance(other, sase.Program)
-                )
+def with_changes(tree: T, change: Callable[[Any], Any]) -> T:
+    """The tree with what `change` makes of each of its nodes, those below a node first, left to right."""
+    if isinstance(tree, tuple):
+        return cast("T", tuple(with_changes(part, change) for part in tree))
+    if not isinstance(tree, sase.Node):
+        return tree
+    below = {field.name: with_changes(getattr(tree, field.name), change) for field in fields(tree)}
+    return cast("T", change(replace(tree, **below)))
+
+
+def with_conditions(node: sase.Node, change: Callable[[Predicate], Predicate]) -> sase.Node:
+    """The conjunct, or the query, with another condition of WHERE or HAVING; any other node as it is."""
+    match node:
+        case sase.Conjunct(p) if not isinstance(p, sase.Equivalence):
+            return replace(node, condition=change(p))
+        case sase.Query() if node.having is not None:
+            return replace(node, having=change(node.having))
+    return node
 
 
 def size(q: sase.Tree) -> int:
@@ -117,27 +112,12 @@ def predicates(q: sase.Tree) -> Iterator[Predicate]:
 def mapped(q: sase.Tree, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> sase.Tree:
     """The query with other event types, and other constants in its conditions."""
 
-    def conjunct(c: sase.Conjunct) -> sase.Conjunct:
-        if isinstance(c.condition, sase.Equivalence):
-            return c
-        return replace(c, condition=mapped_predicate(c.condition, value=value))
+    def change(node: sase.Node) -> sase.Node:
+        if isinstance(node, sase.Component):
+            return replace(node, type=name(node.type))
+        return with_conditions(node, lambda p: mapped_predicate(p, value=value))
 
-    match q:
-        case sase.Union(below):
-            return sase.Union(tuple(_query(mapped(part, name, value)) for part in below))
-        case sase.Program(queries):
-            others = (mapped(query, name, value) for query in queries)
-            return sase.Program(tuple(other for other in others if not isinstance(other, sase.Program)))
-        case sase.Query():
-            pattern = tuple(replace(k, type=name(k.type)) for k in q.pattern)
-            where = tuple(replace(b, conjuncts=tuple(map(conjunct, b.conjuncts))) for b in q.where)
-            having = None if q.having is None else mapped_predicate(q.having, value=value)
-            return replace(q, pattern=pattern, where=where, having=having)
-
-
-def _query(q: sase.Tree) -> sase.Query:
-    assert isinstance(q, sase.Query)
-    return q
+    return with_changes(q, change)
 
 
 def operators(q: sase.Tree) -> set[str]:
@@ -145,11 +125,22 @@ def operators(q: sase.Tree) -> set[str]:
     return {*operators_of(q), *strategies(q)}
 
 
-# --- reductions of a block --------------------------------------------------------------------------------------------
+# --- reductions at one node -------------------------------------------------------------------------------------------
 
 
-def fewer_parts(q: sase.Query) -> Iterator[sase.Query]:
+def fewer_blocks(node: sase.Node) -> Iterator[sase.Node]:
+    """A part of a union, a union of fewer parts, a program of fewer queries."""
+    match node:
+        case sase.Union(parts_):
+            yield from (*parts_, *map(sase.Union, dropped(parts_)))
+        case sase.Program(queries):
+            yield from (*queries, *map(sase.Program, dropped(queries)))
+
+
+def fewer_parts(q: sase.Node) -> Iterator[sase.Query]:
     """Without a component and all that mentions it, without a clause, a conjunct or an attribute of the result."""
+    if not isinstance(q, sase.Query):
+        return
     for k in q.pattern:
         if any(not other.negated for other in q.pattern if other is not k):
             yield without(q, k.variable)
@@ -157,13 +148,11 @@ def fewer_parts(q: sase.Query) -> Iterator[sase.Query]:
     yield replace(q, where=())
     yield replace(q, within=None)
     yield replace(q, having=None)
-    for n, block in enumerate(q.where):
-        for m in range(len(block.conjuncts)):
-            fewer = replace(block, conjuncts=block.conjuncts[:m] + block.conjuncts[m + 1 :])
-            yield replace(q, where=tuple(filter(_is_written, (*q.where[:n], fewer, *q.where[n + 1 :]))))
-    if len(items := q.returned.items) > 1:
-        for n in range(len(items)):
-            yield replace(q, returned=replace(q.returned, items=items[:n] + items[n + 1 :]))
+    for where in varied(q.where, lambda b: (replace(b, conjuncts=fewer) for fewer in dropped(b.conjuncts))):
+        yield replace(q, where=tuple(filter(_is_written, where)))
+    for items in dropped(q.returned.items):
+        if items:
+            yield replace(q, returned=replace(q.returned, items=items))
 
 
 def without(q: sase.Query, variable: str) -> sase.Query:
@@ -199,14 +188,13 @@ def _is_written(b: sase.Block) -> bool:
     return bool(b.arguments) if b.strategy is not None else bool(b.conjuncts)
 
 
-def simpler_components(q: sase.Query) -> Iterator[sase.Query]:
+def simpler_components(q: sase.Node) -> Iterator[sase.Query]:
     """One event for a Kleene plus, one that is there for one that must not be."""
-    for n, k in enumerate(q.pattern):
-        rest = q.pattern[:n], q.pattern[n + 1 :]
-        if k.negated:
-            yield replace(q, pattern=(*rest[0], replace(k, negated=False), *rest[1]))
-        if k.kleene:
-            yield single(replace(q, pattern=(*rest[0], replace(k, kleene=False), *rest[1])), k.variable)
+    if not isinstance(q, sase.Query):
+        return
+    for pattern in varied(q.pattern, lambda k: (replace(k, negated=False),)):
+        yield replace(q, pattern=pattern)
+    yield from (single(q, k.variable) for k in q.pattern if k.kleene)
 
 
 def single(q: sase.Query, variable: str) -> sase.Query:
@@ -215,64 +203,55 @@ def single(q: sase.Query, variable: str) -> sase.Query:
     def one(a: Attribute) -> Attribute:
         return sase.Reference(a.name or TIME, variable) if a.variable == variable else a
 
-    def block(b: sase.Block) -> sase.Block:
-        conjuncts_ = tuple(
-            c if isinstance(c.condition, sase.Equivalence) else replace(c, condition=mapped_predicate(c.condition, one))
-            for c in b.conjuncts
-        )
-        arguments = tuple(replace(a, cut=a.cut and a.variable != variable) for a in b.arguments)
-        return replace(b, arguments=arguments, conjuncts=conjuncts_)
+    def change(node: sase.Node) -> sase.Node:
+        match node:
+            case sase.Component() if node.variable == variable:
+                return replace(node, kleene=False)
+            case sase.Selected() if node.variable == variable:
+                return replace(node, cut=False)
+            case sase.Item(output) if variable in _variables(output):
+                return sase.Item(sase.Simple(sase.Reference(TIME, variable)))
+        return with_conditions(node, lambda p: mapped_predicate(p, one))
 
-    items = tuple(
-        sase.Item(sase.Simple(sase.Reference(TIME, variable))) if variable in _variables(item.output) else item
-        for item in q.returned.items
-    )
-    having = None if q.having is None else mapped_predicate(q.having, one)
-    return replace(q, where=tuple(map(block, q.where)), having=having, returned=replace(q.returned, items=items))
+    return with_changes(q, change)
 
 
-def simpler_blocks(q: sase.Query) -> Iterator[sase.Query]:
+def simpler_blocks(node: sase.Node) -> Iterator[sase.Node]:
     """One strategy for all, a simpler one, none; less cut, less underlined; a shorter window, simpler results."""
-    every = tuple(conjuncts(q))
-    arguments = tuple(argument for b in q.where for argument in b.arguments)
-    yield replace(q, where=(sase.Block(None, (), every),) if every else ())
-    for strategy in sase.STRATEGIES if arguments else ():
-        yield replace(q, where=(sase.Block(strategy, arguments, every),))
-    for n, b in enumerate(q.where):
-        others = [replace(b, strategy=strategy) for strategy in sase.STRATEGIES if b.strategy is not None]
-        others += [
-            replace(b, arguments=tuple(replace(a, cut=a.cut and i != m) for i, a in enumerate(b.arguments)))
-            for m in range(len(b.arguments))
-        ]
-        others += [
-            replace(
-                b, conjuncts=tuple(replace(c, underlined=c.underlined and i != m) for i, c in enumerate(b.conjuncts))
-            )
-            for m in range(len(b.conjuncts))
-        ]
-        yield from (replace(q, where=(*q.where[:n], other, *q.where[n + 1 :])) for other in others)
-    yield replace(q, returned=replace(q.returned, non_overlap=False))
-    for n, item in enumerate(q.returned.items):
-        for a in sorted(_variables(item.output)):
-            place: sase.Place = "first" if next(k.kleene for k in q.pattern if k.variable == a) else "only"
-            plain = sase.Item(sase.Simple(sase.Reference(TIME, a, place)))
-            items = (*q.returned.items[:n], plain, *q.returned.items[n + 1 :])
-            yield replace(q, returned=replace(q.returned, items=items))
-    if q.within is not None:
-        for amount in simpler_numbers(q.within.amount):
-            yield replace(q, within=replace(q.within, amount=amount))
+    match node:
+        case sase.Query():
+            every = tuple(conjuncts(node))
+            arguments = tuple(argument for b in node.where for argument in b.arguments)
+            yield replace(node, where=(sase.Block(None, (), every),) if every else ())
+            for strategy in sase.STRATEGIES if arguments else ():
+                yield replace(node, where=(sase.Block(strategy, arguments, every),))
+            kleene = {k.variable: k.kleene for k in node.pattern}
+
+            def plain(item: sase.Item) -> Iterator[sase.Item]:
+                for a in sorted(_variables(item.output)):
+                    yield sase.Item(sase.Simple(sase.Reference(TIME, a, "first" if kleene[a] else "only")))
+
+            for items in varied(node.returned.items, plain):
+                yield replace(node, returned=replace(node.returned, items=items))
+        case sase.Block() if node.strategy is not None:
+            yield from (replace(node, strategy=strategy) for strategy in sase.STRATEGIES)
+        case sase.Selected():
+            yield replace(node, cut=False)
+        case sase.Conjunct():
+            yield replace(node, underlined=False)
+        case sase.Return():
+            yield replace(node, non_overlap=False)
+        case sase.Window():
+            yield from (replace(node, amount=amount) for amount in simpler_numbers(node.amount))
 
 
-def simpler_predicates(q: sase.Query) -> Iterator[sase.Query]:
+def simpler_predicates(node: sase.Node) -> Iterator[sase.Node]:
     """A condition replaced by a part of it, or by a comparison."""
-    for n, b in enumerate(q.where):
-        for m, c in enumerate(b.conjuncts):
-            if not isinstance(c.condition, sase.Equivalence):
-                for p in parts(c.condition):
-                    simpler = replace(b, conjuncts=(*b.conjuncts[:m], replace(c, condition=p), *b.conjuncts[m + 1 :]))
-                    yield replace(q, where=(*q.where[:n], simpler, *q.where[n + 1 :]))
-    if q.having is not None:
-        yield from (replace(q, having=p) for p in parts(q.having))
+    match node:
+        case sase.Conjunct(p) if not isinstance(p, sase.Equivalence):
+            yield from (replace(node, condition=part) for part in parts(p))
+        case sase.Query() if node.having is not None:
+            yield from (replace(node, having=part) for part in parts(node.having))
 
 
 def _mentions(p: Predicate, variable: str) -> bool:
@@ -287,9 +266,9 @@ def _variables(output: sase.Output) -> set[str]:
             return {a}
 
 
-REDUCTIONS: tuple[Reduction[sase.Tree], ...] = (
-    fewer_blocks,
-    *map(InEachBlock, (fewer_parts, simpler_components, simpler_blocks, simpler_predicates)),
+REDUCTIONS: tuple[Reduction[sase.Tree], ...] = tuple(
+    partial(at_each_node, local=local)
+    for local in (fewer_blocks, fewer_parts, simpler_components, simpler_blocks, simpler_predicates)
 )
 
 SASE = QueryOperations[sase.Tree](

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from cerify.semantics.cel import syntax as cel
@@ -13,7 +12,6 @@ MOST_NODES = 10_000
 """The most nodes that the expansion of a bounded iteration may have."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Repeat(cel.Derived):
     """phi{n,m}: from n to m rounds of phi, phi{n,}: n rounds or more (most is None), phi{n}: n rounds.
 
@@ -77,7 +75,6 @@ class Repeat(cel.Derived):
         return self.least + (self.least + 1 if self.most is None else self.most)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ContiguousRepeat(Repeat):
     """phi:{n,m}: as phi{n,m}, with rounds next to each other: phi : ... : phi."""
 

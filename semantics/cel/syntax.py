@@ -19,18 +19,15 @@ from cerify.semantics.trees import Tree, children, rebuilt, subtrees
 Unit = Literal["second", "minute", "hour", "day"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Node(Tree):
     span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _OneOperand(_Node):
     operands: ClassVar = ("phi",)
     phi: Formula
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _TwoOperands(_Node):
     operands: ClassVar = ("left", "right")
     left: Formula
@@ -40,7 +37,6 @@ class _TwoOperands(_Node):
 # --- filter conditions ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Every(_Node):
     """A[p]: every event of A satisfies p, the second-order extension of a tuple predicate (Definition 4.1)."""
 
@@ -48,14 +44,12 @@ class Every(_Node):
     predicate: Predicate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Correlated(_Node):
     """A predicate across events: each mention A.x ranges over the events of A on its own (section 4, sugar)."""
 
     predicate: Predicate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Named(_Node):
     """name(A, B): a CEL predicate over sets of events that the user has registered."""
 
@@ -63,7 +57,6 @@ class Named(_Node):
     variables: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Conjunction(_Node):
     """Both conditions; phi FILTER (c AND d) is (phi FILTER c) FILTER d."""
 
@@ -72,7 +65,6 @@ class Conjunction(_Node):
     right: Condition
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Disjunction(_Node):
     """Either condition; phi FILTER (c OR d) is (phi FILTER c) OR (phi FILTER d)."""
 
@@ -87,48 +79,40 @@ Condition: TypeAlias = Atom | Conjunction | Disjunction
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Event(_Node):
     """R: one event of type R, bound to the variable R."""
 
     type: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class In(_OneOperand):
     """phi IN A: A is bound to all that phi matched."""
 
     variable: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Filter(_OneOperand):
     """phi FILTER condition."""
 
     condition: Condition
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Seq(_TwoOperands):
     """phi ; phi: non-contiguous sequencing."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Plus(_OneOperand):
     """phi+: non-contiguous iteration."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ContiguousSeq(_TwoOperands):
     """phi : phi: contiguous sequencing."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ContiguousPlus(_OneOperand):
     """phi:+: contiguous iteration."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Project(_Node):
     """PROJECT[L](phi): only the variables of L are kept."""
 
@@ -137,47 +121,38 @@ class Project(_Node):
     phi: Formula
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Start(_OneOperand):
     """START(phi): the match begins where the interval does."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Or(_TwoOperands):
     """phi OR phi: disjunction."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class And(_TwoOperands):
     """phi AND phi: conjunction, the same valuation on both sides."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class All(_TwoOperands):
     """phi ALL phi: interleaved conjunction."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Unless(_TwoOperands):
     """phi UNLESS phi: guarded negation."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Strict(_OneOperand):
     """STRICT(phi): only valuations whose support is an interval (section 7.1)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Next(_OneOperand):
     """NXT(phi): only valuations whose support is the greatest in the order next (section 7.1)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Last(_OneOperand):
     """LAST(phi): only valuations whose support is the greatest in the order last (section 7.1)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Max(_OneOperand):
     """MAX(phi): only valuations whose support is maximal under inclusion (section 7.1)."""
 
@@ -208,21 +183,18 @@ class AttributeWindow:
 Window: TypeAlias = EventWindow | TimeWindow | AttributeWindow
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Within(_OneOperand):
     """phi WITHIN window: sugar for the filter Q of section 4."""
 
     window: Window
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class PartitionBy(_OneOperand):
     """phi PARTITION BY [a]: every event of a match agrees on the attribute."""
 
     attribute: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Derived(_OneOperand):
     """An operator that stands for another formula, its expansion.
 

@@ -8,7 +8,7 @@ Two trees are equal if they are the same formula; where in a text they stood doe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, TypeAlias, assert_never
 
 from cerify.semantics.errors import Span
@@ -16,18 +16,15 @@ from cerify.semantics.predicates import Predicate
 from cerify.semantics.trees import Tree, subtrees
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Node(Tree):
     span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _OneOperand(_Node):
     operands: ClassVar = ("phi",)
     phi: Formula
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _TwoOperands(_Node):
     operands: ClassVar = ("left", "right")
     left: Formula
@@ -37,7 +34,6 @@ class _TwoOperands(_Node):
 # --- filter conditions ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Unary(_Node):
     """P(x): the event of x satisfies a tuple predicate."""
 
@@ -45,14 +41,12 @@ class Unary(_Node):
     predicate: Predicate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Correlated(_Node):
     """P(x, y, ...): a comparison between the events of two variables or more; each attribute names its variable."""
 
     predicate: Predicate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Conjunction(_Node):
     """Both conditions; phi FILTER (c AND d) is (phi FILTER c) FILTER d."""
 
@@ -61,7 +55,6 @@ class Conjunction(_Node):
     right: Condition
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Disjunction(_Node):
     """Either condition; phi FILTER (c OR d) is (phi FILTER c) OR (phi FILTER d)."""
 
@@ -76,7 +69,6 @@ Condition: TypeAlias = Atom | Conjunction | Disjunction
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Event(_Node):
     """R AS x: one event of type R, held by x."""
 
@@ -84,44 +76,36 @@ class Event(_Node):
     variable: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Filter(_OneOperand):
     """phi FILTER condition."""
 
     condition: Condition
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Or(_TwoOperands):
     """phi OR phi: disjunction."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Seq(_TwoOperands):
     """phi ; phi: one after the other, with anything in between."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Plus(_OneOperand):
     """phi+: iteration, in which the variables that phi defines hold another event in each round."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Strict(_OneOperand):
     """STRICT(phi): only complex events that are intervals (section 4)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Next(_OneOperand):
     """NXT(phi): of the complex events with one last position the greatest in the order next (section 4)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Last(_OneOperand):
     """LAST(phi): of the complex events with one last position the greatest in the order last (section 4)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Max(_OneOperand):
     """MAX(phi): of the complex events with one last position those maximal under inclusion (section 4)."""
 

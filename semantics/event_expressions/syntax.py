@@ -9,7 +9,7 @@ Two trees are equal if they are the same expression; where in a text they stood 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, TypeAlias
 
 from cerify.semantics import trees
@@ -23,31 +23,26 @@ Argument: TypeAlias = str | Constant
 """What stands at an attribute's place in order(I, 40): an attribute variable, or a value."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Node(Tree):
     span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Unary(_Node):
     operands: ClassVar = ("operand",)
     operand: Expression
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Binary(_Node):
     operands: ClassVar = ("left", "right")
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Nary(_Node):
     operands: ClassVar = ("parts",)
     parts: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Counted(_Node):
     operands: ClassVar = ("operand",)
     n: int
@@ -57,12 +52,10 @@ class _Counted(_Node):
 # --- section 2.2: the base operators ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Null(_Node):
     """NULL: never takes place."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Primitive(_Node):
     """T, T[mask], T(X, 40): an event of type T that passes the mask; arguments stand for its first attributes."""
 
@@ -71,22 +64,18 @@ class Primitive(_Node):
     mask: Predicate | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class And(_Binary):
     """E and F: both at one event."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Not(_Unary):
     """!E: every other event of the history."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Relative(_Nary):
     """relative(E, F): F in the history that is left after some event at which E takes place."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class RelativePlus(_Unary):
     """relative+(E): E, relative(E, E), relative(E, E, E), ..."""
 
@@ -94,57 +83,46 @@ class RelativePlus(_Unary):
 # --- section 2.3: the derived operators -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Or(_Binary):
     """E or F (a)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class AnyEvent(_Node):
     """any: every event but the start event (b)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Prior(_Nary):
     """prior(E, F): F after E, where F may have begun before (c, d)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Sequence(_Nary):
     """sequence(E, F): F at the event just after one of E (e)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class First(_Node):
     """first: the first event of the history (f)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Pipe(_Binary):
     """E | F: F on the history that E makes (g)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Nth(_Counted):
     """<n> E: the n-th event of E (h)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class EveryNth(_Counted):
     """every <n> E: the n-th, 2n-th, ... event of E (i)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class After(_Binary):
     """F / E: F in the history after the first event of E (j)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Between(_Binary):
     """F /+ E: F in each of the histories that the events of E cut (k)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class FirstAfter(_Node):
     """firstAfter(E1, E2, F): E2 relative to the last E1, with no F in between (l)."""
 
@@ -154,22 +132,18 @@ class FirstAfter(_Node):
     closing: Expression
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Before(_Unary):
     """before(E): every event after one of E (m)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Happened(_Unary):
     """happened(E): the first event of E and every one after it (n)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Prefix(_Unary):
     """prefix(E): E may still take place, at an event to come (o)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Series(_Binary):
     """E * T: T, where E takes place at every event before (p)."""
 
@@ -177,7 +151,6 @@ class Series(_Binary):
 # --- section 5: correlation variables ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Exists(_Node):
     """exists x (E): E, for some event x."""
 
@@ -186,7 +159,6 @@ class Exists(_Node):
     operand: Expression
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Equated(_Node):
     """E = x: E, at the event x."""
 
@@ -195,7 +167,6 @@ class Equated(_Node):
     variable: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Variable(_Node):
     """x: the event x."""
 
@@ -205,14 +176,12 @@ class Variable(_Node):
 # --- section 6: attribute variables, and names for expressions --------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Constraint(_Node):
     """X != Y, X = 5: a comparison of attribute variables, which stand in it as attributes."""
 
     comparison: Comparison
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Named(_Node):
     """complete(I): the expression of that name, its parameters being the arguments."""
 
@@ -220,7 +189,6 @@ class Named(_Node):
     arguments: tuple[Argument, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Definition(_Node):
     """complete(I) := E."""
 
@@ -229,7 +197,6 @@ class Definition(_Node):
     body: Expression
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Let(_Node):
     """name := E; ...; F: an expression that uses names; it is the whole of a text, never a part of an expression."""
 

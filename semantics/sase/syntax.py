@@ -10,7 +10,7 @@ Two trees are equal if they are the same query; where in a text they stood does 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, dataclass_transform
 
 from cerify.semantics.errors import Span
 from cerify.semantics.predicates import Attribute, Predicate, Term
@@ -35,9 +35,15 @@ Unit = Literal["seconds", "minutes", "hours", "days", "weeks"]
 SECONDS: dict[Unit, int] = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400, "weeks": 604_800}
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 @dataclass(frozen=True)
-class _Node:
+class Node:
+    """A part of a query with its place in the text; each subclass is a frozen dataclass too."""
+
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
 
 # --- terms: what a condition may say of the events of a match ---------------------------------------------------------
@@ -66,8 +72,7 @@ class Aggregate(Attribute):
 # --- PATTERN and WHERE ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Component(_Node):
+class Component(Node):
     """A a, A+ a[], ~A a, ~A+ a[]: one event of a type, or one or more, or with ~ that there are none."""
 
     type: str
@@ -76,31 +81,27 @@ class Component(_Node):
     negated: bool = False
 
 
-@dataclass(frozen=True)
-class Equivalence(_Node):
+class Equivalence(Node):
     """[attribute]: all events of a match agree on the attribute."""
 
     attribute: str
 
 
-@dataclass(frozen=True)
-class Conjunct(_Node):
+class Conjunct(Node):
     """One predicate of WHERE; underlined, _( p )_, if it defines the partitions (section 2.2.1)."""
 
     condition: Predicate | Equivalence
     underlined: bool = False
 
 
-@dataclass(frozen=True)
-class Selected(_Node):
+class Selected(Node):
     """a, b[] or b[]! as the argument of a strategy; cut is the forced break, `!`."""
 
     variable: str
     cut: bool = False
 
 
-@dataclass(frozen=True)
-class Block(_Node):
+class Block(Node):
     """strategy(a, b[]!) { conjuncts }; strategy is None, and arguments are empty, where WHERE has bare predicates."""
 
     strategy: Strategy | None
@@ -108,8 +109,7 @@ class Block(_Node):
     conjuncts: tuple[Conjunct, ...]
 
 
-@dataclass(frozen=True)
-class Window(_Node):
+class Window(Node):
     """WITHIN 4 hours."""
 
     amount: int | float
@@ -124,23 +124,20 @@ class Window(_Node):
 # --- RETURN -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Simple(_Node):
+class Simple(Node):
     """A term: one value of a simple type."""
 
     term: Term
 
 
-@dataclass(frozen=True)
-class Series(_Node):
+class Series(Node):
     """b[].name: the sequence of the values of an attribute."""
 
     variable: str
     name: str
 
 
-@dataclass(frozen=True)
-class Composite(_Node):
+class Composite(Node):
     """a.(x, y), b[i].(x, y) at any place: one value that is composed of several."""
 
     variable: str
@@ -148,8 +145,7 @@ class Composite(_Node):
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class CompositeSeries(_Node):
+class CompositeSeries(Node):
     """b[].(x, y): a sequence of composed values."""
 
     variable: str
@@ -159,16 +155,14 @@ class CompositeSeries(_Node):
 Output: TypeAlias = Simple | Series | Composite | CompositeSeries
 
 
-@dataclass(frozen=True)
-class Item(_Node):
+class Item(Node):
     """One attribute of the resulting event; alias is the name given by AS."""
 
     output: Output
     alias: str | None = None
 
 
-@dataclass(frozen=True)
-class Return(_Node):
+class Return(Node):
     """RETURN [NON-OVERLAP] [type](items) [IN STREAM stream], or RETURN items: the result event of a match."""
 
     items: tuple[Item, ...]
@@ -180,8 +174,7 @@ class Return(_Node):
 # --- queries ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Query(_Node):
+class Query(Node):
     """A query block; source is the name of the stream it reads, None for the input stream."""
 
     pattern: tuple[Component, ...]
@@ -193,15 +186,13 @@ class Query(_Node):
     having_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True)
-class Union(_Node):
+class Union(Node):
     """q UNION q …: the results of all."""
 
     parts: tuple[Query, ...]
 
 
-@dataclass(frozen=True)
-class Program(_Node):
+class Program(Node):
     """Queries that read each other's streams, named by IN STREAM; the answers are those of the last one."""
 
     queries: tuple[Query | Union, ...]
