@@ -46,7 +46,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
     Only finite numbers, only text that UTF-8 can carry, and no key twice in an object: which one holds is left open.
     """
     try:
-        value = json.loads(text, parse_constant=_not_json, object_pairs_hook=_object)
+        value = json.loads(text, parse_constant=_not_json, parse_float=_finite, object_pairs_hook=_object)
         if "\\u" in (text if isinstance(text, str) else text.decode()):  # the only way to half of a surrogate pair
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -201,6 +201,12 @@ def _kind(value: object) -> str:
 
 def _not_json(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise ValueError(f"{text} is beyond the floats of 64 bits")
+    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

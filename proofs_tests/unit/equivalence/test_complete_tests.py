@@ -15,7 +15,6 @@ from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Stream
-from proofs_tests.support import sampled
 
 Steps = dict[tuple[int, Letter], int]
 
@@ -29,9 +28,9 @@ def passing(dfa: MarkedDFA, streams: list[Types], states: int) -> Iterator[tuple
     """All automata of at most so many states that answer all prefixes of all markings of the streams as the query does.
 
     A transition or a final state is chosen when a word first needs it, a new state being the next number, so that each
-    automaton is met once up to the names of its states.
+    automaton is met once up to the names of its states. Short words come first, as they exclude most.
     """
-    words = [word for stream in streams for word in marked_words(stream)]
+    words = sorted((word for stream in streams for word in marked_words(stream)), key=len)
 
     def search(number: int, place: int, state: int, steps: Steps, final: dict[int, bool]) -> Iterator[None]:
         if number == len(words):
@@ -78,12 +77,11 @@ def same_language(dfa: MarkedDFA, steps: Steps, final: dict[int, bool]) -> bool:
     return True
 
 
-EXHAUSTED = [("A", 0), ("A : A", 0), ("A", 1), ("A ; A", 0), ("START(A)", 1)]
+EXHAUSTED = [("A", 0), ("A : A", 0), ("A", 1), ("A ; A", 0)]
 
 
-@pytest.mark.parametrize("case", sampled(EXHAUSTED, EXHAUSTED[:2]))
-def test_every_small_automaton_that_passes_is_the_querys(case: tuple[str, int]) -> None:
-    query, more = case
+@pytest.mark.parametrize(("query", "more"), EXHAUSTED)
+def test_every_small_automaton_that_passes_is_the_querys(query: str, more: int) -> None:
     dfa = marked_dfa(parse(query))
     states = len(dfa.steps) + more
     found = 0

@@ -380,6 +380,7 @@ def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
             ", line 1, field 'tmp': 9007199254740993 is not exact as 64-bit float",
         ),
         ('{"type": "T", "id": 1\n', ", line 1: not JSON: "),
+        ('{"type": "T", "tmp": 1e999}\n', ", line 1: not JSON: 1e999 is beyond the floats of 64 bits"),
         ('{"type": "T"}\n[]\n', ", line 2: "),
         ('{"type": "X"}\n', ", line 1: unknown event type 'X'"),
         ('{"id": 1}\n', ", line 1: no field 'type' for the event type"),
