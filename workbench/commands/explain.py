@@ -92,7 +92,7 @@ def command(asked: Asked) -> int:
                 print_explanation(explainer, found, _console())
             else:
                 print_listing(explainer, listing, _console())
-        return 0 if shown and explainer.is_match(shown[0]) else 1
+        return 0 if shown and explainer.view(shown[0]).matched else 1
 
 
 def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:

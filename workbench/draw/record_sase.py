@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from cerify.automata.nfab.buffer import Node
 from cerify.automata.nfab.evaluate import BlockRunner, Key
 from cerify.draw.nfab import diagram_of_query
-from cerify.draw.recording import BEFORE, MOST_FOUND, Found, Graph, Labels, Recording, StateRow, Step, require_short
+from cerify.draw.recording import (
+    BEFORE,
+    MOST_FOUND,
+    Found,
+    Graph,
+    Labels,
+    Recorded,
+    Recording,
+    StateRow,
+    Step,
+    require_short,
+)
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InternalError, Unsupported
 from cerify.semantics.events import Bindings, Match, Stream
@@ -56,8 +67,7 @@ class _Buffer:
     def __init__(self, evaluator: BlockRunner) -> None:
         self.evaluator = evaluator
         self.graph = Graph()
-        self._number: dict[int, int] = {}  # of a node, by its identity
-        self._kept: list[Node] = []  # all of them, so that no identity is used again
+        self.nodes = Recorded[Node](lambda node: node.before, self._add)
 
     def step(self, n: int, matching: list[Node]) -> Step:
         """The step after event n, by which the nodes are certain to be matches."""
@@ -68,51 +78,27 @@ class _Buffer:
             for group in table.values()
         ]
         for node in (*(node for _, _, nodes in groups for node in nodes), *matching):
-            self._written(node, n)
+            self.nodes.record(node, n)
         states = self.evaluator.plan.states
         held = tuple(
             StateRow(
                 _holder(states[place].variable, states[place].kind, key),
                 frozenset({place}),
-                self._numbers(nodes),
+                tuple(map(self.nodes.__getitem__, nodes)),
                 False,
             )
             for place, key, nodes in groups
         )
         found = list(islice(self._found(n, matching), MOST_FOUND + 1))
-        live = self._live([*(node for _, _, nodes in groups for node in nodes), *matching])
+        live = self.nodes.live([*(node for _, _, nodes in groups for node in nodes), *matching])
         return Step(n, frozenset(), held, live, tuple(found[:MOST_FOUND]), len(found) > MOST_FOUND)
 
-    def _written(self, root: Node, n: int) -> None:
-        """Record a node and the nodes before it, these first, unless they are recorded."""
-        pending = [root]
-        while pending:
-            node = pending[-1]
-            unknown = [before for before in node.before if id(before) not in self._number]
-            if id(node) in self._number:
-                pending.pop()
-            elif unknown:
-                pending += unknown
-            else:
-                pending.pop()
-                variable = self.evaluator.plan.pattern[node.component].variable
-                number = self.graph.add("output", f"{node.position} {variable}", node.position, n)
-                self._number[id(node)] = number
-                self._kept.append(node)
-                for before in node.before:
-                    self.graph.link(number, self._number[id(before)], "before", n)
-
-    def _numbers(self, nodes: Iterable[Node]) -> tuple[int, ...]:
-        return tuple(self._number[id(node)] for node in nodes)
-
-    def _live(self, pending: list[Node]) -> frozenset[int]:
-        live = set[int]()
-        while pending:
-            node = pending.pop()
-            if self._number[id(node)] not in live:
-                live.add(self._number[id(node)])
-                pending += node.before
-        return frozenset(live)
+    def _add(self, node: Node, n: int) -> int:
+        variable = self.evaluator.plan.pattern[node.component].variable
+        number = self.graph.add("output", f"{node.position} {variable}", node.position, n)
+        for before in node.before:
+            self.graph.link(number, self.nodes[before], "before", n)
+        return number
 
     def _found(self, n: int, matching: list[Node]) -> Iterator[Found]:
         for node in matching:
@@ -131,7 +117,7 @@ class _Buffer:
             if (node.component, node.position) != selected[-len(path)]:
                 continue
             if len(path) == len(selected):
-                return self._numbers(path)
+                return tuple(map(self.nodes.__getitem__, path))
             pending += ((before, path) for before in node.before)
         raise InternalError(f"no path of the buffer has selected {M}")
 

@@ -12,7 +12,7 @@ from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_
 from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.scoped import ScopedEvaluation
 from cerify.draw.record_run import Path, label
-from cerify.draw.recording import BEFORE, Graph, LinkKind
+from cerify.draw.recording import BEFORE, Graph, LinkKind, Recorded
 from cerify.semantics.events import Stream, Valuation
 from cerify.semantics.predicate_text import show_value
 
@@ -26,8 +26,7 @@ class Series:
         self.graph = Graph()
         self._evaluation = ScopedEvaluation(automaton, scope.windowed)
         self._scope, self._S, self._checker, self._reach = scope, S, checker, lookback_bounds(scope, S)
-        self._number: dict[int, int] = {}  # of a node, by its identity
-        self._kept: list[SetNode] = []  # all of them, so that no identity is used again
+        self._nodes = Recorded[SetNode](lambda node: [child for _, child in _below(node)], self._add)
         self._bottom = self.graph.add("bottom", "⊥", None, BEFORE)
 
     def push(self, n: int, type_: int) -> None:
@@ -36,52 +35,31 @@ class Series:
         for table in self._evaluation.T.values():
             for series in table.values():
                 for node in reversed(series):
-                    self._written(node, n)
+                    self._nodes.record(node, n)
 
-    def _written(self, root: SetNode, n: int) -> None:
-        """Record a node and the nodes below it, these first, unless they are recorded."""
-        pending = [root]
-        while pending:
-            node = pending[-1]
-            below = [child for _, child in _below(node)]
-            unknown = [child for child in below if not isinstance(child, Bottom) and id(child) not in self._number]
-            if isinstance(node, Bottom) or id(node) in self._number:
-                pending.pop()
-            elif unknown:
-                pending += unknown
-            else:
-                pending.pop()
-                self._add(node, n)
-
-    def _add(self, node: Output | Union, n: int) -> None:
-        if isinstance(node, Output):
-            number = self.graph.add("output", label(node.position, node.marks), node.position, n)
-        else:
-            number = self.graph.add("union", "∪", None, n)
-        self._number[id(node)] = number
-        self._kept.append(node)
+    def _add(self, node: SetNode, n: int) -> int:
+        match node:
+            case Bottom():
+                return self._bottom
+            case Output():
+                number = self.graph.add("output", label(node.position, node.marks), node.position, n)
+            case Union():
+                number = self.graph.add("union", "∪", None, n)
         for kind, child in _below(node):
-            self.graph.link(number, self._of(child), kind, n)
-
-    def _of(self, node: SetNode) -> int:
-        return self._bottom if isinstance(node, Bottom) else self._number[id(node)]
+            self.graph.link(number, self._nodes[child], kind, n)
+        return number
 
     def state_rows(self) -> Iterator[tuple[int, str, Path]]:
         if self._evaluation.unmarked is not None:
             yield self._evaluation.unmarked, "any key" if self._scope.attributes else "", (self._bottom,)
         for q, table in self._evaluation.T.items():
             for key, series in table.items():
-                yield q, _key_text(self._scope, key), tuple(map(self._of, series))
+                yield q, _key_text(self._scope, key), tuple(map(self._nodes.__getitem__, series))
 
     def live(self) -> frozenset[int]:
-        live: set[int] = set() if self._evaluation.unmarked is None else {self._bottom}
-        pending = [node for table in self._evaluation.T.values() for series in table.values() for node in series]
-        while pending:
-            node = pending.pop()
-            if self._of(node) not in live:
-                live.add(self._of(node))
-                pending += (child for _, child in _below(node))
-        return frozenset(live)
+        bottom = frozenset[int]() if self._evaluation.unmarked is None else {self._bottom}
+        nodes = [node for table in self._evaluation.T.values() for series in table.values() for node in series]
+        return self._nodes.live(nodes) | bottom
 
     def paths(self) -> Iterator[tuple[Path, Valuation]]:
         low = self._reach.low
@@ -89,7 +67,7 @@ class Series:
             for path in enumerate_(node, low) if self._checker is None else in_node(node, low, self._checker):
                 mu = frozenset((A, output.position) for output in path for A in output.marks)
                 if all(within_width(width, [self._S[p].get(a) for _, p in mu]) for a, width in self._reach.unordered):
-                    yield (*map(self._of, path), self._bottom), mu
+                    yield (*map(self._nodes.__getitem__, path), self._bottom), mu
 
 
 def _below(node: SetNode) -> list[tuple[LinkKind, SetNode]]:

@@ -6,14 +6,15 @@ of nodes to which nodes are only added.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from cerify.draw.diagram import Diagram
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
 
+N = TypeVar("N")
 NodeKind = Literal["bottom", "output", "union"]
 """The terminator, a node that stands for an event, one that stands for those of two others."""
 
@@ -146,6 +147,46 @@ class Graph:
                 "take the stream up to there, or a part of it"
             )
         self.links[Link(source, target, kind, born)] = None
+
+
+class Recorded(Generic[N]):
+    """The nodes of an evaluator that are in a graph, by their identity.
+
+    below: the nodes that a node leads to. add: adds a node to the graph, those below it being there, at a step; it
+    returns its number.
+    """
+
+    def __init__(self, below: Callable[[N], Iterable[N]], add: Callable[[N, int], int]) -> None:
+        self._below, self._add = below, add
+        self._number: dict[int, int] = {}
+        self._kept: list[N] = []  # all of them, so that no identity is used again
+
+    def __getitem__(self, node: N) -> int:
+        return self._number[id(node)]
+
+    def record(self, root: N, n: int) -> None:
+        """Record a node and the nodes below it, these first, unless they are recorded."""
+        pending = [root]
+        while pending:
+            node = pending[-1]
+            unknown = [child for child in self._below(node) if id(child) not in self._number]
+            if id(node) not in self._number and unknown:
+                pending += unknown
+                continue
+            pending.pop()
+            if id(node) not in self._number:
+                self._number[id(node)] = self._add(node, n)
+                self._kept.append(node)
+
+    def live(self, pending: list[N]) -> frozenset[int]:
+        """The numbers of the nodes and of all below them."""
+        live = set[int]()
+        while pending:
+            node = pending.pop()
+            if self[node] not in live:
+                live.add(self[node])
+                pending += self._below(node)
+        return frozenset(live)
 
 
 def require_short(S: Stream) -> None:

@@ -17,8 +17,6 @@ from cerify.explanations.explanation import (
     explain_stream,
     rejection_lines,
     relaxed_text,
-    steps,
-    steps_as_json,
     steps_of,
     summary,
 )
@@ -61,16 +59,15 @@ class CelExplainer(Explainer[Explanation]):
         found = explain_stream(self.phi, self.S, first, last, output=request.output)
         return listing(found, request, len(self.S), lambda one: one.at)
 
-    def is_match(self, found: Explanation) -> bool:
-        return isinstance(found, Derived)
-
     def json(self, found: Explanation) -> Json:
         return as_json(found, self.phi)
 
     def listing_json(self, listing: Listing[Explanation]) -> Json:
         answer = super().listing_json(listing)
-        derived = [one for one in listing.found if isinstance(one, Derived)]
-        walked = steps_as_json(steps(derived, listing.first, listing.last))
+        at: dict[int, dict[tuple[int, ...], None]] = {n: {} for n in range(listing.first, listing.last + 1)}
+        for one in listing.found:
+            at[one.at][tuple(sorted(one.events))] = None
+        walked = [{"at": n, "matches": list(map(list, matches))} for n, matches in at.items()]
         return {"query": answer.pop("query"), "steps": walked, **answer}
 
     def view(self, found: Explanation) -> View:

@@ -14,11 +14,16 @@ from cerify.semantics.events import ComplexEvent
 from cerify.semantics.trees import children
 
 SHOWN = 4
+KEEPING = (
+    cel.In | cel.Filter | cel.Start | cel.Unless | cel.Within | cel.PartitionBy
+    | cel.Strict | cel.Next | cel.Last | cel.Max
+)  # fmt: skip
+"""The operators that keep matches of their first operand as they are, so that they change no number of events."""
 
 
 def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str] | None:
     """The part of phi whose clause makes C too large or too small, the clause, and why; None if the number is right."""
-    while _keeps_some(phi):
+    while isinstance(phi, KEEPING):
         phi = children(phi)[0]
     most = len(C) + sum(isinstance(psi, cel.Event) for psi in cel.subformulas(cel.expanded(phi)))
     possible = counts(phi, most)
@@ -63,23 +68,6 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
                 assert_never(psi)
         found[id(psi)] = frozenset(n for n in numbers if n <= most)
     return found[id(phi)]
-
-
-def _keeps_some(phi: cel.Formula) -> bool:
-    """Whether the operator keeps matches of its first operand as they are, so that it changes no number of events."""
-    match phi:
-        case (
-            cel.In() | cel.Filter() | cel.Start() | cel.Unless() | cel.Within() | cel.PartitionBy()
-            | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
-        ):  # fmt: skip
-            return True
-        case (
-            cel.Event() | cel.Seq() | cel.ContiguousSeq() | cel.Plus() | cel.ContiguousPlus() | cel.Or() | cel.And()
-            | cel.All() | cel.Project() | cel.Derived()
-        ):  # fmt: skip
-            return False
-        case _:
-            assert_never(phi)
 
 
 def endless(phi: cel.Formula) -> bool:

@@ -61,9 +61,6 @@ class ExpressionExplainer(Explainer[Found]):
     def all(self, request: Request) -> Listing[Found]:
         return listing(explain_events(self.E, self.S), request, len(self.S), lambda one: one.at)
 
-    def is_match(self, found: Found) -> bool:
-        return isinstance(found, TakesPlace)
-
     def json(self, found: Found) -> Json:
         return as_json(found, self.E, self.S)
 

@@ -90,10 +90,6 @@ class Explainer(ABC, Generic[E]):
         """The explanations of the matches in their order. Raises InputError, Unsupported, BudgetExceeded."""
 
     @abstractmethod
-    def is_match(self, found: E) -> bool:
-        """Whether what was explained is a match."""
-
-    @abstractmethod
     def json(self, found: E) -> Json:
         """An explanation as one JSON object."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, TypeAlias
@@ -105,26 +105,6 @@ def explain_stream(
                 yield _derived(phi, C, n, mus, oracle, 1)
             else:
                 yield from (replace(_derived(phi, C, n, [mu], oracle, 1), valuation=mu) for mu in mus)
-
-
-@dataclass(frozen=True)
-class Position:
-    """One position of a stream that is explained, and the matches there, each once."""
-
-    at: int
-    matches: tuple[ComplexEvent, ...]
-
-
-def steps(found: Sequence[Derived], first: int, last: int) -> list[Position]:
-    """The positions from first to last, one by one, with the matches that were found there."""
-    return [
-        Position(n, tuple(dict.fromkeys(one.events for one in found if one.at == n))) for n in range(first, last + 1)
-    ]
-
-
-def steps_as_json(walked: Iterable[Position]) -> list[Json]:
-    """Steps as JSON."""
-    return [{"at": step.at, "matches": [sorted(C) for C in step.matches]} for step in walked]
 
 
 def as_json(explanation: Explanation, phi: cel.Formula) -> Json:

@@ -48,9 +48,6 @@ class PlainExplainer(Explainer[Found]):
         found = [Found(frozenset(m.events), m.at, True) for m in self.matches if request.at in (None, m.at)]
         return listing(found, request, len(self.S), lambda one: one.at)
 
-    def is_match(self, found: Found) -> bool:
-        return found.match
-
     def json(self, found: Found) -> Json:
         answer: Json = {"query": self.query, "events": sorted(found.events), "at": found.at, "match": found.match}
         near = [{"events": list(m.events), "at": m.at} for m in found.nearest]

@@ -6,7 +6,7 @@ A relaxed formula remembers, for each place, what stood there: so a derivation o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, TypeAlias, assert_never
@@ -21,6 +21,18 @@ Kind = Literal[
 ]  # fmt: skip
 LATE: tuple[Kind, ...] = ("projection", "order", "type")
 """What is relaxed only if nothing else helps, one kind at a time: without it the formula asks for other events."""
+
+KINDS: Mapping[type, Kind] = {
+    cel.Within: "window",
+    cel.PartitionBy: "partition",
+    **dict.fromkeys((cel.Strict, cel.Next, cel.Last, cel.Max), "strategy"),
+    cel.Start: "anchor",
+    cel.Project: "projection",
+    cel.ContiguousPlus: "contiguity",
+    cel.Seq: "order",
+    cel.Event: "type",
+}
+"""What can be relaxed of the operators of which that is one thing."""
 
 Restore: TypeAlias = Callable[[cel.Formula], cel.Formula]
 Path: TypeAlias = tuple[int, ...]
@@ -49,30 +61,19 @@ def points(phi: cel.Formula, path: Path = ()) -> Iterator[Point]:
         case cel.Filter(_, condition):
             for part, _ in enumerate(conjuncts(condition)):
                 yield Point(path, "filter", part)
-        case cel.Within():
-            yield Point(path, "window")
-        case cel.PartitionBy():
-            yield Point(path, "partition")
-        case cel.Strict() | cel.Next() | cel.Last() | cel.Max():
-            yield Point(path, "strategy")
-        case cel.ContiguousPlus():
-            yield Point(path, "contiguity")
+        case (
+            cel.Within() | cel.PartitionBy() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Start()
+            | cel.Project() | cel.ContiguousPlus() | cel.Seq() | cel.Event()
+        ):  # fmt: skip
+            yield Point(path, KINDS[type(phi)])
         case cel.ContiguousSeq():
             yield from (Point(path, "contiguity"), Point(path, "order"))
-        case cel.Seq():
-            yield Point(path, "order")
-        case cel.Start():
-            yield Point(path, "anchor")
         case cel.Unless(left, _):
             yield Point(path, "guard")
             yield from points(left, (*path, 0))
             return
         case cel.And():
             yield from (Point(path, "conjunction", part) for part in (0, 1))
-        case cel.Project():
-            yield Point(path, "projection")
-        case cel.Event():
-            yield Point(path, "type")
         case cel.In() | cel.Plus() | cel.Or() | cel.All() | cel.Derived():
             pass
         case _:
@@ -125,16 +126,12 @@ class _Relaxing:
                 return self._instead(self._any(), point, lambda _: phi) if point in self.chosen else replace(phi)
             case cel.Filter(_, condition):
                 return self._filter(below(0), list(enumerate(conjuncts(condition))), path)
-            case cel.Within(_, _):
-                return drop("window", lambda psi: replace(phi, phi=psi)) or replace(phi, phi=below(0))
-            case cel.PartitionBy(_, _):
-                return drop("partition", lambda psi: replace(phi, phi=psi)) or replace(phi, phi=below(0))
-            case cel.Strict() | cel.Next() | cel.Last() | cel.Max():
-                return drop("strategy", lambda psi: replace(phi, phi=psi)) or replace(phi, phi=below(0))
-            case cel.Start():
-                return drop("anchor", lambda psi: replace(phi, phi=psi)) or replace(phi, phi=below(0))
-            case cel.Project():
-                return drop("projection", lambda psi: replace(phi, phi=psi)) or replace(phi, phi=below(0))
+            case (
+                cel.Within() | cel.PartitionBy() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Start()
+                | cel.Project()
+            ):  # fmt: skip
+                dropped = drop(KINDS[type(phi)], lambda psi: replace(phi, phi=psi))
+                return dropped or replace(phi, phi=below(0))
             case cel.Unless():
                 dropped = drop("guard", lambda psi: replace(phi, left=psi))
                 return dropped or replace(phi, left=below(0))
@@ -147,13 +144,12 @@ class _Relaxing:
             case cel.ContiguousPlus():
                 rounds = replace(phi, phi=below(0))
                 return self._either(rounds, cel.Plus(rounds.phi), Point(path, "contiguity"))
-            case cel.ContiguousSeq():
-                kept = replace(phi, left=below(0), right=below(1))
-                looser = self._either(kept, cel.Seq(kept.left, kept.right), Point(path, "contiguity"))
-                return self._either(looser, cel.All(kept.left, kept.right), Point(path, "order"))
-            case cel.Seq():
-                kept_ = replace(phi, left=below(0), right=below(1))
-                return self._either(kept_, cel.All(kept_.left, kept_.right), Point(path, "order"))
+            case cel.ContiguousSeq() | cel.Seq():
+                left, right = below(0), below(1)
+                kept: cel.Formula = replace(phi, left=left, right=right)
+                if isinstance(phi, cel.ContiguousSeq):
+                    kept = self._either(kept, cel.Seq(left, right), Point(path, "contiguity"))
+                return self._either(kept, cel.All(left, right), Point(path, "order"))
             case cel.In() | cel.Plus() | cel.Derived():
                 return replace(phi, phi=below(0))
             case cel.Or() | cel.All():

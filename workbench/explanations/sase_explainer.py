@@ -50,9 +50,6 @@ class SaseExplainer(Explainer[Found]):
         found = (one for one in self.runs.all() if request.at in (None, one.match.at))
         return listing(found, request, len(self.S), _at)
 
-    def is_match(self, found: Found) -> bool:
-        return isinstance(found, Accepted)
-
     def json(self, found: Found) -> Json:
         return as_json(found, self.runs.q)
 
