@@ -19,7 +19,9 @@ from cerify.semantics.event_expressions import operators as expr
 from cerify.semantics.event_expressions import show as expr_show
 from cerify.semantics.event_expressions.syntax import Primitive
 from cerify.semantics.operators import Operator, Operators
+from cerify.semantics.sase.operators import CONSTRUCTS
 
+SASE = "SASE+"  # whose table is of constructs, since a query is no tree of operators
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "syntax.md"
 BEGIN, END = "<!-- operators of {}: written by `python -m proofs_tests.operators` -->\n", "<!-- end -->\n"
 
@@ -39,13 +41,13 @@ def main() -> None:
 
 def written(page: str) -> str:
     """The page with its tables written anew."""
-    for name in LANGUAGES:
+    for name in (*LANGUAGES, SASE):
         begin = BEGIN.format(name)
         head, found, rest = page.partition(begin)
         _, closed, tail = rest.partition(END)
         if not found or not closed:
             raise ValueError(f"{PAGE.name} has no place for the operators of {name}: {begin.strip()} … {END.strip()}")
-        page = head + begin + table(name) + END + tail
+        page = head + begin + (constructs() if name == SASE else table(name)) + END + tail
     return page
 
 
@@ -68,6 +70,14 @@ def table(name: str) -> str:
         rows.append(f"| {_code(examples)} | {_code(also)} | {operator.title} | {operator.clause} |")
     order = "; then ".join(", ".join(levels[n]) for n in sorted(levels, reverse=True))
     return "\n".join([*rows, "", f"Tightest first: {order}.", ""])
+
+
+def constructs() -> str:
+    """The constructs of SASE+, a row for each."""
+    rows = ["| text | also | meaning | part of a query | defined in |", "|---|---|---|---|---|"]
+    for c in CONSTRUCTS:
+        rows.append(f"| {_code([c.symbol])} | {_code([*c.aliases])} | {c.title} | {c.clause} | {c.source} |")
+    return "\n".join([*rows, ""])
 
 
 def _arity(operator: Operator) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
-from cerify.automata.evaluator import Evaluator, require_output
+from cerify.automata.evaluator import Evaluator
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.verdict import Undecided, Verdict
 from cerify.explanations.explainer import Request
@@ -71,7 +71,6 @@ def planned(
     batches: bool = False,
 ) -> Plan[Any]:
     """The plan for a query. Raises ParseError, IllFormed."""
-    require_output(options.output)
     lang, tree = read_query(query, language, schema)
     with errors_in(query if isinstance(query, str) else ""), options.budget.timed():
         return plan(lang, lang.selected(tree, Selection.of(selection)), schema, Want(options, evaluator, batches))

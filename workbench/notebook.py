@@ -141,18 +141,12 @@ def _different(verdict: Different) -> str:
     return f"<p><strong>Different</strong>: {said}</p>{picture._repr_html_()}"
 
 
-def _equivalent(verdict: Equivalent) -> str:
+def _proved(verdict: Equivalent | Contained) -> str:
+    claim = type(verdict).__name__
     if verdict.states is not None:
-        return "<p><strong>Equivalent</strong> on every history.</p>"
+        return f"<p><strong>{claim}</strong> on every history.</p>"
     pairs = len(verdict.certificate.relation)
-    return f"<p><strong>Equivalent</strong> on every stream; the certificate has {_count(pairs, 'pair')} of states.</p>"
-
-
-def _contained(verdict: Contained) -> str:
-    if verdict.states is not None:
-        return "<p><strong>Contained</strong> on every history.</p>"
-    pairs = len(verdict.certificate.relation)
-    return f"<p><strong>Contained</strong> on every stream; the certificate has {_count(pairs, 'pair')} of states.</p>"
+    return f"<p><strong>{claim}</strong> on every stream; the certificate has {_count(pairs, 'pair')} of states.</p>"
 
 
 def _bounded(verdict: Bounded) -> str:
@@ -230,8 +224,8 @@ HTML: Mapping[type, Callable[[Any], str | None]] = {
     DFA: _or_plain(lambda A: _of_diagram(diagram_of_dfa(A, "Automaton"))._repr_html_()),
     Diagram: _or_plain(lambda diagram: _of_diagram(diagram)._repr_html_()),
     Recording: _or_plain(lambda run: _of_recording(run)._repr_html_()),
-    Equivalent: _equivalent,
-    Contained: _contained,
+    Equivalent: _proved,
+    Contained: _proved,
     Bounded: _bounded,
     Different: _different,
     Undecided: _undecided,

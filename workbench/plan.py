@@ -39,16 +39,14 @@ class Want:
 class Plan(Generic[F]):
     """The evaluator of a query, by its name; None if none of those that were considered can take it.
 
-    rewrites: the languages into which the evaluator rewrites the query, one after the other. why_not: of each evaluator
-    that was considered and cannot take the query, the reason. evaluation: what evaluates a whole stream; batches: what
-    evaluates a stream that comes in batches, if that is wanted.
+    why_not: of each evaluator that was considered and cannot take the query, the reason. evaluation: what evaluates a
+    whole stream; batches: what evaluates a stream that comes in batches, if that is wanted.
     """
 
     language: Language[F]
     query: F
     options: Options
     evaluator: str | None
-    rewrites: tuple[str, ...]
     why_not: Mapping[str, Unsupported]
     evaluation: Evaluation | None = None
     batches: Evaluator | None = None
@@ -74,6 +72,11 @@ class Plan(Generic[F]):
         return self.language.with_values(self.query, S, self.chosen, self.options)
 
     @property
+    def rewrites(self) -> tuple[str, ...]:
+        """The languages into which the evaluator rewrites the query, one after the other."""
+        return () if self.evaluator is None else self.language.rewrites(self.query, self.evaluator)
+
+    @property
     def chosen(self) -> str:
         """The evaluator. Raises the last of the reasons where there is none."""
         if self.evaluator is None:
@@ -95,10 +98,9 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
             prepare = _in_batches if want.batches else _whole
             found = prepare(language, name, query, schema, want)
             if not isinstance(found, Unsupported):
-                rewrites = language.rewrites(query, name)
-                return Plan(language, query, want.options, name, rewrites, why_not, *found)
+                return Plan(language, query, want.options, name, why_not, *found)
             why_not[name] = found
-    return Plan(language, query, want.options, None, (), why_not)
+    return Plan(language, query, want.options, None, why_not)
 
 
 def _whole(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 LAYOUT = "\n\t"  # all that a text itself may have of characters that are not printable
@@ -33,6 +36,11 @@ def echo(text: str, *, colour: str = "", error: bool = False, newline: bool = Tr
         label, colon, rest = text.partition(":")
         text = click.style(label, fg=colour, bold=True) + colon + rest
     click.echo(text, err=error, nl=newline)
+
+
+def picked(source: object, *names: str) -> dict[str, Any]:
+    """The attributes of these names, or the fields of a mapping, as a part of a JSON object."""
+    return {name: source[name] if isinstance(source, Mapping) else getattr(source, name) for name in names}
 
 
 def _json_escape(c: str) -> str:

@@ -10,15 +10,17 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from typing import TYPE_CHECKING, Any, Literal
 
 from cerify.equivalence.claim import Claim, Level
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
+
+if TYPE_CHECKING:
+    from jsonschema import (
+        Draft202012Validator,  # imported where a certificate is read: it takes a twentieth of a second
+    )
 
 Language = Literal["cel", "event-expression"]
 States = tuple[int, ...]
@@ -62,6 +64,8 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str, where: str = "the certificate") -> Certificate:
         """The certificate that a text holds. Raises InputError, which names the field that is wrong."""
+        from jsonschema.exceptions import best_match
+
         data: dict[str, Any] = parse_json(text, where)
         if (error := best_match(_validator().iter_errors(data))) is not None:
             field = "/".join(map(str, error.absolute_path))
@@ -83,5 +87,7 @@ class Certificate:
 
 @cache
 def _validator() -> Draft202012Validator:
+    from jsonschema import Draft202012Validator
+
     path = Path(__file__).parent / "schemas" / "certificate.json"
     return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))

@@ -11,10 +11,9 @@ from click.testing import CliRunner
 from cerify.commands import demo
 from cerify.conformance.model import Result
 from cerify.examples import flights
-from cerify.examples.findings import find
+from cerify.examples.findings import BUDGET, LONGEST, Window, case, find, windows
 from cerify.examples.page import column, section
 from cerify.examples.queries import EXAMPLES
-from cerify.examples.windows import BUDGET, LONGEST, Window, case, windows
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import type_errors

@@ -7,7 +7,7 @@ Two trees are equal if they are the same formula; where in a text they stood doe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias, assert_never
@@ -226,9 +226,8 @@ Plain: TypeAlias = Seq | Plus | ContiguousSeq | ContiguousPlus | Start | Or | An
 Formula: TypeAlias = Event | In | Filter | Project | Within | PartitionBy | Plain | Derived
 
 
-def subformulas(phi: Formula) -> Iterator[Formula]:
-    """All formulas in a formula, itself first."""
-    return subtrees(phi)
+subformulas: Callable[[Formula], Iterator[Formula]] = subtrees
+"""All formulas in a formula, itself first."""
 
 
 def expanded(phi: Formula) -> Formula:

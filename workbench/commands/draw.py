@@ -11,7 +11,7 @@ import click
 from cerify.api import planned
 from cerify.commands.files import Source, write
 from cerify.commands.options import FILE, argument, either, group, language, option, takes
-from cerify.draw.dot import dot
+from cerify.draw.diagram import dot
 from cerify.draw.page import page
 from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row, places_row
 from cerify.draw.svg import document, svg

@@ -45,7 +45,7 @@ from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
 from cerify.semantics.errors import InputError, InternalError
 from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json
 from cerify.semantics.selection import Selection
-from cerify.terminal import echo
+from cerify.terminal import echo, picked
 
 Progress = Callable[[Summary], None]
 UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
@@ -357,17 +357,12 @@ def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str,
     return {
         "tested": name,
         "profile": profile,
-        "seed": plan.seed,
-        "nodes": plan.nodes,
-        "events": plan.events,
-        "planned": summary.planned,
-        "cases": summary.cases,
-        "agreed": summary.agreed,
+        **picked(plan, "seed", "nodes", "events"),
+        **picked(summary, "planned", "cases", "agreed"),
         "outcomes": {kind: summary.outcomes[kind] for kind in FUZZED_OUTCOMES},
         "resumed": summary.resumed,
         "causes": Counter(str(cause(d, plan.language)) for d in summary.disagreements),
-        "ended": summary.ended,
-        "stopped": summary.stopped,
+        **picked(summary, "ended", "stopped"),
         "seconds": round(summary.seconds, 3),
         "cases_per_second": round(summary.per_second, 1),
     }

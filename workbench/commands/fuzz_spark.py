@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,13 +57,7 @@ def run(url: str, job: Job, cases: int, first: int, out: Path, as_json: bool) ->
 
 
 def _print_json(found: Found, ran: Ran, out: Path) -> None:
-    called = {
-        "before": ran.before,
-        "cases": ran.cases,
-        "seconds": round(ran.seconds, 3),
-        "deaths": ran.deaths,
-        "ended": ran.ended,
-    }
+    called = asdict(ran) | {"seconds": round(ran.seconds, 3)}
     echo(protocol.line({"summary": found.json(), "this_call": called}))
     for disagreement in found.disagreements():
         echo(protocol.line(disagreement))

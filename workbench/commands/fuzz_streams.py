@@ -16,7 +16,7 @@ from cerify.conformance.words import sentence
 from cerify.console import Screen
 from cerify.languages.language import Language
 from cerify.semantics.errors import InputError
-from cerify.terminal import echo
+from cerify.terminal import echo, picked
 
 
 def run(argv: Sequence[str], language: Language[Any], query: str, longest: int, limits: Limits, as_json: bool) -> int:
@@ -35,9 +35,7 @@ def _print_json(name: str, query: str, found: Search) -> None:
     summary = {
         "tested": name,
         "query": query,
-        "planned": found.planned,
-        "asked": found.asked,
-        "skipped": found.skipped,
+        **picked(found, "planned", "asked", "skipped"),
         "wrong": len(found.wrong),
         "ended": found.ended or None,
         "shortest": None if found.shortest is None else result_json(found.shortest),

@@ -14,7 +14,7 @@ from cerify.grade.grading import Right, graded
 from cerify.grade.text import LEVELS, feedback, json_of, solution, statement
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
-from cerify.terminal import echo
+from cerify.terminal import echo, picked
 
 
 @click.command()
@@ -75,10 +75,7 @@ def _list(language: str | None, as_json: bool) -> int:
 
 def _task(asked: Exercise, show: bool) -> dict[str, Any]:
     told = {
-        "id": asked.id,
-        "language": asked.language,
-        "level": asked.level,
-        "sentence": asked.sentence,
+        **picked(asked, "id", "language", "level", "sentence"),
         "schema": {name: dict(attributes) for name, attributes in asked.schema.types.items()},
     }
     return told | {"answers": list(asked.answers)} if show else told

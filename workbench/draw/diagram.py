@@ -1,4 +1,4 @@
-"""What a drawing of an automaton shows, whatever kind of automaton it is: states, and edges with text."""
+"""What a drawing of an automaton shows, whatever kind of automaton it is; and the text of a drawing for Graphviz."""
 
 from __future__ import annotations
 
@@ -106,3 +106,31 @@ def require_legible(diagram: Diagram) -> None:
 def _role(state: State) -> str:
     roles = [word for word, is_so in (("initial", state.initial), ("final", state.final)) if is_so]
     return f" ({' and '.join(roles)})" if roles else ""
+
+
+STYLES: Mapping[Kind, str] = {
+    "read": "solid",
+    "begin": "bold",
+    "take": "solid",
+    "ignore": "dashed",
+    "proceed": "dotted",
+}
+
+
+def dot(diagram: Diagram) -> str:
+    """The text of a .dot file."""
+    lines = [f"digraph {_quoted(diagram.title)} {{", "  rankdir=LR;", "  node [shape=circle];"]
+    for q, state in enumerate(diagram.states):
+        shape = ", shape=doublecircle" if state.final else ""
+        lines.append(f"  {q} [label={_quoted(state.name)}{shape}];")
+        if state.initial:
+            lines += [f'  start{q} [shape=point, label=""];', f"  start{q} -> {q};"]
+    for edge in diagram.edges:
+        label = _quoted("\n".join(edge.lines))
+        lines.append(f"  {edge.source} -> {edge.target} [label={label}, style={STYLES[edge.kind]}];")
+    return "\n".join((*lines, "}", ""))
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -6,25 +6,35 @@ the events; after each event it is written down what they hold.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Protocol, assert_never
 
 from cerify.automata.cea.blowup_diagnosis import lazily
-from cerify.automata.cea.io_determinize import Determinized
+from cerify.automata.cea.io_determinize import MARKED, Determinized
+from cerify.automata.cea.model import Marks
 from cerify.automata.evaluate import answers
+from cerify.automata.evaluate.ces import BOTTOM, NodeList
+from cerify.automata.evaluate.ces_window import Bottom, Output, Union, enumerate_
+from cerify.automata.evaluate.ces_window import Node as SetNode
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
-from cerify.automata.evaluator import Output
+from cerify.automata.evaluate.decorrelation import is_mark
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list, in_node
+from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, within_width
+from cerify.automata.evaluate.scoped import ScopedEvaluation
+from cerify.automata.evaluate.streaming import Evaluation
+from cerify.automata.evaluator import Output as OutputName
 from cerify.draw.automaton import diagram_of_cea
 from cerify.draw.diagram import Diagram
-from cerify.draw.record_lists import Lists
-from cerify.draw.record_run import Run
-from cerify.draw.record_series import Series
 from cerify.draw.recording import (
     BEFORE,
     MOST_FOUND,
     Found,
+    Graph,
     Labels,
+    LinkKind,
+    Recorded,
     Recording,
     StateRow,
     Step,
@@ -33,7 +43,160 @@ from cerify.draw.recording import (
 )
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.events import Match, Stream, bindings_of
+from cerify.semantics.events import Match, Stream, Valuation, bindings_of
+from cerify.semantics.predicate_text import show_value
+
+Path = tuple[int, ...]
+
+
+class Run(Protocol):
+    """An evaluation that is looked at."""
+
+    graph: Graph
+
+    def push(self, n: int, type_: int) -> None: ...
+
+    def state_rows(self) -> Iterator[tuple[int, str, Path]]:
+        """The active states of the I/O-deterministic automaton, each with a key's text and its nodes."""
+
+    def live(self) -> frozenset[int]: ...
+
+    def paths(self) -> Iterator[tuple[Path, Valuation]]:
+        """The complex events at the last position read."""
+
+
+def label(position: int, marks: Marks) -> str:
+    """The position, and the variables of the query that mark it."""
+    own = sorted(A for A in marks - MARKED if not is_mark(A))
+    return " ".join((str(position), ", ".join(own))).strip()
+
+
+class Lists:
+    """Algorithm 2: nodes with lists of children."""
+
+    def __init__(self, automaton: Determinized, checker: CorrelatedFilterChecker | None) -> None:
+        self.graph = Graph()
+        self._evaluation = Evaluation(automaton)
+        self._checker = checker
+        self._next: list[int] = []
+        self._written(BEFORE)
+
+    def push(self, n: int, type_: int) -> None:
+        self._evaluation.push(type_)
+        self._written(n)
+
+    def _written(self, n: int) -> None:
+        """Write down the nodes and links that are new."""
+        D, graph = self._evaluation.D, self.graph
+        for node in range(len(graph.nodes), len(D)):
+            if node == BOTTOM:
+                graph.add("bottom", "⊥", None, n)
+                continue
+            graph.add("output", label(D.event[node], D.marks[node]), D.event[node], n)
+            graph.link(node, D.first[node], "first", n)
+            if D.last[node] != D.first[node]:
+                graph.link(node, D.last[node], "last", n)
+        for node, following in enumerate(D.next):
+            if following >= 0 and (node >= len(self._next) or self._next[node] != following):
+                graph.link(node, following, "next", n)
+        self._next = list(D.next)
+
+    def state_rows(self) -> Iterator[tuple[int, str, Path]]:
+        for q, nodes in self._evaluation.T.items():
+            yield q, "", tuple(self._along(nodes))
+
+    def _along(self, nodes: NodeList) -> Iterator[int]:
+        node, last = nodes
+        yield node
+        while node != last:
+            node = self._evaluation.D.next[node]
+            yield node
+
+    def live(self) -> frozenset[int]:
+        D, live = self._evaluation.D, set[int]()
+        pending = [node for nodes in self._evaluation.T.values() for node in self._along(nodes)]
+        while pending:
+            node = pending.pop()
+            if node not in live:
+                live.add(node)
+                pending += self._along((D.first[node], D.last[node])) if node != BOTTOM else ()
+        return frozenset(live)
+
+    def paths(self) -> Iterator[tuple[Path, Valuation]]:
+        D = self._evaluation.D
+        for nodes in self._evaluation.ends():
+            for path in D.enumerate(nodes) if self._checker is None else in_list(D, nodes, self._checker):
+                yield (*path, BOTTOM), D.valuation(path)
+
+
+class Series:
+    """Algorithm 2 under windows and partitions: nodes for one event more, and for the union of two sets."""
+
+    def __init__(
+        self, automaton: Determinized, scope: Scope, S: Stream, checker: CorrelatedFilterChecker | None
+    ) -> None:
+        self.graph = Graph()
+        self._evaluation = ScopedEvaluation(automaton, scope.windowed)
+        self._scope, self._S, self._checker, self._reach = scope, S, checker, lookback_bounds(scope, S)
+        self._nodes = Recorded[SetNode](lambda node: [child for _, child in _below(node)], self._add)
+        self._bottom = self.graph.add("bottom", "⊥", None, BEFORE)
+
+    def push(self, n: int, type_: int) -> None:
+        key = key_of(self._scope.attributes, self._S[n]) if self._reach.marks[n] else None
+        self._evaluation.push(type_, key, self._reach.low[n])
+        for table in self._evaluation.T.values():
+            for series in table.values():
+                for node in reversed(series):
+                    self._nodes.record(node, n)
+
+    def _add(self, node: SetNode, n: int) -> int:
+        match node:
+            case Bottom():
+                return self._bottom
+            case Output():
+                number = self.graph.add("output", label(node.position, node.marks), node.position, n)
+            case Union():
+                number = self.graph.add("union", "∪", None, n)
+        for kind, child in _below(node):
+            self.graph.link(number, self._nodes[child], kind, n)
+        return number
+
+    def state_rows(self) -> Iterator[tuple[int, str, Path]]:
+        if self._evaluation.unmarked is not None:
+            yield self._evaluation.unmarked, "any key" if self._scope.attributes else "", (self._bottom,)
+        for q, table in self._evaluation.T.items():
+            for key, series in table.items():
+                yield q, _key_text(self._scope, key), tuple(map(self._nodes.__getitem__, series))
+
+    def live(self) -> frozenset[int]:
+        bottom = frozenset[int]() if self._evaluation.unmarked is None else {self._bottom}
+        nodes = [node for table in self._evaluation.T.values() for series in table.values() for node in series]
+        return self._nodes.live(nodes) | bottom
+
+    def paths(self) -> Iterator[tuple[Path, Valuation]]:
+        low = self._reach.low
+        for node in self._evaluation.ends():
+            for path in enumerate_(node, low) if self._checker is None else in_node(node, low, self._checker):
+                mu = frozenset((A, output.position) for output in path for A in output.marks)
+                if all(within_width(width, [self._S[p].get(a) for _, p in mu]) for a, width in self._reach.unordered):
+                    yield (*map(self._nodes.__getitem__, path), self._bottom), mu
+
+
+def _below(node: SetNode) -> list[tuple[LinkKind, SetNode]]:
+    match node:
+        case Output():
+            return [("before", node.child)]
+        case Union():
+            return [("left", node.left)] if node.right is None else [("left", node.left), ("right", node.right)]
+        case Bottom():
+            return []
+        case _:
+            assert_never(node)
+
+
+def _key_text(scope: Scope, key: Key) -> str:
+    return ", ".join(f"{a} {show_value(value)}" for a, (_, value) in zip(scope.attributes, key, strict=True))
+
 
 SETS = (
     "The evaluator follows sets of states, so that each complex event is found once: a row of the table is a set, and "
@@ -57,7 +220,7 @@ LABELS = Labels(
 MOST_PATHS = 20 * MOST_FOUND  # under checks several paths can stand for one match
 
 
-def record(phi: Formula, S: Stream, query: str, output: Output = "matches", budget: Budget = Budget()) -> Recording:
+def record(phi: Formula, S: Stream, query: str, output: OutputName = "matches", budget: Budget = Budget()) -> Recording:
     """The run of a formula over a stream. Raises Unsupported where it takes more than one automaton, BudgetExceeded."""
     require_short(S)
     plan = answers.required_plan(phi, budget)
@@ -101,7 +264,7 @@ def _step(
     return Step(n, fired, tuple(rows), run.live(), found, more)
 
 
-def _found(run: Run, n: int, output: Output) -> tuple[tuple[Found, ...], bool]:
+def _found(run: Run, n: int, output: OutputName) -> tuple[tuple[Found, ...], bool]:
     """The first matches at a position, each once, and whether there are more."""
     found: dict[Match, Found] = {}
     for number, (path, mu) in enumerate(run.paths()):

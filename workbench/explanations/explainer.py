@@ -13,7 +13,7 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
 
 if TYPE_CHECKING:
-    from cerify.explanations.view import Drawing, View
+    from cerify.explanations.step import Drawing, View
 
 E = TypeVar("E")
 Json: TypeAlias = dict[str, Any]
@@ -104,7 +104,7 @@ class Explainer(ABC, Generic[E]):
     def overview(self, views: Sequence[View]) -> Drawing:
         """The matches that were explained, together."""
         from cerify.draw.timeline import Row
-        from cerify.explanations.view import Drawing
+        from cerify.explanations.step import Drawing
 
         rows = {
             (view.at, view.label): Row("common", view.places, view.at, f"{view.label} at {view.at}") for view in views

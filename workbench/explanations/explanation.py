@@ -1,26 +1,29 @@
-"""The answers: what a set of positions is to a formula, for one set or for every match of a stream."""
+"""Explanations of CEL: what a set of positions is to a formula, for one set or for every match of a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Any, Literal, TypeAlias
+from typing import TypeAlias
 
+from cerify.automata.evaluator import Output
+from cerify.draw.timeline import Row
 from cerify.explanations.derivation import Node, derivations, ordered, supports
-from cerify.explanations.evidence import bindings_text
+from cerify.explanations.evidence import bindings_text, braces
+from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
 from cerify.explanations.oracle import ANY, Oracle
 from cerify.explanations.rejection import Reason, Rejection, oracle_for, reject, reject_binding
-from cerify.explanations.step import Step, json_of_tree, tree_of
+from cerify.explanations.step import Drawing, Part, Step, View, json_of_tree, nearest, numbered, tree_of
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import ComplexEvent, Stream, Valuation, bindings_of
-
-Json: TypeAlias = dict[str, Any]
-Output = Literal["matches", "valuations"]
+from cerify.terminal import picked
 
 
 @dataclass(frozen=True)
@@ -183,9 +186,7 @@ def _step(node: Node, below: tuple[Step, ...]) -> Step:
         "formula": show(node.formula),
         "interval": [node.i, node.j],
         "valuation": _bindings(node.valuation),
-        "clause": node.clause,
-        "citation": node.citation,
-        "detail": node.detail,
+        **picked(node, "clause", "citation", "detail"),
         "evidence": list(node.evidence),
     }
     clause = f"{node.citation}, {node.clause}" + (f": {node.detail}" if node.detail else "")
@@ -219,3 +220,84 @@ def _list(places: list[int]) -> str:
 
 def _extent(S: Stream) -> str:
     return f"{len(S)} events, 0 to {len(S) - 1}" if len(S) else "no events"
+
+
+class CelExplainer(Explainer[Explanation]):
+    """The derivations of matches of a formula, or why a set of positions is rejected."""
+
+    heading = "Why it matches, and why not"
+    legend = (
+        "(i, j) is the part of the stream from event i to event j that a step is about, and T -> {1} says that the "
+        "variable T binds event 1. A dot is an event of a match, the flag stands after the event at which it is "
+        "reported; diamonds are a set in question that is no match."
+    )
+
+    def __init__(self, phi: Formula, S: Stream) -> None:
+        self.phi, self.S, self.query = phi, S, show(phi)
+
+    def one(self, request: Request) -> Explanation | None:
+        if request.at is not None:
+            self.require_on_stream(request.at, "--at")
+        if not request.single:
+            return None
+        events = request.events if request.events is not None else sup(request.valuation or frozenset())
+        if request.at is None and not events:
+            raise InputError("the match of no event needs --at: it has no last event to be reported at")
+        at = max(events) if request.at is None else request.at
+        return explain(self.phi, self.S, events, at, valuation=request.valuation, count=request.count)
+
+    def all(self, request: Request) -> Listing[Explanation]:
+        first, last = (0, len(self.S) - 1) if request.at is None else (request.at, request.at)
+        found = explain_stream(self.phi, self.S, first, last, output=request.output)
+        return listing(found, request, len(self.S), lambda one: one.at)
+
+    def json(self, found: Explanation) -> Json:
+        return as_json(found, self.phi)
+
+    def listing_json(self, listing: Listing[Explanation]) -> Json:
+        answer = super().listing_json(listing)
+        at: dict[int, dict[tuple[int, ...], None]] = {n: {} for n in range(listing.first, listing.last + 1)}
+        for one in listing.found:
+            at[one.at][tuple(sorted(one.events))] = None
+        walked = [{"at": n, "matches": list(map(list, matches))} for n, matches in at.items()]
+        return {"query": answer.pop("query"), "steps": walked, **answer}
+
+    def view(self, found: Explanation) -> View:
+        C, at, label = found.events, found.at, braces(found.events)
+        shown = partial(View, summary(found), isinstance(found, Derived), tuple(sorted(C)), at, label, listed=True)
+        if isinstance(found, Derived):
+            parts = numbered("derivation", [Part(trees=(steps_of(root),)) for root in found.derivations])
+            bound: dict[int, list[str]] = {}
+            for variable, positions in bindings_of(found.derivations[0].valuation):
+                for p in positions:
+                    bound.setdefault(p, []).append(variable)
+            marks = {p: f"in {', '.join(names)}" for p, names in bound.items()}
+            drawing = Drawing((Row("common", sorted(C), at, f"match · {label} at {at}"),), marks)
+            return shown(parts, drawing, more="derivations" if found.more else "")
+        rejection = found.rejection
+        near = () if rejection.bindings else rejection.nearest or ()
+        rows = [Row("extra", sorted(C), at, f"{label} at {at}, no match")]
+        rows += [Row("common", sorted(D), at, f"nearest match · {braces(D)} at {at}") for D in near]
+        return shown(tuple(_rejection(found, near)), Drawing(tuple(rows)))
+
+
+def _rejection(found: Rejected, near: Iterable[ComplexEvent]) -> Iterator[Part]:
+    rejection, at = found.rejection, found.at
+    if rejection.reasons:
+        yield Part("rejected by", tuple(map(_reason_step, rejection.reasons)))
+    if text := relaxed_text(rejection):
+        yield Part("it is a match of", lines=(text,))
+    if rejection.bindings:
+        yield Part(
+            f"{braces(found.events)} is a match at {at} with", lines=tuple(map(bindings_text, rejection.bindings))
+        )
+    yield from nearest(f" at {at}", near, found.events)
+    if lines := tuple(rejection_lines(rejection, at)):
+        yield Part(lines=lines)
+
+
+def _reason_step(reason: Reason) -> Step:
+    clause = f"{reason.clause}: {reason.message}"
+    if reason.valuation is None:
+        return Step(show(reason.formula), clause=clause)
+    return Step(show(reason.formula), f"({reason.i}, {reason.j})", bindings_text(reason.valuation), clause)

@@ -12,7 +12,7 @@ from cerify.draw.page import page
 from cerify.draw.stream import WHOLE
 from cerify.explanations.evidence import row
 from cerify.explanations.explainer import Explainer, Listing
-from cerify.explanations.view import View
+from cerify.explanations.step import View
 from cerify.semantics.events import Stream
 
 E = TypeVar("E")

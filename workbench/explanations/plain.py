@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cerify.draw.timeline import Row
 from cerify.explanations.evidence import braces
 from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
-from cerify.explanations.view import Drawing, View, nearest
+from cerify.explanations.step import Drawing, View, nearest
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Match, Stream
 

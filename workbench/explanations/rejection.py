@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice, product
 
-from cerify.explanations.binding import misbound
 from cerify.explanations.counts import miscounted
 from cerify.explanations.derivation import Node, derivations, nodes, ordered, supports
-from cerify.explanations.evidence import braces
+from cerify.explanations.evidence import braces, positions
 from cerify.explanations.oracle import Oracle, alone, is_hidden, is_local
 from cerify.explanations.relaxation import LATE, Point, Relaxed, at_path, points, relax
 from cerify.explanations.violation import violation
@@ -21,8 +20,38 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
+from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
+
+
+def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tuple[cel.Formula, str, str]]:
+    """For each variable that binds something else in nearest: the part of phi that binds it, the clause, and why."""
+    for A in sorted({A for A, _ in mu ^ nearest}):
+        asked, bound = (braces(positions(nu, A)) for nu in (mu, nearest))
+        binders = [psi for psi in cel.subformulas(phi) if _binds(psi, A)]
+        hiding = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Project) and A not in psi.variables]
+        if not binders:
+            yield phi, "variable binding", f"nothing in the formula binds {A}"
+        elif hiding and not positions(nearest, A):
+            kept = ", ".join(sorted(hiding[0].variables)) or "no variable"
+            yield hiding[0], "projection", f"PROJECT keeps {kept} only, so {A} binds nothing, not {asked}"
+        else:
+            yield binders[0], _clause(binders[0]), f"{_binding(binders)} binds {A} to {bound}, not to {asked}"
+
+
+def _binds(psi: cel.Formula, A: str) -> bool:
+    return (isinstance(psi, cel.In) and psi.variable == A) or (isinstance(psi, cel.Event) and psi.type == A)
+
+
+def _clause(binder: cel.Formula) -> str:
+    return "variable binding" if isinstance(binder, cel.In) else "event type"
+
+
+def _binding(binders: Sequence[cel.Formula]) -> str:
+    shown = dict.fromkeys(map(show, binders))
+    return " or ".join(shown)
+
 
 NEAREST = 5  # matches named as nearest; those beyond are as near as the last
 PAIRS = 40  # points of a formula up to which every two of them are tried together

@@ -11,8 +11,7 @@ from cerify.explanations import sase as runs
 from cerify.explanations.evidence import braces
 from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
 from cerify.explanations.sase import Accepted, Failure, NoMatch, bound_text
-from cerify.explanations.step import Step, json_of_run
-from cerify.explanations.view import Drawing, Part, View, nearest, numbered
+from cerify.explanations.step import Drawing, Part, Step, View, json_of_run, nearest, numbered
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Bindings, Stream, bindings_of
 from cerify.semantics.sase.show import show

@@ -11,8 +11,7 @@ from rich.tree import Tree
 
 from cerify.explanations.evidence import row
 from cerify.explanations.explainer import Explainer, Listing
-from cerify.explanations.step import Step
-from cerify.explanations.view import Part, View
+from cerify.explanations.step import Part, Step, View
 from cerify.semantics.events import Stream
 
 E = TypeVar("E")

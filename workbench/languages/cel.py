@@ -142,7 +142,7 @@ class Cel(BuiltInLanguage[Formula]):
         return {"core-cel": lambda phi, _: to_core_cel(phi)}
 
     def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explanations.cel_explainer import CelExplainer
+        from cerify.explanations.explanation import CelExplainer
 
         return CelExplainer(query, S)
 

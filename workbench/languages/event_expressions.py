@@ -128,7 +128,7 @@ class EventExpressions(BuiltInLanguage[Expression]):
         return expression_flaw(certificate, budget)
 
     def explainer(self, query: Expression, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explanations.event_expressions_explainer import ExpressionExplainer
+        from cerify.explanations.event_expressions import ExpressionExplainer
 
         return ExpressionExplainer(query, S, text)
 

@@ -19,10 +19,10 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema
 from cerify.spark.columns import columns_of
-from cerify.spark.runs.positions import match_schema
 from cerify.spark.runs.query import Query
-from cerify.spark.streams.invalid_rows import LATE, REASONS
+from cerify.spark.runs.run import match_schema
 from cerify.spark.streams.ipc_blobs import ROWS, key_name, packing, unpacked
+from cerify.spark.streams.keyed import LATE, REASONS
 from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.processor import Processor
 from cerify.spark.streams.state_schema import KIND, MATCH

@@ -16,12 +16,11 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValu
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Schema
 from cerify.spark.errors import WorkerError
-from cerify.spark.runs.positions import match_schema
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
-from cerify.spark.streams.invalid_rows import REASONS
+from cerify.spark.runs.run import match_schema
 from cerify.spark.streams.ipc_blobs import ROWS, packing, unpacked
-from cerify.spark.streams.keyed import KeyState
+from cerify.spark.streams.keyed import REASONS, KeyState
 from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.processor import Processor
 from cerify.spark.streams.state_schema import MATCH

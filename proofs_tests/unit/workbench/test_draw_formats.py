@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from cerify.api import match
-from cerify.draw.diagram import Diagram, Edge, State
-from cerify.draw.dot import STYLES, dot
+from cerify.draw.diagram import STYLES, Diagram, Edge, State, dot
 from cerify.draw.layout import graphviz
 from cerify.drawing import diagram_of, hoa_of
 from cerify.semantics.errors import Unsupported

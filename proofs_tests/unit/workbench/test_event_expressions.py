@@ -25,8 +25,13 @@ from cerify.equivalence.differential.campaign import Plan, campaign
 from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.equivalence.verdict import Contained, Equivalent
 from cerify.explanations.absence import absences
-from cerify.explanations.event_expressions import DoesNot, TakesPlace, explain_event, explain_events
-from cerify.explanations.event_expressions_explainer import ExpressionExplainer
+from cerify.explanations.event_expressions import (
+    DoesNot,
+    ExpressionExplainer,
+    TakesPlace,
+    explain_event,
+    explain_events,
+)
 from cerify.explanations.explainer import Listing
 from cerify.explanations.html import render
 from cerify.languages import LANGUAGES

@@ -12,11 +12,11 @@ from rich.console import Console
 from cerify import cli
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.explanations.cel_explainer import CelExplainer
 from cerify.explanations.counts import counts, miscounted
 from cerify.explanations.derivation import Node, derivations, nodes
 from cerify.explanations.explainer import Listing
 from cerify.explanations.explanation import (
+    CelExplainer,
     Derived,
     Rejected,
     as_json,
@@ -27,8 +27,8 @@ from cerify.explanations.explanation import (
 )
 from cerify.explanations.html import render
 from cerify.explanations.oracle import Oracle
+from cerify.explanations.step import changes
 from cerify.explanations.text import print_explanation
-from cerify.explanations.view import changes
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter

@@ -11,10 +11,9 @@ import pyarrow.compute as pc
 from cerify.semantics.errors import InputError
 from cerify.spark.chunking.cuts import CHUNK
 from cerify.spark.runs.answers import Answering, Output, batches_of
-from cerify.spark.runs.positions import shift_positions
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, rows_of
-from cerify.spark.runs.run import NOTHING, Classes, Run
+from cerify.spark.runs.run import NOTHING, Classes, Run, shift_positions
 
 MATCHES = 1 << 40  # greatest number of matches of a chunk with output="events"
 

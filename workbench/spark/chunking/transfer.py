@@ -27,8 +27,8 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Stream
 from cerify.spark.chunking.count_kernels import transfer
-from cerify.spark.runs.expression import automaton_of
 from cerify.spark.runs.query import Query
+from cerify.spark.runs.start import automaton_of
 
 STATES = 64  # followed in parallel
 BITS = 1 << 13  # of a number of matches

@@ -22,6 +22,7 @@ from cerify.equivalence.differential.judge import Outcome
 from cerify.protocol import matches_of_json
 from cerify.spark.fuzzing.files import Folder, Row
 from cerify.spark.fuzzing.range import DEFINITION
+from cerify.terminal import picked
 
 DRAWN = 16  # matches drawn for one disagreement
 REASONS = 20  # shown, of those why queries are not evaluated
@@ -92,18 +93,14 @@ class Found:
         return {
             "tested": sorted(name for name in self.by_evaluator if name != DEFINITION),
             "parts": [[part.language, part.profile] for part in self.job.parts],
-            "seed": self.job.seed,
-            "nodes": self.job.nodes,
-            "events": self.job.events,
-            "cases": self.cases,
-            "agreed": self.agreed,
+            **picked(self.job, "seed", "nodes", "events"),
+            **picked(self, "cases", "agreed"),
             "outcomes": _all(self.totals),
             "languages": {" ".join(key): _all(counts) for key, counts in self.by_language.items()},
             "evaluators": {name: _all(counts) for name, counts in self.by_evaluator.items()},
             "reasons": [[*key, cases] for key, cases in _ordered(self.reasons)],
             "disputed": [
-                {name: row[name] for name in ("case", "language", "evaluator", "output", "query", "detail")}
-                for row in self.disputed
+                picked(row, "case", "language", "evaluator", "output", "query", "detail") for row in self.disputed
             ],
             "causes_as_found": [[*key, cases] for key, cases in _ordered(self.causes)],
             "seconds": round(self.seconds, 3),
@@ -114,17 +111,11 @@ class Found:
         """The sample, an object for each."""
         return [
             {
-                "case": row["case"],
-                "language": row["language"],
-                "evaluator": row["evaluator"],
-                "cause": row["cause"],
-                "output": row["output"],
-                "query": row["query"],
+                **picked(row, "case", "language", "evaluator", "cause", "output", "query"),
                 **json.loads(row["stream"]),
                 "expected": json.loads(row["expected"]),
                 "got": json.loads(row["got"]),
-                "found": row["found"],
-                "note": row["note"],
+                **picked(row, "found", "note"),
             }
             for group in self.groups.values()
             for row in group

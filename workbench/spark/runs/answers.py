@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.spark.errors import serialize_error
-from cerify.spark.runs.positions import map_positions
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns, Rows, rows_of, shown
-from cerify.spark.runs.run import Run
+from cerify.spark.runs.run import Run, map_positions
 from cerify.spark.runs.start import starting
 
 Output = Literal["matches", "valuations", "count", "events"]

@@ -6,21 +6,104 @@ which rows are late, not on how the others are distributed over batches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.spark.runs.positions import shift_positions
 from cerify.spark.runs.rows import events_of
-from cerify.spark.streams.event_ids import Ids
-from cerify.spark.streams.invalid_rows import micros, split_invalid_rows
+from cerify.spark.runs.run import map_positions, shift_positions
+from cerify.spark.streams.ipc_blobs import packed, unpacked
 from cerify.spark.streams.plan import Plan
 
+POSITION, ID = "position", "id"
+NO_KEY, NO_TIME, NO_TYPE, NOT_IN_SCHEMA, LATE = "no key", "no time", "no type", "not in the schema", "late"
+REASONS = NO_KEY, NO_TIME, NO_TYPE, NOT_IN_SCHEMA, LATE
 MILLISECOND = 1000
 PIECE = 65_536  # events evaluated at a time
+
+
+class Ids:
+    """The ids of the events that later matches may have, by their positions in a run."""
+
+    def __init__(self, kind: pa.DataType, saved: bytes | None = None) -> None:
+        self._schema = pa.schema([(POSITION, pa.int64()), (ID, kind)])
+        self._ids = self._schema.empty_table() if saved is None else unpacked([saved], self._schema)
+
+    def add(self, position: int, ids: pa.ChunkedArray) -> None:
+        """Add the ids of the next events; the first one has this position."""
+        positions = pa.array(np.arange(position, position + len(ids)))
+        self._ids = pa.concat_tables([self._ids, pa.table([positions, ids], schema=self._schema)])
+
+    def of(self, matches: pa.Table) -> pa.Table:
+        """The matches with ids in place of positions."""
+        known = self._ids[POSITION].to_numpy()
+        ids = self._ids[ID].combine_chunks()
+        return map_positions(matches, ids.type, lambda positions: ids.take(pa.array(np.searchsorted(known, positions))))
+
+    def save(self, reachable: NDArray[np.int64]) -> bytes:
+        """Discard the ids of all other positions; those of these positions as a blob."""
+        self._ids = self._ids.filter(pa.array(np.isin(self._ids[POSITION].to_numpy(), reachable)))
+        return packed(self._ids)
+
+
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+def split_invalid_rows(plan: Plan, rows: pa.Table, watermark: int) -> tuple[pa.Table, Mapping[str, pa.Table]]:
+    """The valid rows, and the invalid rows by the first reason that applies. The watermark is in microseconds.
+
+    Invalid rows are in no stream: without a key, time or type, not in the schema, or late. They are returned, not
+    dropped.
+    """
+    left = np.ones(rows.num_rows, np.bool_)
+    invalid: dict[str, list[pa.Table]] = {}
+    for reason, mask in _masks(plan, rows, watermark):
+        if (found := left & mask).any():
+            invalid.setdefault(reason, []).append(rows.filter(pa.array(found)))
+            left &= ~found
+    good = rows.filter(pa.array(left)) if invalid else rows
+    return good, {reason: pa.concat_tables(tables) for reason, tables in invalid.items()}
+
+
+def micros(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times as whole microseconds."""
+    return times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
+
+
+def _masks(plan: Plan, rows: pa.Table, watermark: int) -> Iterator[tuple[str, Mask]]:
+    columns = plan.columns
+    for name in columns.keys:
+        yield NO_KEY, _nothing(rows[name])
+    times, types = rows[plan.event_time], rows[columns.type]
+    yield NO_TIME, _nothing(times)
+    yield NO_TYPE, _nothing(types) | _mask(pc.equal(types, ""))
+    if plan.query.schema is not None:
+        known = plan.query.schema.types
+        yield NOT_IN_SCHEMA, _mask(pc.invert(_among(types, list(known))))
+        for name in columns.attributes:
+            owners = [type_ for type_, attributes in known.items() if name in attributes]
+            yield NOT_IN_SCHEMA, ~_nothing(rows[name]) & ~_mask(_among(types, owners))
+    if watermark > 0:
+        yield LATE, _mask(pc.less(micros(times), watermark))
+
+
+def _among(types: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:
+    return pc.is_in(types, pa.array(names, types.type))
+
+
+def _nothing(column: pa.ChunkedArray) -> Mask:
+    """Where a column has no value: null or NaN."""
+    return _mask(column.is_null(nan_is_null=pa.types.is_floating(column.type)))
+
+
+def _mask(values: pa.ChunkedArray) -> Mask:
+    mask: Mask = pc.fill_null(values, False).to_numpy()
+    return mask
 
 
 @dataclass(frozen=True)

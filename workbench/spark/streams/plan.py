@@ -14,8 +14,7 @@ from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.events import TIME
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
-from cerify.spark.streams.resumable import Compiled
-from cerify.spark.streams.states import compiled
+from cerify.spark.streams.states import Compiled, compiled
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cerify.semantics.errors import Unsupported
-from cerify.spark import java
+from cerify.spark import session as java
 
 
 def test_a_java_of_the_machine_is_left_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:

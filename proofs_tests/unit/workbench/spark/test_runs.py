@@ -13,7 +13,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import Match, Result, Schema, Stream
 from cerify.semantics.matches import RESULT
-from cerify.spark.runs import gathered, sase
+from cerify.spark.runs import start as runs
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import Run
 from cerify.spark.runs.start import start
@@ -157,7 +157,7 @@ def test_the_matches_of_sase_are_bounded() -> None:
 
 
 def test_what_is_gathered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathered, "EVENTS", 9)
+    monkeypatch.setattr(runs, "EVENTS", 9)
     run: Run = start(Query("(A ; B) FILTER A.x < B.x"))
     assert not run.streams
     table = pa.table({"type": ["A", "B"] * 2, "x": [1, 2, 3, 4]})
@@ -168,7 +168,7 @@ def test_what_is_gathered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_of_sase_are_let_go_with_the_window_and_else_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sase, "EVENTS", 50)
+    monkeypatch.setattr(runs, "EVENTS", 50)
     text = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) {{a.x < b.x}} {} RETURN a.x AS y, b.x"
     windowed, endless = (start(Query(text.format(within), "sase")) for within in ("WITHIN 5 seconds", ""))
     for begin in range(0, 500, 10):
