@@ -27,14 +27,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
 
     STATE = "definition"
 
-    def __init__(
-        self,
-        language: Language[F],
-        query: F,
-        options: Options = Options(),
-        *,
-        waits: bool,
-    ) -> None:
+    def __init__(self, language: Language[F], query: F, waits: bool, options: Options = Options()) -> None:
         if waits and options.consumption is not Consumption.NONE:
             raise IllFormed("a query whose matches depend on later events cannot consume events")
         self.language, self.query, self.options, self.budget = language, query, options, options.budget
@@ -89,7 +82,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return Counters(self.position, 0, 0)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return _made, (self.language, self.query, self.options, self.waits_for_end)
+        return type(self), (self.language, self.query, self.waits_for_end, self.options)
 
     def _matches(self, S: Stream, begin: int, end: int, first: int = 0, limit: int | None = None) -> list[Match]:
         """The matches of a part of the stream, from the first position on, with positions in the stream.
@@ -103,10 +96,6 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         if limit is None and len(found) > most:
             raise BudgetExceeded(f"more than {most} matches; allow more: Budget(matches=...)")
         return [_moved(match, begin) for match in found] if begin else found
-
-
-def _made(language: Language[Any], query: Any, options: Options, waits: bool) -> DefinitionEvaluator[Any]:
-    return DefinitionEvaluator(language, query, options, waits=waits)
 
 
 def _moved(match: Match, by: int) -> Match:

@@ -104,10 +104,6 @@ def unload_ipython_extension(ipython: Any) -> None:
 # --- what is shown of each type ---------------------------------------------------------------------------------------
 
 
-def _stream(S: Stream) -> str:
-    return timeline(S)._repr_html_()
-
-
 def _list(values: list[Any]) -> str | None:
     """A table of matches; of other lists nothing, so that they are shown as ever."""
     if not values or not all(isinstance(value, Match) for value in values):
@@ -154,10 +150,6 @@ def _bounded(verdict: Bounded) -> str:
         f"<p><strong>No difference found</strong> on any stream of up to {_count(verdict.length, 'event')}; "
         "longer ones were not looked at.</p>"
     )
-
-
-def _undecided(verdict: Undecided) -> str:
-    return f"<p><strong>Undecided</strong>: {escape(verdict.reason)}</p>"
 
 
 def _derived(explanation: Derived) -> str:
@@ -217,7 +209,7 @@ def _count(number: int, word: str) -> str:
 
 
 HTML: Mapping[type, Callable[[Any], str | None]] = {
-    Stream: _stream,
+    Stream: lambda S: timeline(S)._repr_html_(),
     list: _list,
     Matches: _list,
     CEA: _or_plain(lambda A: _of_diagram(diagram_of_cea(A, "Automaton"))._repr_html_()),
@@ -228,7 +220,7 @@ HTML: Mapping[type, Callable[[Any], str | None]] = {
     Contained: _proved,
     Bounded: _bounded,
     Different: _different,
-    Undecided: _undecided,
+    Undecided: lambda verdict: f"<p><strong>Undecided</strong>: {escape(verdict.reason)}</p>",
     Derived: _derived,
     Rejected: _rejected,
 }

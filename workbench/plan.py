@@ -129,5 +129,4 @@ def _in_batches(
     refused = language.evaluators[name].prepare(query, schema, want.options)
     if isinstance(refused, Unsupported):
         return refused
-    waits = language.waits(query)
-    return None, DefinitionEvaluator(language, query, want.options, waits=waits)
+    return None, DefinitionEvaluator(language, query, language.waits(query), want.options)

@@ -91,7 +91,7 @@ def read(text: str | bytes, message: Message, where: str = "the message") -> Jso
         _require_one_kind(obj, where)
     if isinstance(obj, dict) and isinstance(matches := obj.get("matches"), list):
         checked = obj | {"matches": [_beginning(match) for match in matches[:FIRST_MATCHES]]}
-    problem = best_match(_validator(message).iter_errors(checked))
+    problem = best_match(_validator(message, tuple(LANGUAGES)).iter_errors(checked))
     if problem is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.absolute_path)
         raise InputError(f"{where}{': at ' + place.lstrip('.') if place else ''}: {problem.message}")
@@ -117,12 +117,8 @@ def _require_one_kind(obj: Any, where: str) -> None:
         )
 
 
-def _validator(message: Message) -> Draft202012Validator:
-    return _validator_for(message, tuple(LANGUAGES))
-
-
 @cache
-def _validator_for(message: Message, languages: tuple[str, ...]) -> Draft202012Validator:
+def _validator(message: Message, languages: tuple[str, ...]) -> Draft202012Validator:
     """The validator of a message's JSON Schema; a message that names a language may name registered ones too."""
     path = Path(__file__).parent / "schemas" / f"{message}.json"
     schema = json.loads(path.read_text(encoding="utf-8"))

@@ -115,10 +115,7 @@ def _text(verdict: Verdict, asked: Claim, level: Level) -> list[str]:
             return [heading, *events, f"after event {at}", *only]
         case Bounded(length, schema):
             attributes = ", ".join(f"{name} {value_type}" for name, value_type in schema.attributes.items())
-            return [
-                f"undecided: {_bounded(asked, length)}",
-                f"  attributes: {attributes or 'none'}",
-            ]
+            return [f"undecided: {_bounded(asked, length)}", f"  attributes: {attributes or 'none'}"]
         case Undecided(reason):
             return [f"undecided: {reason}"]
 

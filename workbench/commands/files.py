@@ -62,11 +62,7 @@ class Source:
         schema = self.schema
         with _notes():
             return read(
-                file,
-                format=self.format_,
-                schema=schema,
-                type_column=self.type_column,
-                time_column=self.time_column,
+                file, format=self.format_, schema=schema, type_column=self.type_column, time_column=self.time_column
             )
 
 

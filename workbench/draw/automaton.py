@@ -13,18 +13,7 @@ from cerify.draw.diagram import Diagram, Edge, Kind, State, merged
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.predicate_text import show_predicate
-from cerify.semantics.predicates import (
-    Anything,
-    Both,
-    Comparison,
-    Either,
-    InRange,
-    Like,
-    Not,
-    OfType,
-    OneOf,
-    Predicate,
-)
+from cerify.semantics.predicates import Anything, Both, Comparison, Either, InRange, Like, Not, OfType, OneOf, Predicate
 
 TYPES = Budget(states=200)  # types of events, beyond which predicates are shown as they are
 MARKED = "The variables after the slash mark the event. A match is a run to a double circle; it has the marked events."

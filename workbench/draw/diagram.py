@@ -92,10 +92,7 @@ def merged(title: str, states: tuple[State, ...], edges: list[Edge], notes: tupl
 
 def require_legible(diagram: Diagram) -> None:
     """Raises BudgetExceeded for more states or edges than anyone could follow on a drawing."""
-    for count, most, what in (
-        (len(diagram.states), MOST_STATES, "states"),
-        (len(diagram.edges), MOST_EDGES, "arrows"),
-    ):
+    for count, most, what in ((len(diagram.states), MOST_STATES, "states"), (len(diagram.edges), MOST_EDGES, "arrows")):
         if count > most:
             raise BudgetExceeded(
                 f"the automaton has {count} {what}, and a drawing with more than {most} cannot be read; "

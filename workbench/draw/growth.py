@@ -69,9 +69,7 @@ def described(recording: Recording, at: Step | None = None) -> str:
     return f"{len(nodes)} nodes. {'. '.join(text)}."
 
 
-def _layout(
-    recording: Recording,
-) -> tuple[list[Point], dict[Link, Arrow], dict[int, float], float, float]:
+def _layout(recording: Recording) -> tuple[list[Point], dict[Link, Arrow], dict[int, float], float, float]:
     """The middle of each node, the arrow of each link, the middle of each position's column, and the size of all."""
     found = graphviz(_dot(recording))
     _, _, width, height = map(float, found["bb"].split(","))

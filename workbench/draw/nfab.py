@@ -27,7 +27,7 @@ def diagram_of_query(q: sase.Tree, title: str) -> Diagram:
     for name, A in automata:
         place = {state: len(states) + i for i, state in enumerate(A.states)}
         states += [State(state.name, state == A.initial, state == A.final) for state in A.states]
-        edges += [Edge(place[e.source], place[e.target], (_short(e.label.name),), e.move) for e in A.edges]
+        edges += [Edge(place[e.source], place[e.target], (e.label.name.rpartition("_")[2],), e.move) for e in A.edges]
         if len(automata) > 1:
             sections.append(Section(name))
         sections += table(A)
@@ -49,8 +49,3 @@ def _automata(q: sase.Tree) -> Iterator[tuple[str, NFAb]]:
         for k in block.pattern:
             if k.negated:
                 yield show_component(k), compile_absence(block, k)
-
-
-def _short(label: str) -> str:
-    """The kind of edge, whose state is where it comes from."""
-    return label.rpartition("_")[2]

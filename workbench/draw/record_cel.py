@@ -210,12 +210,7 @@ CHECKED = (
     "that begins with ◦ marks an event that such a filter looks at."
 )
 
-LABELS = Labels(
-    holds="Nodes of the states",
-    holder="States",
-    found="Complex events at this event",
-    nothing="None.",
-)
+LABELS = Labels(holds="Nodes of the states", holder="States", found="Complex events at this event", nothing="None.")
 
 MOST_PATHS = 20 * MOST_FOUND  # under checks several paths can stand for one match
 

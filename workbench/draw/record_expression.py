@@ -10,12 +10,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Match, Stream
 
-LABELS = Labels(
-    holds="State",
-    holder="State",
-    found="It takes place at",
-    nothing="Not at this event.",
-)
+LABELS = Labels(holds="State", holder="State", found="It takes place at", nothing="Not at this event.")
 
 
 def record(E: Expression, S: Stream, query: str, budget: Budget = Budget()) -> Recording:

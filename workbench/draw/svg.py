@@ -40,7 +40,8 @@ def svg(diagram: Diagram) -> str:
     numbered: dict[tuple[str, ...], int] = {}
     texts = [_text(edge, numbered) for edge in diagram.edges]
     placed = layout(diagram, list(map(_size, texts)))
-    width = max(placed.width, BELOW if _is_wordy(diagram, numbered) else 0) + 2 * MARGIN
+    wordy = diagram.notes or diagram.table or numbered or len(_kinds(diagram)) > 1
+    width = max(placed.width, BELOW if wordy else 0) + 2 * MARGIN
     below = list(_below(diagram, numbered, placed.height + 3 * MARGIN, width))
     height = below[-1][0] + MARGIN if below else placed.height + 2 * MARGIN
     name = "d" + blake2b(repr(diagram).encode(), digest_size=5).hexdigest()
@@ -86,10 +87,6 @@ def _size(text: _Text) -> Size:
     if text.number is not None:
         return len(f"({text.number})"), 1
     return max(map(len, text.lines), default=0), len(text.lines)
-
-
-def _is_wordy(diagram: Diagram, numbered: dict[tuple[str, ...], int]) -> bool:
-    return bool(diagram.notes or diagram.table or numbered or len(_kinds(diagram)) > 1)
 
 
 def _kinds(diagram: Diagram) -> list[Kind]:
@@ -157,7 +154,8 @@ def _below(
         for kind in kinds:
             y += LINE
             tip = MARGIN + SAMPLE
-            sample = arrow_svg(kind, Arrow(_straight(MARGIN, tip - HEAD, y - 4), (tip, y - 4), (0, 0)), MEANING[kind])
+            start, end = (MARGIN, y - 4), (tip - HEAD, y - 4)
+            sample = arrow_svg(kind, Arrow((start, start, end, end), (tip, y - 4), (0, 0)), MEANING[kind])
             yield y, f'{sample}<text class="note" x="{tip + 10}" y="{y:g}">{MEANING[kind]}</text>'
     characters = int((width - 2 * MARGIN) / CHARACTER)
     for lines, number in numbered.items():
@@ -178,7 +176,3 @@ def _below(
         for line in wrap(note, characters):
             y += LINE
             yield y, f'<text class="note" x="{MARGIN}" y="{y:g}">{escape(line)}</text>'
-
-
-def _straight(start: float, end: float, y: float) -> tuple[tuple[float, float], ...]:
-    return ((start, y), (start, y), (end, y), (end, y))

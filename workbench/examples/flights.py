@@ -113,7 +113,8 @@ def events(flights: pa.Table, weather: pa.Table) -> pa.Table:
         _typed("Cancellation", flights.filter(cancelled)),
         _typed("Departure", flights.filter(pc.invert(cancelled))),
     ]
-    table = pa.concat_tables([part.append_column("rank", _rank(part, i)) for i, part in enumerate(parts)])
+    ranks = (pa.repeat(pa.scalar(i, pa.int8()), len(part)) for i, part in enumerate(parts))
+    table = pa.concat_tables([part.append_column("rank", rank) for part, rank in zip(parts, ranks, strict=True)])
     keys = [(name, "ascending") for name in (TIME, "rank", "origin", "carrier", "flight")]
     return table.sort_by(keys).drop_columns(["rank"])
 
@@ -144,10 +145,6 @@ def _typed(type_: str, rows: pa.Table) -> pa.Table:
         own = name in SCHEMA.types[type_]
         columns[name] = rows[name].cast(ARROW[value_type]) if own else pa.nulls(len(rows), ARROW[value_type])
     return pa.table(columns)
-
-
-def _rank(rows: pa.Table, rank: int) -> pa.Array:
-    return pa.array([rank] * len(rows), pa.int8())
 
 
 def _seconds(rows: pa.Table) -> pa.ChunkedArray:

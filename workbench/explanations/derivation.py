@@ -175,11 +175,7 @@ def supports(phi: cel.Formula, i: int, j: int, oracle: Interpreter) -> list[Comp
 
 
 def _splits(
-    phi: cel.Seq | cel.ContiguousSeq | cel.Plus | cel.ContiguousPlus,
-    mu: Valuation,
-    i: int,
-    j: int,
-    oracle: Interpreter,
+    phi: cel.Seq | cel.ContiguousSeq | cel.Plus | cel.ContiguousPlus, mu: Valuation, i: int, j: int, oracle: Interpreter
 ) -> Iterator[tuple[int, Valuation, Valuation]]:
     """Every k with the valuations on its two sides that make up mu; the right side of an iteration is itself."""
     left, right = (phi.left, phi.right) if isinstance(phi, cel.Seq | cel.ContiguousSeq) else (phi.phi, phi)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from cerify.draw.stream import places_row
 from cerify.draw.timeline import Row
@@ -111,15 +111,14 @@ def steps_of(root: Occurrence, S: Stream) -> Step:
         cited = citation(found.expression)
         fields: Json = {"formula": show(found.expression), "interval": [found.start, found.at], "citation": cited}
         if found.bound:
-            fields["bindings"] = {name: _json_value(to) for name, (_, to) in sorted(found.bound)}
+            fields["bindings"] = {
+                name: to if isinstance(to, bool | int | float | str) else to.isoformat()
+                for name, (_, to) in sorted(found.bound)
+            }
         where, known = f"from {found.start} at {found.at}", tuple(facts(found, S))
         return Step(show(found.expression), where, bound_text(found.bound), cited, known, children, json=fields)
 
     return tree_of(root, below, step)
-
-
-def _json_value(value: Any) -> Any:
-    return value if isinstance(value, bool | int | float | str) else value.isoformat()
 
 
 def bound_text(b: Bindings) -> str:

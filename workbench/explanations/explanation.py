@@ -69,7 +69,7 @@ def explain(
     BudgetExceeded, Unsupported.
     """
     if valuation is not None and sup(valuation) != events:
-        raise InputError(f"the valuation binds the positions {_set(sup(valuation))}, the match has {_set(events)}")
+        raise InputError(f"the valuation binds the positions {braces(sup(valuation))}, the match has {braces(events)}")
     if not 0 <= at < len(S):
         raise InputError(f"position {at} is not on the stream, which has {_extent(S)}")
     if beyond := sorted(p for p in events if not 0 <= p < len(S)):
@@ -155,7 +155,7 @@ def relaxed_text(rejection: Rejection) -> str | None:
 def summary(explanation: Explanation) -> str:
     """What became of the set, in one sentence."""
     C, mu = explanation.events, explanation.valuation
-    what = _set(C) if mu is None else f"{_set(C)} with {bindings_text(mu)}"
+    what = braces(C) if mu is None else f"{braces(C)} with {bindings_text(mu)}"
     return f"{what} is {'a' if isinstance(explanation, Derived) else 'not a'} match at {explanation.at}"
 
 
@@ -208,14 +208,6 @@ def _reason(reason: Reason) -> Json:
 
 def _bindings(mu: Valuation) -> Json:
     return {variable: list(places) for variable, places in bindings_of(mu)}
-
-
-def _set(C: ComplexEvent) -> str:
-    return "{" + _list(sorted(C)) + "}"
-
-
-def _list(places: list[int]) -> str:
-    return ", ".join(map(str, places))
 
 
 def _extent(S: Stream) -> str:

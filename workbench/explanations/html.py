@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias, TypeVar
 
@@ -46,8 +46,4 @@ def _walked(S: Stream, positions: range, views: Sequence[View]) -> Iterator[Walk
         if idle and len(run) > 1:
             yield f"{run[0]} to {run[-1]}", f"{len(run)} events", []
         else:
-            yield from ((str(p), row(S[p]), _links(found, p)) for p in run)
-
-
-def _links(found: Mapping[int, Mapping[str, int]], p: int) -> list[tuple[str, int]]:
-    return list(found.get(p, {}).items())
+            yield from ((str(p), row(S[p]), list(found.get(p, {}).items())) for p in run)

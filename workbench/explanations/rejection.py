@@ -24,6 +24,12 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
 
+NEAREST = 5  # matches named as nearest; those beyond are as near as the last
+PAIRS = 40  # points of a formula up to which every two of them are tried together
+DERIVATIONS = 100  # derivations of one valuation that are compared
+SEARCH = Budget(valuations=300_000)  # for each kind of relaxation, as are the steps
+SEARCH_STEPS = 1_000_000
+
 
 def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tuple[cel.Formula, str, str]]:
     """For each variable that binds something else in nearest: the part of phi that binds it, the clause, and why."""
@@ -37,27 +43,13 @@ def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tu
             kept = ", ".join(sorted(hiding[0].variables)) or "no variable"
             yield hiding[0], "projection", f"PROJECT keeps {kept} only, so {A} binds nothing, not {asked}"
         else:
-            yield binders[0], _clause(binders[0]), f"{_binding(binders)} binds {A} to {bound}, not to {asked}"
+            clause = "variable binding" if isinstance(binders[0], cel.In) else "event type"
+            binding = " or ".join(dict.fromkeys(map(show, binders)))
+            yield binders[0], clause, f"{binding} binds {A} to {bound}, not to {asked}"
 
 
 def _binds(psi: cel.Formula, A: str) -> bool:
     return (isinstance(psi, cel.In) and psi.variable == A) or (isinstance(psi, cel.Event) and psi.type == A)
-
-
-def _clause(binder: cel.Formula) -> str:
-    return "variable binding" if isinstance(binder, cel.In) else "event type"
-
-
-def _binding(binders: Sequence[cel.Formula]) -> str:
-    shown = dict.fromkeys(map(show, binders))
-    return " or ".join(shown)
-
-
-NEAREST = 5  # matches named as nearest; those beyond are as near as the last
-PAIRS = 40  # points of a formula up to which every two of them are tried together
-DERIVATIONS = 100  # derivations of one valuation that are compared
-SEARCH = Budget(valuations=300_000)  # for each kind of relaxation, as are the steps
-SEARCH_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)

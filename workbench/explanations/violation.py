@@ -51,9 +51,11 @@ def violation(point: Point, phi: cel.Formula, place: cel.Formula, node: Node, or
         case cel.ContiguousPlus():
             return " and ".join(_apart(list(_rounds(node)), ":+"))
         case cel.Start():
-            return f"START wants the first event at {i}, where the interval begins; it is {_first(C)}"
+            first = f"at {min(C)}" if C else "none"
+            return f"START wants the first event at {i}, where the interval begins; it is {first}"
         case cel.Unless(_, right):
-            found = next((C_ for a, b in _within(i, j) for C_ in supports(right, a, b, oracle)), C)
+            within = ((a, b) for b in range(i, j + 1) for a in range(i, b + 1))
+            found = next((other for a, b in within for other in supports(right, a, b, oracle)), C)
             return f"UNLESS forbids {show(right)}, and {braces(found)} is one"
         case cel.And(left, right):
             other, side = (left, "left") if point.part == 0 else (right, "right")
@@ -68,14 +70,6 @@ def violation(point: Point, phi: cel.Formula, place: cel.Formula, node: Node, or
             raise InternalError(f"{show(phi)} has nothing to relax", place.span)
         case _:
             assert_never(phi)
-
-
-def _within(i: int, j: int) -> Iterator[tuple[int, int]]:
-    return ((a, b) for b in range(i, j + 1) for a in range(i, b + 1))
-
-
-def _first(C: ComplexEvent) -> str:
-    return f"at {min(C)}" if C else "none"
 
 
 def _beats(phi: cel.Next | cel.Last | cel.Max, winner: ComplexEvent, C: ComplexEvent) -> bool:

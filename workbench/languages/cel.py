@@ -35,12 +35,7 @@ class Cel(BuiltInLanguage[Formula]):
     trees = get_args(Formula)
     package = "cel"
     constant = "CEL"
-    strategies: ClassVar = {
-        Selection.STRICT: Strict,
-        Selection.NEXT: Next,
-        Selection.LAST: Last,
-        Selection.MAX: Max,
-    }
+    strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
     settings = frozenset({"predicates"})
     loops = ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]")
 

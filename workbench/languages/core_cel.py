@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages import LANGUAGES
 from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import (
-    DENOTATIONAL,
-    BuiltIn,
-    Checked,
-    Evaluation,
-    Options,
-    Question,
-)
+from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Evaluation, Options, Question
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict
 from cerify.semantics.core_cel.wellformed import is_unary, problems
@@ -43,12 +36,7 @@ class CoreCel(BuiltInLanguage[Formula]):
     trees = get_args(Formula)
     package = "core_cel"
     constant = "CORE_CEL"
-    strategies: ClassVar = {
-        Selection.STRICT: Strict,
-        Selection.NEXT: Next,
-        Selection.LAST: Last,
-        Selection.MAX: Max,
-    }
+    strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
     answer = ANSWER
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:

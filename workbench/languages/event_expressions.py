@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import (
-    DENOTATIONAL,
-    BuiltIn,
-    Checked,
-    Options,
-    Question,
-    ValuedMatch,
-)
+from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, Question, ValuedMatch
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.event_expressions import syntax as expr

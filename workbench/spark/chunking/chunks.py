@@ -60,13 +60,7 @@ class Continued(ExpressionRun):
 
 
 def composed(
-    df: DataFrame,
-    query: Query,
-    columns: Columns,
-    output: Output,
-    budget: Budget,
-    answer: T.StructType,
-    parts: int,
+    df: DataFrame, query: Query, columns: Columns, output: Output, budget: Budget, answer: T.StructType, parts: int
 ) -> DataFrame | None:
     """The answer, by composition of chunks; None if the query does not compose, or has too many states.
 

@@ -66,7 +66,8 @@ def cuts_of(df: DataFrame, columns: Columns, reach: Reach, parts: int) -> Cuts |
     while parts > 1:
         starts = starts_of(sample, parts)
         lows = lows_of(sample, starts, reach.events, width, scale)
-        foreign = sum(bisect_left(sample, s) - _index(sample, low) for s, low in zip(starts, lows, strict=True))
+        begins = (0 if low is None else bisect_left(sample, low) for low in lows)
+        foreign = sum(bisect_left(sample, start) - low for start, low in zip(starts, begins, strict=True))
         if foreign < len(sample):
             break
         parts //= 2
@@ -102,10 +103,7 @@ def counted(df: DataFrame, place: Column, starts: Sequence[Place], lows: Sequenc
 def spread(place: Column, starts: Sequence[Place], lows: Sequence[Place]) -> tuple[Column, Column]:
     """The chunk that owns an event, and the last chunk that reads it; all chunks between read it too."""
     always = sum(low is None for low in lows)
-    return (
-        _at_most(place, list(starts)).alias(CHUNK),
-        _at_most(place, list(lows[always:]), always).alias(LAST),
-    )
+    return (_at_most(place, list(starts)).alias(CHUNK), _at_most(place, list(lows[always:]), always).alias(LAST))
 
 
 def place_of(df: DataFrame, columns: Columns) -> Column:
@@ -173,10 +171,6 @@ def lows_of(
         if lows[c] is None or (lows[c - 1] is not None and lows[c] < lows[c - 1]):
             lows[c - 1] = lows[c]
     return lows
-
-
-def _index(sample: list[Place], low: Place) -> int:
-    return 0 if low is None else bisect_left(sample, low)
 
 
 def _less(start: Any, width: int | float) -> Any:

@@ -18,8 +18,8 @@ ROWS_AT_ONCE = 65_536  # of a task, packed together
 
 def packed(table: pa.Table) -> bytes:
     """The rows of a table as a blob; `unpacked` needs the schema of the table."""
-    batches: list[pa.RecordBatch] = table.combine_chunks().to_batches() or [_empty(table.schema)]
-    (batch,) = batches
+    batches: list[pa.RecordBatch] = table.combine_chunks().to_batches()
+    (batch,) = batches or [pa.RecordBatch.from_pylist([], table.schema)]
     return bytes(batch.serialize())
 
 
@@ -70,7 +70,3 @@ def _by_key(table: pa.Table, keys: Sequence[str]) -> pa.RecordBatch:
     return pa.record_batch(
         [*columns, pa.array(blobs, pa.binary())], names=[*(key_name(i) for i in range(len(keys))), ROWS]
     )
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)

@@ -302,6 +302,5 @@ def _refused(query: Query, error: Unsupported) -> Unsupported:
     if query.plugin.unsaved:
         return Unsupported(query.plugin.unsaved)
     return Unsupported(
-        f"{error.message}; or put WITHIN around it, some events or on the time, which bounds the state",
-        error.span,
+        f"{error.message}; or put WITHIN around it, some events or on the time, which bounds the state", error.span
     )
