@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from proofs_tests.mutation.mutants import Mutant
-from proofs_tests.mutation.run import Outcome, outcomes
+from proofs_tests.mutation.run import Outcome, outcomes, outcomes_of
 from proofs_tests.mutation.table import Row, as_object, equivalents, page
 from proofs_tests.mutation.targets import deletions, group_of, modules, sample
 
@@ -35,6 +35,9 @@ from proofs_tests.mutation.targets import deletions, group_of, modules, sample
     type=click.Path(path_type=Path),
     help="The folder in which it stands which tests pass through which function; measured first if it is not there.",
 )
+@click.option(
+    "--test", "tests", multiple=True, metavar="TEST", help="Run this file of tests only, with options of pytest."
+)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes at a time.")
 def main(
     prefixes: tuple[str, ...],
@@ -46,6 +49,7 @@ def main(
     to_page: Path | None,
     of: tuple[Path, ...],
     measured: Path | None,
+    tests: tuple[str, ...],
     jobs: int,
 ) -> None:
     """Make the mutants of the modules whose paths begin with a PREFIX, of all by default, and run their tests."""
@@ -62,7 +66,8 @@ def main(
         killed = {_key(row) for row in old}
         with TemporaryDirectory() as folder:
             todo = [mutant for mutant in chosen if mutant.key not in killed]
-            rows = _made(todo, outcomes(todo, jobs, measured or Path(folder)), to_json, old)
+            made = outcomes_of(tests, todo, jobs) if tests else outcomes(todo, jobs, measured or Path(folder))
+            rows = _made(todo, made, to_json, old)
     if to_page is not None:
         to_page.write_text(page(rows), encoding="utf-8")
     counts = Counter(row["status"] for row in rows)

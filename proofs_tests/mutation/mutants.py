@@ -223,8 +223,10 @@ def _is_left_out(node: ast.AST) -> bool:
             return True
         case ast.Expr(value=ast.Constant()):
             return True
-        case ast.Raise(exc=ast.Name("NotImplementedError")) | ast.Subscript(value=ast.Name("Literal")):
+        case ast.Raise(exc=ast.Name("NotImplementedError")):
             return True
+        case ast.Subscript(value=ast.Name("Literal" | "Callable" | "tuple" | "list" | "dict" | "set" | "frozenset")):
+            return True  # a type
         case ast.keyword(arg="strict" | "samples"):  # of zip: an assertion; operators as tests and drawings show them
             return True
         case ast.Call(func=ast.Name("assert_never" | "TypeVar" | "cast" | "NewType" | "ParamSpec" | "field")):

@@ -28,6 +28,9 @@ PATIENCE, LEAST = 4.0, 10.0
 """A mutant is killed by tests that take so many times the time that they take without a mutant, and so many seconds
 of processor time more."""
 
+LONGEST = 600.0
+"""Seconds of processor time for tests of which it is not known how long they take."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -70,14 +73,15 @@ class _Finder(MetaPathFinder):
 
 
 class _Selection:
-    """Leaves out all tests but those given, and records which failed first."""
+    """Leaves out all tests but those given, None for all, and records which failed first."""
 
-    def __init__(self, tests: frozenset[str]) -> None:
+    def __init__(self, tests: frozenset[str] | None) -> None:
         self.tests = tests
         self.failed: str | None = None
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if item.nodeid in self.tests]
+        if self.tests is not None:
+            items[:] = [item for item in items if item.nodeid in self.tests]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -91,10 +95,10 @@ class _Selection:
 
 @dataclass(frozen=True)
 class _Check:
-    """Tests of a file, with options of pytest, and the most seconds of processor time for them."""
+    """Tests of a file, with options of pytest, None for all, and the most seconds of processor time for them."""
 
     test: str
-    tests: frozenset[str]
+    tests: frozenset[str] | None
     most: float
 
 
@@ -104,7 +108,7 @@ class _Task:
     checks: tuple[_Check, ...]
 
 
-def first_failure(test: str, tests: frozenset[str]) -> str | None:
+def first_failure(test: str, tests: frozenset[str] | None) -> str | None:
     """What of these tests fails first in this process, "import" if they cannot be collected; None if all pass."""
     selection = _Selection(tests)
     path, *options = shlex.split(test)
@@ -116,6 +120,13 @@ def first_failure(test: str, tests: frozenset[str]) -> str | None:
 def name_of(path: str) -> str:
     """The name of the module at a path from the root."""
     return ".".join(["cerify", *Path(path.removeprefix("workbench/")).with_suffix("").parts]).removesuffix(".__init__")
+
+
+def outcomes_of(tests: Sequence[str], mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
+    """What these tests, files with options of pytest, find of each mutant."""
+    checks = tuple(_Check(test, None, LONGEST) for test in tests)
+    for task, lines in in_processes((_Task(mutant, checks) for mutant in mutants), _tested, jobs):
+        yield _outcome(task.mutant, lines)
 
 
 def outcomes(mutants: Sequence[Mutant], jobs: int, folder: Path) -> Iterator[Outcome]:

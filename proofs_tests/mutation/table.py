@@ -67,6 +67,7 @@ python -m proofs_tests.mutation --of mutants.jsonl --of operators.jsonl --page d
 python -m proofs_tests.mutation semantics/cel --jobs 1                                # modules by prefix
 python -m proofs_tests.mutation --shared                                              # what two halves share
 python -m proofs_tests.mutation --again mutants.jsonl --measured build/measured       # what was not killed before
+python -m proofs_tests.mutation automata/minimize.py --test unit/automata/test_dfa.py # whether a test kills them
 ```
 
 The file has one object per mutant: `module`, `group`, `function`, `line`, `kind`, `change`, `number` (among the same

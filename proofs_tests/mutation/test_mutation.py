@@ -17,6 +17,7 @@ from proofs_tests.mutation.targets import AREAS, LITERAL, ROOT, checks_of, group
 MODULE = '''"""A module."""
 from cerify.semantics.cel import syntax as cel
 LINEAR = (cel.Seq, cel.Or)
+Label = tuple[int, cel.Seq]
 
 def f(x, y):
     """What it does."""
