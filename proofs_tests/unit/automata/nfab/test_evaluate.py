@@ -38,12 +38,12 @@ def cases(seed: int, number: int) -> Iterator[tuple[sase.Query, Stream, Reading]
 
 def test_the_evaluator_agrees_with_the_runs() -> None:
     found = 0
-    for q, S, reading in cases(1, 1000):
+    for q, S, reading in cases(1, 500):
         expected = run.bindings(q, S, reading)
         found += bool(expected)
         assert answers.bindings(q, S, reading) == expected
         assert answers.count(q, S, reading) == len(expected)
-    assert found > 400
+    assert found > 200
 
 
 def test_the_evaluator_agrees_with_the_definition() -> None:
@@ -63,7 +63,7 @@ def test_each_match_is_handed_out_once_and_some_are_some_of_all() -> None:
 
 def test_the_compiled_loops_agree_with_the_evaluator() -> None:
     carried, found = 0, 0
-    for q, S, reading in cases(4, 500):
+    for q, S, reading in cases(4, 250):
         try:
             got = compiled.compiled_bindings(q, S, reading)
         except Unsupported:
@@ -71,8 +71,8 @@ def test_the_compiled_loops_agree_with_the_evaluator() -> None:
         expected = answers.bindings(q, S, reading)
         carried, found = carried + 1, found + bool(expected)
         assert got == expected
-    assert carried > 350
-    assert found > 150
+    assert carried > 175
+    assert found > 75
 
 
 def test_batches_are_the_stream() -> None:

@@ -54,7 +54,7 @@ def in_batches(E: BlockEvaluator, S: Stream, cut: int, again: bool) -> list[Matc
 @pytest.mark.parametrize("class_", CLASSES)
 def test_batches_and_saved_states_give_the_matches_of_the_definition(class_: type[BlockEvaluator]) -> None:
     carried = found = 0
-    for q, S, reading, rng in cases(11, 250):
+    for q, S, reading, rng in cases(11, 125):
         cut, again = rng.randint(0, len(S)), rng.random() < 0.7
         if (E := made(class_, q, reading)) is None:
             continue
@@ -65,13 +65,13 @@ def test_batches_and_saved_states_give_the_matches_of_the_definition(class_: typ
         expected = program.matches_of(q, S, denote.bindings, reading)
         assert got == expected, (q, list(S), reading, cut, again)
         carried, found = carried + 1, found + bool(got)
-    assert carried > 100
-    assert found > 50
+    assert carried > 50
+    assert found > 25
 
 
 @pytest.mark.parametrize("class_", CLASSES)
 def test_counting_is_the_number_of_matches(class_: type[BlockEvaluator]) -> None:
-    for q, S, reading, rng in cases(12, 150):
+    for q, S, reading, rng in cases(12, 75):
         listing, counting = made(class_, q, reading), made(class_, q, reading)
         if listing is None or counting is None:
             continue
