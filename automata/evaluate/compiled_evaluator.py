@@ -19,6 +19,7 @@ from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_state import CompiledState
 from cerify.automata.evaluate.scope_columns import EncodedKeys
 from cerify.automata.evaluator import Batch
+from cerify.semantics.budget import check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, bindings_of
 
@@ -37,7 +38,7 @@ class CompiledEvaluator(CompiledState):
         for matches in self._limited(S, limit, classes):
             names, ends = self.tables.labels, matches.offsets.tolist()
             events, labels = matches.events.tolist(), matches.labels.tolist()
-            for at, start, end in zip(matches.at.tolist(), ends[:-1], ends[1:], strict=True):
+            for at, start, end in timed_items(zip(matches.at.tolist(), ends[:-1], ends[1:], strict=True)):
                 bindings = None
                 if self.output == "valuations":
                     pairs = zip(events[start:end], labels[start:end], strict=True)
@@ -101,7 +102,9 @@ class CompiledEvaluator(CompiledState):
     def advance(self, S: Stream, classes: Classes | None = None) -> Iterator[NDArray[np.int64]]:
         """Read all events; yields the roots of the sets of complex events completed, to be used before the next."""
         for batch in self.event_batches(S, classes):
-            yield from self.store.advance(batch, self.transitions)
+            for roots in self.store.advance(batch, self.transitions):
+                check_time()
+                yield roots
 
     def match_batches(self, roots: NDArray[np.int64]) -> Iterator[MatchBatch]:
         """The complex events of the roots that `advance` yielded last."""

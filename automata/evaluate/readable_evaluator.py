@@ -17,7 +17,7 @@ from cerify.automata.evaluate.running_bounds import RunningBounds
 from cerify.automata.evaluate.scope import Key, Windows, key_of
 from cerify.automata.evaluate.scoped import ScopedEvaluation
 from cerify.automata.evaluator import Consumption, Counters, Output
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, bindings_of
 from cerify.semantics.values import Value, microseconds, time_at
@@ -53,7 +53,8 @@ class ReadableEvaluator(AutomatonEvaluator):
         """As `push`, of a Stream."""
         found: list[Match] = []
         for node in self._ends(S):
-            found += islice(self._matches(node), None if limit is None else limit - len(found))
+            most = self.budget.matches + 1 if limit is None else limit
+            found += timed_items(islice(self._matches(node), most - len(found)))
             if limit is None and len(found) > self.budget.matches:
                 raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones, or count")
         self._whole = True

@@ -16,7 +16,7 @@ from cerify.automata.evaluate import ces_window as ces
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_node
 from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, reports_at_last_event, within_width
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
 
@@ -46,6 +46,7 @@ class ScopedEvaluation:
 
     def push(self, type_: int, key: Key | None, low: int) -> None:
         """Read the next event: its type as a bit mask, its key (None if no match has it), how far back it reaches."""
+        check_time()
         self.position += 1
         step, marked = self.automaton.step, []
         if self._reports_at_last_event and self._made > 2 * self._left + SWEEP:

@@ -19,7 +19,7 @@ from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeLis
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
 from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time, timed_items
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
 
@@ -35,6 +35,7 @@ class Evaluation:
 
     def push(self, type_: int) -> None:
         """Read the next event, given its type as a bit mask (the update phase: lines 5 to 14)."""
+        check_time()
         self.position += 1
         D, step, T = self.D, self.automaton.step, self.T
         T_: dict[int, NodeList] = {}
@@ -131,7 +132,7 @@ def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
         return
     automaton = lazily(plan.scope.core, budget, single_variable)
     runs = {0: 1}
-    for type_ in classify(automaton.A.predicates, S):
+    for type_ in timed_items(classify(automaton.A.predicates, S)):
         runs_: dict[int, int] = {}
         for p, number in runs.items():
             for _, q in automaton.step(p, type_):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from cerify.semantics.budget import timed_items
+from cerify.semantics.budget import check_time
 from cerify.semantics.errors import BudgetExceeded
 
 T = TypeVar("T")
@@ -24,7 +24,8 @@ class Counted:
         self.limit, self.what, self.number = limit, what, 0
 
     def __call__(self, steps: Iterable[T], /) -> Iterator[T]:
-        for step in timed_items(steps):
+        for step in steps:
+            check_time()
             self.number += 1
             if self.number > self.limit:
                 raise BudgetExceeded(

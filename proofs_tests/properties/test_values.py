@@ -1,0 +1,42 @@
+"""Values that are easy to get wrong have the same matches in every evaluator and from every format; a few cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.events import Stream
+from proofs_tests.campaigns import values
+from proofs_tests.support import sampled
+
+SEEDS = sampled(range(40), range(2))
+MANY = 6  # cases of a seed
+
+
+def seen(language: str, seed: int) -> Iterator[str]:
+    for i in range(MANY):
+        try:
+            case = values.wild_case(LANGUAGES[language], f"{seed}/{i}")
+            yield from (f"{i} {name}: {outcome}" for name, outcome in values.outcomes(LANGUAGES[language], case))
+        except (IllFormed, BudgetExceeded, Unsupported) as error:
+            yield error.code
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_all_agree_with_the_definition(language: str, seed: int) -> None:
+    found = list(seen(language, seed))
+    assert [outcome for outcome in found if "WRONG" in outcome] == []
+    assert any(outcome.endswith(": matched") for outcome in found)
+
+
+def test_a_writer_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(S: Stream, path: Path) -> None:
+        values.write_arrow(S.part(0, 0), path)
+
+    monkeypatch.setattr(values, "WRITERS", {"arrow": nothing})
+    assert any("arrow: WRONG" in outcome for outcome in seen("cel", 1))
