@@ -1,6 +1,6 @@
 (** Prints what the theorems rest on: nothing. *)
 
-From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Finite Enumerated Checker Printed Strategies Selection Disjunctive PushFilters Expressions Sase.
+From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Finite Enumerated Checker Printed Strategies Selection Disjunctive PushFilters Expressions FiniteExpressions Derived Sase.
 
 Print Assumptions theorem_6_2.
 Print Assumptions valuations_are_words.
@@ -43,4 +43,15 @@ Print Assumptions filters_are_pushed.
 Print Assumptions corollary_1.
 Print Assumptions theorem_1.
 Print Assumptions no_look_ahead.
+Print Assumptions theorem_1_finite.
+Print Assumptions meaning_or.
+Print Assumptions meaning_prior.
+Print Assumptions meaning_first.
+Print Assumptions meaning_sequence.
+Print Assumptions meaning_nth.
+Print Assumptions meaning_then.
+Print Assumptions meaning_first_after.
+Print Assumptions meaning_before.
+Print Assumptions meaning_happened.
+Print Assumptions meaning_series.
 Print Assumptions runs_are_matches.

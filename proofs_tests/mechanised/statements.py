@@ -174,6 +174,31 @@ STATEMENTS = (
         (("Expressions.v", "describes"),),
     ),
     Statement(
+        "Theorem 1, with finitely many states",
+        "FiniteExpressions.v",
+        "theorem_1_finite",
+        "vldb92, Theorem 1 is about finite automata.",
+        "For every expression there is an automaton as in Theorem 1, and a list with all states that it can reach.",
+        (("FiniteExpressions.v", "has_states"),),
+    ),
+    Statement(
+        "Derived operators",
+        "Derived.v",
+        "meaning_sequence",
+        "vldb92, section 2.3, items a to p: what each derived operator is, and an expression that defines it.",
+        "By its definition, sequence(E, F) is F at the event just after one of E. So for the other operators here; "
+        "with the text of their items, and the corrected definitions.",
+        (
+            *(
+                ("Derived.v", name)
+                for name in ("every", "or", "prior", "first", "sequence", "in_a_row", "nth", "then_")
+            ),
+            *(("Derived.v", name) for name in ("first_after", "before", "happened", "series")),
+            *(("Derived.v", f"meaning_{name}") for name in ("or", "prior", "first", "nth", "then", "first_after")),
+            *(("Derived.v", f"meaning_{name}") for name in ("before", "happened", "series")),
+        ),
+    ),
+    Statement(
         "Runs and positions say the same",
         "Sase.v",
         "runs_are_matches",

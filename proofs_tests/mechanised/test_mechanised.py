@@ -299,6 +299,16 @@ FAULTS = {
         ),
         "prefix asks for no event to come": ("exists w, w <> [] /\\ accepting", "exists w, accepting"),
     },
+    ("FiniteExpressions", "FiniteExpressions"): {
+        "steps are not folded": ("Expressions.step := fun q e => canon (step A q e);", "Expressions.step := step A;"),
+    },
+    ("Derived", "Derived"): {
+        "E or F as it is printed": (":= Not (And (Not E) (Not F)).", ":= And (Not E) (Not F)."),
+        "F begins after E": (":= And (Relative E every) F.", ":= Relative E F."),
+        "a sequence skips": (":= And (Relative E first) F.", ":= And (Relative E every) F."),
+        "the n-th event and all after it": ("Pipe (Pipe E (in_a_row n)) first.", "Pipe E (in_a_row n)."),
+        "F / E after each event of E": ("Relative (And (Not (prior E every)) E) F.", "Relative E F."),
+    },
     ("Sase", "Sase"): {
         "a run takes an event where it must stop": (
             "selects chosen k t = true -> must_stop chosen t = false ->",
@@ -329,7 +339,7 @@ FAULTS = {
 """By the files of a construction and of its proof: what is wrong, and the text that is replaced."""
 
 
-CONSTRUCTING = ("Compile", "Determinize", "Finite", "Expressions")
+CONSTRUCTING = ("Compile", "Determinize", "Finite", "Expressions", "FiniteExpressions")
 AUTOMATON = re.compile(r"^(?:Definition|Fixpoint) (\w+)(?: \([^)]*\))* : (?:cea|comparison|dfa) :=", re.MULTILINE)
 CONSTRUCTIONS = {
     **{f"{stem}.v": AUTOMATON.findall((HERE / f"{stem}.v").read_text("utf-8")) for stem in CONSTRUCTING},
@@ -338,6 +348,7 @@ CONSTRUCTIONS = {
     "Disjunctive.v": ["filtered", "unless", "disjuncts"],
     "PushFilters.v": ["each", "whole", "filtered"],
     "Sase.v": ["entered"],
+    "Derived.v": ["or", "prior", "sequence", "nth", "then_"],
 }
 
 
