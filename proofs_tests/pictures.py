@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cerify.draw.growth import growth_svg
 from cerify.draw.page import DRAWINGS
 from cerify.draw.recording import Recording
+from cerify.draw.stepper import growth_svg
 from cerify.draw.stream import places_svg
 from cerify.draw.svg import document
 from cerify.drawing import record, svg_of

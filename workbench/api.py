@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from cerify.automata.evaluator import Evaluator
-from cerify.equivalence.claim import Claim, Level
+from cerify.equivalence.claim import Level
 from cerify.equivalence.verdict import Undecided, Verdict
 from cerify.explanations.explainer import Request
 from cerify.fit import FirstBatch, warn_of_misfits
@@ -259,13 +259,6 @@ def contained(
 ) -> Verdict:
     """Whether the right query has all that the left one has; as equivalent, with Contained for Equivalent."""
     return _compared(left, right, languages, Question("contained", level, schema, bound, budget))
-
-
-def compared(
-    left: Any, right: Any, claim: Claim, *, languages: tuple[str, str] = (DEFAULT, DEFAULT), **of: Any
-) -> Verdict:
-    """The verdict on a claim about two queries; the other arguments are those of equivalent."""
-    return (equivalent if claim == "equivalent" else contained)(left, right, languages=languages, **of)
 
 
 def _compared(left: Any, right: Any, languages: tuple[str, str], question: Question) -> Verdict:

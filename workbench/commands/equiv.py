@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from cerify.api import BOUND, compared
+from cerify.api import BOUND, contained, equivalent
 from cerify.commands.files import schema_of, write
 from cerify.commands.options import FILE, LEVELS, LanguageChoice, argument, language, option, takes
 from cerify.equivalence.claim import Claim, Level
@@ -61,10 +61,9 @@ def command(asked: Asked) -> int:
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
     claim: Claim = "contained" if asked.one_way else "equivalent"
-    verdict = compared(
+    verdict = (contained if asked.one_way else equivalent)(
         asked.left,
         asked.right,
-        claim,
         languages=(asked.language, asked.language_right or asked.language),
         level=asked.level,
         schema=None if asked.schema_text is None else schema_of(asked.schema_text),

@@ -19,7 +19,7 @@ NodeKind = Literal["bottom", "output", "union"]
 """The terminator, a node that stands for an event, one that stands for those of two others."""
 
 LinkKind = Literal["first", "last", "next", "left", "right", "before"]
-"""The field of the node that the link is; each kind has a stroke of its own (growth.py)."""
+"""The field of the node that the link is; each kind has a stroke of its own (stepper.py)."""
 
 BEFORE = -1  # the position of the step before the first event
 MOST_EVENTS = 200

@@ -15,7 +15,17 @@ from cerify.explanations.evidence import bindings_text, braces
 from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
 from cerify.explanations.oracle import ANY, Oracle
 from cerify.explanations.rejection import Reason, Rejection, oracle_for, reject, reject_binding
-from cerify.explanations.step import Drawing, Part, Step, View, json_of_tree, nearest, numbered, tree_of
+from cerify.explanations.step import (
+    Drawing,
+    Part,
+    Step,
+    View,
+    json_of_nearest,
+    json_of_tree,
+    nearest,
+    numbered,
+    tree_of,
+)
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
@@ -130,12 +140,7 @@ def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
                 "match": False,
                 "reasons": [_reason(reason) for reason in rejection.reasons],
                 "relaxed": relaxed_text(rejection),
-                "nearest": None
-                if rejection.nearest is None
-                else [
-                    {"events": sorted(C), "missing": sorted(C - events), "extra": sorted(events - C)}
-                    for C in rejection.nearest
-                ],
+                "nearest": None if rejection.nearest is None else json_of_nearest(rejection.nearest, events),
                 "gave_up": rejection.gave_up,
             }
 

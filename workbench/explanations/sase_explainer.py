@@ -11,7 +11,7 @@ from cerify.explanations import sase as runs
 from cerify.explanations.evidence import braces
 from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
 from cerify.explanations.sase import Accepted, Failure, NoMatch, bound_text
-from cerify.explanations.step import Drawing, Part, Step, View, json_of_run, nearest, numbered
+from cerify.explanations.step import Drawing, Part, Step, View, json_of_nearest, json_of_run, nearest, numbered
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Bindings, Stream, bindings_of
 from cerify.semantics.sase.show import show
@@ -87,13 +87,11 @@ def _failure(found: Failure) -> Part:
 
 def as_json(found: Found, q: Tree) -> Json:
     """What the events are to the query, as one JSON object."""
+    answer: Json = {"query": show(q), "events": None, "at": _at(found), "match": isinstance(found, Accepted)}
     match found:
         case Accepted(match, M, runs, more, absent):
-            return {
-                "query": show(q),
+            return answer | {
                 "events": list(match.events),
-                "at": match.at,
-                "match": True,
                 "bindings": _positions(M),
                 "result": None if match.result is None else plain(match.result.attributes),
                 "runs": [json_of_run(move.step for move in run) for run in runs],
@@ -110,18 +108,7 @@ def as_json(found: Found, q: Tree) -> Json:
                 }
                 for f in failures
             ]
-            near = [
-                {"events": list(C), "missing": sorted(set(C) - events), "extra": sorted(events - set(C))}
-                for C in nearest
-            ]
-            return {
-                "query": show(q),
-                "events": sorted(events),
-                "at": max(events),
-                "match": False,
-                "reasons": reasons,
-                "nearest": near,
-            }
+            return answer | {"events": sorted(events), "reasons": reasons, "nearest": json_of_nearest(nearest, events)}
 
 
 def _positions(M: Bindings) -> Mapping[str, list[int]]:

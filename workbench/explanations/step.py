@@ -129,6 +129,13 @@ def numbered(word: str, parts: Sequence[Part]) -> tuple[Part, ...]:
     )
 
 
+def json_of_nearest(matches: Iterable[Iterable[int]], asked: frozenset[int]) -> list[Json]:
+    """The matches that differ least from the positions in question, and in what, as JSON."""
+    return [
+        {"events": sorted(C), "missing": sorted(C - asked), "extra": sorted(asked - C)} for C in map(frozenset, matches)
+    ]
+
+
 def nearest(at: str, matches: Iterable[Iterable[int]], asked: frozenset[int]) -> tuple[Part, ...]:
     """The matches that differ least from the positions in question, and in what; no part if there are none."""
     lines = tuple(f"{braces(C)}: {changes(frozenset(C), asked)}" for C in map(frozenset, matches))

@@ -22,8 +22,7 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.values import Value
 from cerify.spark.batch import answer_schema
-from cerify.spark.chunking.chunk_run import ChunkRun
-from cerify.spark.chunking.chunks import by_reach, unpartitioned
+from cerify.spark.chunking.chunks import ChunkRun, by_reach, unpartitioned
 from cerify.spark.chunking.cuts import counted, lows_of, place_of, starts_of
 from cerify.spark.columns import columns_of, selected
 from cerify.spark.errors import worker_errors

@@ -22,8 +22,7 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.spark.chunking.chunk_run import ChunkRun
-from cerify.spark.chunking.chunks import Continued, composition
+from cerify.spark.chunking.chunks import ChunkRun, Continued, composition
 from cerify.spark.chunking.cuts import Cuts
 from cerify.spark.chunking.transfer import Effect, automaton_of, transfer_of
 from cerify.spark.runs.query import Query

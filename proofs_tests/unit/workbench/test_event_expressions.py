@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import cerify
-from cerify.api import compared
+from cerify.api import contained, equivalent
 from cerify.commands import check, engine, equiv, explain, fuzz
 from cerify.commands import match as match_command
 from cerify.conformance.campaigns import built_in, definition, plan_of
@@ -365,9 +365,9 @@ def test_equiv(run: Run) -> None:
 
 
 def test_expressions_are_compared_as_text_or_as_trees() -> None:
-    assert isinstance(compared("a", parse("a or a"), "equivalent", languages=EXPRESSIONS), Equivalent)
-    assert isinstance(compared("a and b", "a", "contained", languages=EXPRESSIONS), Contained)
+    assert isinstance(equivalent("a", parse("a or a"), languages=EXPRESSIONS), Equivalent)
+    assert isinstance(contained("a and b", "a", languages=EXPRESSIONS), Contained)
     with pytest.raises(ParseError, match="prior"):
-        compared("a", "prior(", "equivalent", languages=EXPRESSIONS)
+        equivalent("a", "prior(", languages=EXPRESSIONS)
     with pytest.raises(IllFormed, match="unknown event type b"):
-        compared("a", "b", "equivalent", languages=EXPRESSIONS, schema=Schema({"a": {}}))
+        equivalent("a", "b", languages=EXPRESSIONS, schema=Schema({"a": {}}))

@@ -12,7 +12,6 @@ from rich.console import Console
 from cerify import cli
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.explanations.counts import counts, miscounted
 from cerify.explanations.derivation import Node, derivations, nodes
 from cerify.explanations.explainer import Listing
 from cerify.explanations.explanation import (
@@ -27,6 +26,7 @@ from cerify.explanations.explanation import (
 )
 from cerify.explanations.html import render
 from cerify.explanations.oracle import Oracle
+from cerify.explanations.rejection import counts, miscounted
 from cerify.explanations.step import changes
 from cerify.explanations.text import print_explanation
 from cerify.semantics.cel import syntax as cel

@@ -16,9 +16,8 @@ from click.testing import CliRunner
 
 from cerify.api import match
 from cerify.commands import step as command
-from cerify.draw.growth import growth_svg
 from cerify.draw.recording import MOST_EVENTS, MOST_FOUND, MOST_NODES, Recording, Step
-from cerify.draw.stepper import sentence, stepper, summary
+from cerify.draw.stepper import growth_svg, sentence, stepper, summary
 from cerify.drawing import record
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
