@@ -9,7 +9,7 @@ proof is in docs/theory/complete-tests.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -17,6 +17,8 @@ from typing import TypeAlias
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import single_variable
+from cerify.automata.explore import explore
+from cerify.automata.minimize import classes
 from cerify.automata.subsets import Subset
 from cerify.equivalence.decide.cel import algebras, undecidable_reason
 from cerify.equivalence.decide.marked import MarkedNFA, marked_nfa
@@ -107,38 +109,27 @@ def marked_dfa(phi: Formula, schema: Schema | None = None, budget: Budget = Budg
 
 def _determinized(automaton: MarkedNFA, budget: Budget) -> tuple[list[dict[Letter, int]], list[bool]]:
     """The complete subset automaton of the left one."""
-    number: dict[Subset, int] = {automaton.left: 0}
-    pending = [automaton.left]
-    steps: list[dict[Letter, int]] = []
     width = len(automaton.marks)
-    for states in pending:
+
+    def successors(states: Subset) -> Iterable[tuple[Letter, Subset]]:
         reached = dict.fromkeys(product(range(len(automaton.types)), (False, True)), 0)
         for letter, targets in automaton.after(states).items():
             reached[letter // width, bool(automaton.marks[letter % width])] |= targets
-        for targets in reached.values():
-            if targets not in number:
-                number[targets] = len(number)
-                pending.append(targets)
-        if len(number) > budget.states:
-            raise BudgetExceeded(f"the automaton of the marked events has more than {budget.states} states")
-        steps.append({letter: number[targets] for letter, targets in reached.items()})
-    return steps, [bool(states & automaton.final) for states in number]
+        return reached.items()
+
+    found = explore([automaton.left], successors, budget.states, "the automaton of the marked events")
+    number = {states: i for i, states in enumerate(found)}
+    steps = [{letter: number[target] for letter, target in edges} for edges in found.values()]
+    return steps, [bool(states & automaton.final) for states in found]
 
 
 def minimal(steps: Sequence[dict[Letter, int]], final: Sequence[bool], events: tuple[Event, ...]) -> MarkedDFA:
-    """The minimal automaton of a complete one all of whose states are reachable (Moore)."""
-    block = [int(f) for f in final]
-    while True:
-        signatures = [(block[q], tuple(block[target] for target in step.values())) for q, step in enumerate(steps)]
-        number: dict[object, int] = {}
-        finer = [number.setdefault(signature, len(number)) for signature in signatures]
-        if len(number) == len(set(block)):
-            break
-        block = finer
-    chosen = [finer.index(b) for b in range(len(number))]
+    """The minimal automaton of a complete one all of whose states are reachable."""
+    of = classes(steps, final)
+    chosen = [of.index(number) for number in range(max(of) + 1)]
     return MarkedDFA(
         events,
-        tuple({letter: finer[target] for letter, target in steps[q].items()} for q in chosen),
+        tuple({letter: of[target] for letter, target in steps[q].items()} for q in chosen),
         tuple(final[q] for q in chosen),
     )
 

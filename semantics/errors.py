@@ -18,12 +18,14 @@ class Span:
     end: int
 
 
-class _Located:
+class _Located(Exception):
     """A message about a query, with its place there where it has one."""
 
-    message: str
-    span: Span | None
-    text: str | None  # the query's text, once somebody who knows it has added it
+    text: str | None = None  # the query's text, once somebody who knows it has added it
+
+    def __init__(self, message: str, span: Span | None = None) -> None:
+        super().__init__(message)
+        self.message, self.span = message, span
 
     def described(self) -> str:
         """The message; below it the place in the query's text, underlined, where both are known."""
@@ -32,16 +34,10 @@ class _Located:
         return f"{self.message}\n{underline(self.text, self.span)}"
 
 
-class CerifyError(_Located, Exception):
+class CerifyError(_Located):
     """An error that says what is wrong, where, and what to do about it."""
 
     code: ClassVar[Code] = "internal"
-
-    def __init__(self, message: str, span: Span | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.span = span
-        self.text = None
 
 
 class ParseError(CerifyError):
@@ -88,12 +84,6 @@ class InternalError(CerifyError):
 
 class QueryWarning(_Located, UserWarning):
     """A query does not fit the events: it names what they do not have, or a comparison in it is never true."""
-
-    def __init__(self, message: str, span: Span | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.span = span
-        self.text = None
 
     def __str__(self) -> str:
         return self.described()

@@ -36,6 +36,11 @@ class AutomatonEvaluator(Evaluator):
     ) -> None:
         self.scope, self.output, self.consumption, self.budget = scope, output, consumption, budget
         self.reports_at_last_event = reports_at_last_event(automaton.A)
+        self._start(automaton)
+
+    @abstractmethod
+    def _start(self, automaton: Determinized) -> None:
+        """Be at the beginning of a stream, with this automaton."""
 
     @property
     @abstractmethod

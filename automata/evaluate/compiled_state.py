@@ -19,12 +19,10 @@ from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate.automaton_evaluator import AutomatonEvaluator
 from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.match_store import MatchStore
-from cerify.automata.evaluate.scope import Windows
 from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState
 from cerify.automata.evaluate.stores import unwindowed_store, windowed_store
 from cerify.automata.evaluate.tables import Tables, TransitionCache, TransitionTables
-from cerify.automata.evaluator import Consumption, Counters, Output
-from cerify.semantics.budget import Budget
+from cerify.automata.evaluator import Consumption, Counters
 
 LAST = 2**62  # position; the loops count on from it in 64 bits
 
@@ -38,16 +36,8 @@ class CompiledState(AutomatonEvaluator):
 
     STATE = "compiled"
 
-    def __init__(
-        self,
-        automaton: Determinized,
-        scope: Windows,
-        output: Output = "matches",
-        consumption: Consumption = Consumption.NONE,
-        budget: Budget = Budget(),
-    ) -> None:
+    def _start(self, automaton: Determinized) -> None:
         self.cache = TransitionCache(automaton)
-        super().__init__(automaton, scope, output, consumption, budget)
         self.unwindowed = self.scope.everything and self.consumption is Consumption.NONE
         self._begin()
 

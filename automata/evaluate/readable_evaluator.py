@@ -14,10 +14,10 @@ from cerify.automata.evaluate.automaton_evaluator import AutomatonEvaluator, Cel
 from cerify.automata.evaluate.ces_window import BOTTOM, Node, complex_event, enumerate_, number, valuation
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.running_bounds import RunningBounds
-from cerify.automata.evaluate.scope import Key, Windows, key_of
+from cerify.automata.evaluate.scope import Key, key_of
 from cerify.automata.evaluate.scoped import ScopedEvaluation
-from cerify.automata.evaluator import Consumption, Counters, Output
-from cerify.semantics.budget import Budget, timed_items
+from cerify.automata.evaluator import Consumption, Counters
+from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, bindings_of
 from cerify.semantics.values import Value, microseconds, time_at
@@ -31,17 +31,9 @@ class ReadableEvaluator(AutomatonEvaluator):
 
     STATE = "readable"
 
-    def __init__(
-        self,
-        automaton: Determinized,
-        scope: Windows,
-        output: Output = "matches",
-        consumption: Consumption = Consumption.NONE,
-        budget: Budget = Budget(),
-    ) -> None:
-        super().__init__(automaton, scope, output, consumption, budget)
-        self.evaluation = ScopedEvaluation(automaton, scope.windowed)
-        self.bounds = RunningBounds(scope)
+    def _start(self, automaton: Determinized) -> None:
+        self.evaluation = ScopedEvaluation(automaton, self.scope.windowed)
+        self.bounds = RunningBounds(self.scope)
         self.low: dict[int, int] = {}
 
     @property

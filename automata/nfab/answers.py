@@ -39,7 +39,7 @@ def count(
     E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
     if E.absences is not None:
         return sum(1 for _ in _all(E, S))
-    return sum(node.count for event in S for node in E.nodes(event)) + sum(node.count for node in E.end())
+    return E.count(S) + sum(node.count for node in E.end())
 
 
 def first(

@@ -61,6 +61,18 @@ class CompiledBlockRunner:
             self._passing.append(passing)
         self._encoder: ColumnEncoder | None = None  # once the columns of the first batch are known
 
+    def begin(self, start: int) -> None:
+        """Begin with the event at that position of the stream. To be called before the first event."""
+        self.position = start
+
+    def bound(self, S: Stream) -> list[Bindings]:
+        """What the events of a batch complete."""
+        return self.rows(self.read(S))
+
+    def bound_at_end(self) -> list[Bindings]:
+        """What the end of the stream completes."""
+        return self.rows(self.finish())
+
     def read(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
         """The matches that the rows of a batch complete: a table with a list of positions for each variable."""
         return _certain(self.tried(batch))

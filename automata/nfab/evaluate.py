@@ -117,6 +117,12 @@ class BlockRunner:
         """The matches that the end of the stream completes."""
         return list(self.listed(self.end()))
 
+    bound, bound_at_end = read, finish
+
+    def count(self, S: Iterable[Event]) -> int:
+        """The number of matches that some events complete, those that a negated component forbids included."""
+        return sum(node.count for event in S for node in self.nodes(event))
+
     def nodes(self, event: Event) -> list[Node]:
         """Nodes of the buffer that stand for the matches that one more event completes.
 

@@ -67,17 +67,17 @@ class BlockEvaluator(Evaluator):
 
     def read(self, S: Stream, limit: int | None = None) -> list[Match]:
         """As `push`, of a Stream. Raises BudgetExceeded also for more than budget.matches."""
-        return self._matches(self._advanced(S, lambda: self.bound(S)), limit)
+        return self._matches(self._advanced(S, lambda: self._runner.bound(S)), limit)
 
     def rest(self) -> list[Match]:
         """The matches that the end of the stream completes."""
-        return self._matches(self.bound_at_end())
+        return self._matches(self._runner.bound_at_end())
 
     def tally(self, S: Stream) -> int:
         """As `count`; without HAVING and negated components the matches are not listed."""
         if self.q.having is not None or any(k.negated for k in self.q.pattern):
             return len(self.read(S))
-        return self._advanced(S, lambda: self.counted(S))
+        return self._advanced(S, lambda: self._runner.count(S))
 
     @property
     def identity(self) -> str:
@@ -103,7 +103,7 @@ class BlockEvaluator(Evaluator):
         E._events, E.position = StoredEvents(start), start
         S = Stream.from_table(E.with_columns(table, head))
         if len(S):
-            E._advanced(S, lambda: E.counted(S))  # its matches have been returned before
+            E._advanced(S, lambda: E._runner.count(S))  # its matches have been returned before
         self.__dict__.update(E.__dict__)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
@@ -112,24 +112,13 @@ class BlockEvaluator(Evaluator):
     # --- what the two define ------------------------------------------------------------------------------------------
 
     @abstractmethod
+    def runner(self) -> BlockRunner | CompiledBlockRunner:
+        """What evaluates the block."""
+
     def begin(self, start: int) -> None:
         """Begin with the event at that position."""
-
-    @abstractmethod
-    def bound(self, S: Stream) -> list[Bindings]:
-        """What the events of a batch complete."""
-
-    @abstractmethod
-    def bound_at_end(self) -> list[Bindings]:
-        """What the end of the stream completes."""
-
-    @abstractmethod
-    def counted(self, S: Stream) -> int:
-        """How many matches the events of a batch complete, before HAVING and negated components."""
-
-    @abstractmethod
-    def oldest(self) -> int:
-        """The position of the first event that a run under way, or a negated component, may still look at."""
+        self._runner = self.runner()
+        self._runner.begin(start)
 
     def columns(self) -> dict[str, str]:
         """What has to be saved of the columns."""
@@ -138,6 +127,11 @@ class BlockEvaluator(Evaluator):
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
         """The saved events with the columns that `columns` described."""
         return table
+
+    @property
+    def counters(self) -> Counters:
+        """nodes: those of the shared buffer, or in compiled loops of each run. states: those of the automaton."""
+        return Counters(self.position - self._first, self._runner.made, len(self._runner.plan.states))
 
     # --- for both -----------------------------------------------------------------------------------------------------
 
@@ -167,53 +161,24 @@ class BlockEvaluator(Evaluator):
 
     def _delete_unneeded(self) -> None:
         """Delete the events that no match to come has, but the last one, whose time later ones are compared with."""
-        self._events.delete_before(min(self.oldest(), max(self.position - 1, 0)))
+        self._events.delete_before(min(self._runner.oldest(), max(self.position - 1, 0)))
         self._most = 2 * (self.position - self._events.start) + SPARE
 
 
 class ReadableEvaluator(BlockEvaluator):
     """The matches of one query block in readable Python. With WITHIN the times of the stream have to ascend."""
 
-    def begin(self, start: int) -> None:
-        self._runner = BlockRunner(self.q, self.reading, self.budget, self.operations)
-        self._runner.begin(start)
-
-    def bound(self, S: Stream) -> list[Bindings]:
-        return self._runner.read(S)
-
-    def bound_at_end(self) -> list[Bindings]:
-        return self._runner.finish()
-
-    def counted(self, S: Stream) -> int:
-        return sum(node.count for event in S for node in self._runner.nodes(event))
-
-    def oldest(self) -> int:
-        return self._runner.oldest()
-
-    @property
-    def counters(self) -> Counters:
-        """nodes: those of the shared buffer. states: those of the automaton."""
-        return Counters(self.position - self._first, self._runner.made, len(self._runner.plan.states))
+    def runner(self) -> BlockRunner:
+        return BlockRunner(self.q, self.reading, self.budget, self.operations)
 
 
 class CompiledEvaluator(BlockEvaluator):
     """The matches of one query block by compiled loops. Raises Unsupported, also at the first batch."""
 
-    def begin(self, start: int) -> None:
-        self._runner = CompiledBlockRunner(self.q, self.reading, self.budget)
-        self._runner.position = start
+    _runner: CompiledBlockRunner
 
-    def bound(self, S: Stream) -> list[Bindings]:
-        return self._runner.rows(self._runner.read(S))
-
-    def bound_at_end(self) -> list[Bindings]:
-        return self._runner.rows(self._runner.finish())
-
-    def counted(self, S: Stream) -> int:
-        return self._runner.count(S)
-
-    def oldest(self) -> int:
-        return self._runner.oldest()
+    def runner(self) -> CompiledBlockRunner:
+        return CompiledBlockRunner(self.q, self.reading, self.budget)
 
     def columns(self) -> dict[str, str]:
         return {"kinds": json.dumps(self._runner.kinds)}
@@ -223,8 +188,3 @@ class CompiledEvaluator(BlockEvaluator):
             if name not in table.column_names:
                 table = table.append_column(name, pa.nulls(table.num_rows, ARROW[kind]))
         return table
-
-    @property
-    def counters(self) -> Counters:
-        """nodes: those of the runs, each of which has its own. states: those of the automaton."""
-        return Counters(self.position - self._first, self._runner.made, len(self._runner.plan.states))

@@ -9,17 +9,11 @@ events that are marked make a regular language without the empty word, and an ex
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from itertools import product
 
-from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.cea.model import CEA
 from cerify.automata.cea.star import star
-from cerify.automata.explore import explore
-from cerify.automata.minimize import classes
-from cerify.automata.subsets import Subset, subset
+from cerify.automata.cea.to_cel import to_cel
 from cerify.equivalence.decide.cel import algebras, equivalent, stream_of, undecidable_reason
 from cerify.equivalence.decide.marked import MarkedNFA, marked_nfa
 from cerify.equivalence.decide.search import Separation, separate
@@ -30,9 +24,8 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.events import TIME, ComplexEvent, Schema, Stream
-from cerify.semantics.predicates import Attribute, Comparison, OfType, Predicate
+from cerify.semantics.predicates import Attribute, Comparison, Predicate
 
-Edges = dict[tuple[int, int], cel.Formula]
 NEVER: Predicate = Comparison("<", Attribute(TIME), Attribute(TIME))
 
 
@@ -66,7 +59,9 @@ def star_form(
             automata = marked_nfa(A, star(A), algebra)
             found = separate(automata, budget.states)
             if not isinstance(found, Separation):
-                return _in_star(phi, _expression(automata, A, phi, algebra, budget), schema, budget)
+                B = star(A)
+                psi = to_cel(B, "events", schema, budget) if B.states else _never(phi)
+                return _in_star(phi, psi, schema, budget)
             if (stream := stream_of(found, automata, schema)) is not None:
                 return _sensitive(phi, found, automata, stream, budget)
         return Undecided(undecidable_reason(schema))
@@ -103,66 +98,6 @@ def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream:
             raise InternalError(
                 f"{show(phi)} was found to depend on the events between on {list(stream)}, and does not"
             )
-
-
-def _expression(automata: MarkedNFA, A: CEA, phi: cel.Formula, algebra: Algebra, budget: Budget) -> cel.Formula:
-    """A formula for the words of events that A accepts when it marks them all: a regular expression without ε."""
-    steps, final = _deterministic(automata, A, budget)
-    of = classes(steps, final)
-    end, start = max(of) + 1, max(of) + 2
-    labels: dict[tuple[int, int], set[int]] = {}
-    for q, step in enumerate(steps):
-        for letter, target in step.items():
-            sources = (of[q], start) if q == 0 else (of[q],)
-            targets = (of[target], end) if final[target] else (of[target],)
-            for edge in product(sources, targets):
-                labels.setdefault(edge, set()).add(letter)
-    edges = {edge: _single(automata, letters, algebra) for edge, letters in labels.items()}
-    while inner := {q for edge in edges for q in edge} - {start, end}:
-        _eliminate(min(inner, key=lambda q: (sum(q in edge for edge in edges), q)), edges)
-    return edges.get((start, end)) or _never(phi)
-
-
-def _deterministic(automata: MarkedNFA, A: CEA, budget: Budget) -> tuple[list[dict[int, int]], list[bool]]:
-    """The subsets that A reaches by marking, from 0 on; each letter is a type of events."""
-    width = len(automata.marks)
-
-    def successors(states: Subset) -> list[tuple[int, Subset]]:
-        steps = sorted(automata.after(states).items())
-        return [(letter // width, targets) for letter, targets in steps if automata.marks[letter % width]]
-
-    found = explore([subset(A.initial)], successors, budget.states, "the automaton of the marked events")
-    number = {states: i for i, states in enumerate(found)}
-    final = subset(A.final)
-    return [{letter: number[target] for letter, target in edges} for edges in found.values()], [
-        bool(q & final) for q in number
-    ]
-
-
-def _eliminate(q: int, edges: Edges) -> None:
-    """Leave a state out: the ways through it become edges."""
-    loop = edges.pop((q, q), None)
-    entering = {p: edges.pop((p, q)) for p, target in list(edges) if target == q}
-    leaving = {r: edges.pop((q, r)) for source, r in list(edges) if source == q}
-    for (p, before), (r, after) in product(entering.items(), leaving.items()):
-        through: cel.Formula = cel.Seq(before, after)
-        if loop is not None:
-            through = cel.Or(through, cel.Seq(cel.Seq(before, cel.Plus(loop)), after))
-        edges[p, r] = cel.Or(edges[p, r], through) if (p, r) in edges else through
-
-
-def _single(automata: MarkedNFA, letters: set[int], algebra: Algebra) -> cel.Formula:
-    """One event of one of the types."""
-    wanted = 0
-    for letter in letters:
-        wanted |= automata.types[letter]
-    found: list[cel.Formula] = []
-    for P in algebra.generators:
-        if isinstance(P, OfType) and wanted & (among := algebra.mask(P)):
-            decision = algebra.decision(among, wanted & among)
-            event = cel.Event(P.type)
-            found.append(event if isinstance(decision, bool) else cel.Filter(event, cel.Every(P.type, decision)))
-    return reduce(cel.Or, found)
 
 
 def _never(phi: cel.Formula) -> cel.Formula:

@@ -14,7 +14,7 @@ from typing import assert_never
 
 from cerify.equivalence.rewrite.laws import LAWS, Law
 from cerify.equivalence.rewrite.laws.law import LETTERS, always_binds
-from cerify.equivalence.rewrite.trees import attribute_names, mapped_window, names
+from cerify.equivalence.rewrite.trees import attribute_names, names, with_names
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula, subformulas
 from cerify.semantics.events import TIME
@@ -108,21 +108,7 @@ class Binding:
             R = pattern.type
             return self.formulas[R] if R in LETTERS else cel.Event(self.names[R])
         below = [self.written(child) for child in children(pattern)]
-        if isinstance(pattern, cel.Plain | cel.Derived):
-            return rebuilt(pattern, below)
-        match pattern:
-            case cel.In(_, A):
-                return cel.In(below[0], self.names[A])
-            case cel.Filter(_, c):
-                return cel.Filter(below[0], self._written(c))
-            case cel.Project(L, _):
-                return cel.Project(frozenset(self.names[A] for A in L), below[0])
-            case cel.PartitionBy(_, a):
-                return cel.PartitionBy(below[0], self.attributes[a])
-            case cel.Within(_, window):
-                return cel.Within(below[0], mapped_window(window, self.attributes.__getitem__))
-            case _:
-                assert_never(pattern)
+        return with_names(pattern, below, self.names.__getitem__, self.attributes.__getitem__, self._written)
 
     def _named(self, schematic: str, name: str) -> bool:
         if schematic not in self.names and name in self.names.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, assert_never
 
 from cerify.semantics.cel import syntax as cel
@@ -44,33 +44,38 @@ def mapped(
                 assert_never(c)
 
     def formula(psi: Formula) -> Formula:
-        below = [formula(child) for child in children(psi)]
-        if isinstance(psi, cel.Plain | cel.Derived):
-            return rebuilt(psi, below)
-        match psi:
-            case cel.Event(R):
-                return cel.Event(name(R))
-            case cel.In(_, A):
-                return cel.In(below[0], name(A))
-            case cel.Filter(_, c):
-                return cel.Filter(below[0], condition(c))
-            case cel.Project(L, _):
-                return cel.Project(frozenset(map(name, sorted(L))), below[0])
-            case cel.PartitionBy(_, a):
-                return cel.PartitionBy(below[0], attribute(a))
-            case cel.Within(_, window):
-                return cel.Within(below[0], mapped_window(window, attribute))
-            case _:
-                assert_never(psi)
+        return with_names(psi, [formula(child) for child in children(psi)], name, attribute, condition)
 
     return formula(phi)
 
 
-def mapped_window(window: cel.Window, attribute: Callable[[str], str]) -> cel.Window:
-    """The window over another attribute, if it is one over an attribute."""
-    if isinstance(window, cel.AttributeWindow):
-        return cel.AttributeWindow(window.width, attribute(window.attribute))
-    return window
+def with_names(
+    phi: Formula,
+    below: Sequence[Formula],
+    name: Callable[[str], str],
+    attribute: Callable[[str], str],
+    condition: Callable[[Condition], Condition],
+) -> Formula:
+    """The node with other operands, and with other names, attributes and conditions in its own fields; no span."""
+    if isinstance(phi, cel.Plain | cel.Derived):
+        return rebuilt(phi, below)
+    match phi:
+        case cel.Event(R):
+            return cel.Event(name(R))
+        case cel.In(_, A):
+            return cel.In(below[0], name(A))
+        case cel.Filter(_, c):
+            return cel.Filter(below[0], condition(c))
+        case cel.Project(L, _):
+            return cel.Project(frozenset(map(name, sorted(L))), below[0])
+        case cel.PartitionBy(_, a):
+            return cel.PartitionBy(below[0], attribute(a))
+        case cel.Within(_, cel.AttributeWindow(width, a)):
+            return cel.Within(below[0], cel.AttributeWindow(width, attribute(a)))
+        case cel.Within():
+            return rebuilt(phi, below)
+        case _:
+            assert_never(phi)
 
 
 def predicates(phi: Formula) -> Iterator[Predicate]:

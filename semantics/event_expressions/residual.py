@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias, assert_never
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
@@ -36,26 +37,20 @@ class Letter(NamedTuple):
     variables: frozenset[str] = frozenset()
 
 
+@dataclass
 class Machine:
     """Reads histories for one expression, under values of its attribute variables."""
 
-    initial: State = None
+    E: expr.Expression
+    b: Bindings
+    definitions: Mapping[str, expr.Definition]
+    order: Places
+    budget: Budget = field(default_factory=Budget)
+    initial: ClassVar[State] = None
 
-    def __init__(
-        self,
-        E: expr.Expression,
-        b: Bindings,
-        definitions: Mapping[str, expr.Definition],
-        order: Places,
-        budget: Budget = Budget(),
-    ) -> None:
-        self.E = E
-        self.b = b
-        self.definitions = definitions
-        self.order = order
-        self.budget = budget
+    def __post_init__(self) -> None:
         self._require_small()
-        self._letters = letters(E, b, definitions, order, budget)
+        self._letters = letters(self.E, self.b, self.definitions, self.order, self.budget)
         self._futures: dict[tuple[int, Bindings, State], bool] = {}
         self._instead: dict[int, expr.Expression] = {}
 

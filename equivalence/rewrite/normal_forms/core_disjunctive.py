@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import TypeAlias, assert_never
 
 from cerify.equivalence.rewrite.normal_forms.core_trees import with_children
-from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, joined, product_size
+from cerify.equivalence.rewrite.normal_forms.limit import (
+    NODES,
+    check_nodes,
+    filtered,
+    filtered_nodes,
+    joined,
+    product_size,
+)
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.trees import children
@@ -22,33 +29,6 @@ def disjunctive(phi: core.Formula, nodes: int = NODES) -> core.Formula:
     """The disjunctive normal form of phi: the same complex events under each valuation. Raises BudgetExceeded."""
     with depth_limited(phi.span):
         return _or(_disjuncts(phi, nodes))
-
-
-def filtered(phis: Disjuncts, condition: core.Condition) -> Disjuncts:
-    """The formulas under the filter, its AND and OR as what they are short for (section 3)."""
-    match condition:
-        case core.Conjunction(left, right):
-            return filtered(filtered(phis, left), right)
-        case core.Disjunction(left, right):
-            return filtered(phis, left) + filtered(phis, right)
-        case core.Unary() | core.Correlated():
-            return [core.Filter(phi, condition, span=condition.span) for phi in phis]
-        case _:
-            assert_never(condition)
-
-
-def filtered_nodes(condition: core.Condition, count: int, size: int) -> tuple[int, int]:
-    """The numbers of formulas that `filtered` makes of `count` formulas, and of nodes, of `size` nodes."""
-    match condition:
-        case core.Conjunction(left, right):
-            return filtered_nodes(right, *filtered_nodes(left, count, size))
-        case core.Disjunction(left, right):
-            (count1, size1), (count2, size2) = filtered_nodes(left, count, size), filtered_nodes(right, count, size)
-            return count1 + count2, size1 + size2
-        case core.Unary() | core.Correlated():
-            return count, size + count
-        case _:
-            assert_never(condition)
 
 
 def _or(disjuncts: Disjuncts) -> core.Formula:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TypeAlias, assert_never
 
-from cerify.equivalence.rewrite.normal_forms.core_disjunctive import filtered, filtered_nodes
 from cerify.equivalence.rewrite.normal_forms.core_trees import around, with_children
-from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, joined, named
+from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, filtered, filtered_nodes, joined, named
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.variables import Variables, bound, defined_outside_iteration

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from typing import TypeAlias, assert_never
 
-from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, joined, product_size
+from cerify.equivalence.rewrite.normal_forms.limit import (
+    NODES,
+    check_nodes,
+    filtered,
+    filtered_nodes,
+    joined,
+    product_size,
+)
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.trees import children, rebuilt
@@ -43,8 +50,8 @@ def _disjuncts(phi: cel.Formula, nodes: int) -> Disjuncts:
         case cel.Or():
             found = below[0] + below[1]
         case cel.Filter(_, condition):
-            check_nodes(_filtered_size(condition, sizes[0]), nodes, phi)
-            found = _filtered(condition, below[0])
+            check_nodes(sum(filtered_nodes(condition, len(sizes[0]), sum(sizes[0]))), nodes, phi)
+            found = filtered(below[0], condition)
         case (
             cel.In() | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()
         ):  # fmt: skip
@@ -69,34 +76,3 @@ def _unless(phi: cel.Formula, disjuncts: Disjuncts) -> cel.Formula:
     for d in disjuncts:
         phi = cel.Unless(phi, d)
     return phi
-
-
-def _filtered(condition: cel.Condition, phis: Disjuncts) -> Disjuncts:
-    """The formulas under the filter, its AND and OR as what they are short for (section 4)."""
-    match condition:
-        case cel.Conjunction(left, right):
-            return _filtered(right, _filtered(left, phis))
-        case cel.Disjunction(left, right):
-            return _filtered(left, phis) + _filtered(right, phis)
-        case cel.Every() | cel.Correlated() | cel.Named():
-            return [cel.Filter(phi, condition) for phi in phis]
-        case _:
-            assert_never(condition)
-
-
-def _filtered_size(condition: cel.Condition, sizes: list[int]) -> int:
-    return sum(_sizes(condition, (len(sizes), sum(sizes))))
-
-
-def _sizes(condition: cel.Condition, made: tuple[int, int]) -> tuple[int, int]:
-    """From the numbers of formulas and of their nodes to those after `_filtered`."""
-    match condition:
-        case cel.Conjunction(left, right):
-            return _sizes(right, _sizes(left, made))
-        case cel.Disjunction(left, right):
-            (n1, size1), (n2, size2) = _sizes(left, made), _sizes(right, made)
-            return n1 + n2, size1 + size2
-        case cel.Every() | cel.Correlated() | cel.Named():
-            return made[0], made[1] + made[0]
-        case _:
-            assert_never(condition)

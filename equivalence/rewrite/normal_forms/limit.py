@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.operators import OPERATORS as CEL
@@ -48,3 +48,32 @@ def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
 def product_size(left: Sequence[int], right: Sequence[int]) -> int:
     """The nodes of all pairs of formulas of these sizes, each under an operator of its own."""
     return len(right) * sum(left) + len(left) * sum(right) + len(left) * len(right)
+
+
+def filtered(phis: list[Any], condition: cel.Condition | core.Condition) -> list[Any]:
+    """The formulas under the filter, its AND and OR as what they are short for."""
+    match condition:
+        case cel.Conjunction(left, right) | core.Conjunction(left, right):
+            return filtered(filtered(phis, left), right)
+        case cel.Disjunction(left, right) | core.Disjunction(left, right):
+            return filtered(phis, left) + filtered(phis, right)
+        case cel.Every() | cel.Correlated() | cel.Named():
+            return [cel.Filter(phi, condition, span=condition.span) for phi in phis]
+        case core.Unary() | core.Correlated():
+            return [core.Filter(phi, condition, span=condition.span) for phi in phis]
+        case _:
+            assert_never(condition)
+
+
+def filtered_nodes(condition: cel.Condition | core.Condition, count: int, size: int) -> tuple[int, int]:
+    """The numbers of formulas that `filtered` makes of `count` formulas, and of nodes, of `size` nodes."""
+    match condition:
+        case cel.Conjunction(left, right) | core.Conjunction(left, right):
+            return filtered_nodes(right, *filtered_nodes(left, count, size))
+        case cel.Disjunction(left, right) | core.Disjunction(left, right):
+            (count1, size1), (count2, size2) = filtered_nodes(left, count, size), filtered_nodes(right, count, size)
+            return count1 + count2, size1 + size2
+        case cel.Every() | cel.Correlated() | cel.Named() | core.Unary() | core.Correlated():
+            return count, size + count
+        case _:
+            assert_never(condition)

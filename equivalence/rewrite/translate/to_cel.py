@@ -20,7 +20,6 @@ from functools import partial, reduce
 from typing import TypeAlias, assert_never
 
 from cerify.equivalence.rewrite.translate.names import Names, named_apart, renamed_condition
-from cerify.equivalence.rewrite.translate.shape import as_cel_condition
 from cerify.equivalence.rewrite.translate.strategies import NAMES, Choice, keeps_all, not_first
 from cerify.equivalence.rewrite.trees import mapped
 from cerify.semantics.budget import Budget
@@ -288,3 +287,18 @@ def _bindings(phi: cel.Formula) -> Iterator[cel.In]:
 def _ordered(constraints: PendingConstraints) -> list[PendingConstraint]:
     """In an order that is the same in every run of the program."""
     return sorted(constraints, key=repr)
+
+
+def as_cel_condition(condition: core.Condition) -> cel.Condition:
+    """The condition on sets that is written like the one on single events, and means the same of sets of one event."""
+    match condition:
+        case core.Unary(x, predicate):
+            return cel.Every(x, predicate, span=condition.span)
+        case core.Correlated(predicate):
+            return cel.Correlated(predicate, span=condition.span)
+        case core.Conjunction(left, right):
+            return cel.Conjunction(as_cel_condition(left), as_cel_condition(right), span=condition.span)
+        case core.Disjunction(left, right):
+            return cel.Disjunction(as_cel_condition(left), as_cel_condition(right), span=condition.span)
+        case _:
+            assert_never(condition)
