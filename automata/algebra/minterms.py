@@ -158,6 +158,8 @@ def _assume(residual: Residual, known: Mapping[Test, bool]) -> Residual:
     def of_atom(atom: pred.Atomic) -> Residual:
         return isinstance(atom, pred.Anything) or known.get(atom, atom)
 
+    if isinstance(residual, pred.Atomic):
+        return of_atom(residual)
     return combined(
         residual,
         of_atom,

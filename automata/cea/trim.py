@@ -9,13 +9,14 @@ from typing import TypeAlias
 from cerify.automata.algebra.event_types import satisfiable
 from cerify.automata.cea.model import CEA
 from cerify.automata.explore import explore
+from cerify.semantics.predicates import Atomic
 
 Edges: TypeAlias = list[tuple[None, int]]
 
 
 def trim(A: CEA) -> CEA:
     """An automaton with the same runs that accept, without dead states and with the rest renumbered."""
-    empty = {P for P in A.predicates if not satisfiable(P)}
+    empty = {P for P in A.predicates if not isinstance(P, Atomic) and not satisfiable(P)}
     alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
     forward, backward = defaultdict[int, Edges](list), defaultdict[int, Edges](list)
     for t in alive:

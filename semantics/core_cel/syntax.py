@@ -114,9 +114,8 @@ Strategy: TypeAlias = Strict | Next | Last | Max
 Formula: TypeAlias = Event | Filter | Or | Seq | Plus | Strategy
 
 
-def subformulas(phi: Formula) -> Iterator[Formula]:
-    """All formulas in a formula, itself first."""
-    return subtrees(phi)
+subformulas = subtrees
+"""All formulas in a formula, itself first."""
 
 
 def atoms(condition: Condition) -> Iterator[Atom]:
