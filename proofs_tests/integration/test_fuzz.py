@@ -157,6 +157,16 @@ def test_no_engine_is_asked_a_variable_that_nothing_binds(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stdout
 
 
+def test_a_second_answer_to_the_last_case_is_seen(tmp_path: Path) -> None:
+    """No later question brings it to light."""
+    answer = 'json.dumps({"id": message["id"], "matches": [protocol.json_of_match(m) for m in found]})'
+    twice = f'if message["id"] == "fuzz/3": print({answer}, flush=True)'
+    done = fuzz("--cases", "4", "--json", *planted(tmp_path, twice))
+    assert done.returncode == 1, done.stderr
+    summary = json.loads(done.stdout.splitlines()[0])["summary"]
+    assert summary["ended"].startswith("the last case was answered twice; the second time it wrote: ")
+
+
 def test_a_campaign_stops_in_time(tmp_path: Path) -> None:
     done = fuzz("--cases", "100000", "--max-seconds", "0.5", "--json", *planted(tmp_path, "pass"))
     summary = json.loads(done.stdout.splitlines()[0])["summary"]

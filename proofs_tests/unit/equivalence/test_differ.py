@@ -18,7 +18,7 @@ from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary
 from cerify.equivalence.differential.causes import Cause, by_cause, cause, shape
 from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.differential.differ import Asked, differ
-from cerify.equivalence.differential.judge import Output
+from cerify.equivalence.differential.judge import NoAnswer, Output, failure_form
 from cerify.equivalence.generate.cel import CORE, FIGURE_3
 from cerify.equivalence.generate.guided import guided_case
 from cerify.languages.language import Language
@@ -27,7 +27,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, subformulas
+from cerify.semantics.cel.syntax import Formula, size, subformulas
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream, result_of
 
@@ -47,6 +47,22 @@ def as_pairs(query: str, S: Stream) -> Iterable[tuple[int, Iterable[int]]]:
     """The same matches, written another way: positions in any order, some matches twice."""
     for match in [*right(query, S), *right(query, S)]:
         yield match.at, reversed(match.events)
+
+
+def test_a_breach_of_the_protocol_is_not_shrunk_to_another_one() -> None:
+    """Both are failures of the kind protocol, and a query with fewer operators leads to the second."""
+
+    def rude(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
+        if len(S) > 1 and not isinstance(phi, cel.Event):
+            raise NoAnswer(f"protocol: matches[{len(S)}].at: not a position; it wrote: {{'at': {len(S)}}}")
+        raise NoAnswer("protocol: wrote a line that nobody asked for: hello")
+
+    plan = Plan(Asked(right), rude, CORE, cases=20, seed=1, nodes=6, events=5)
+    found = [d for d in campaign(plan, stop_after=99).disagreements if len(d.found[1]) > 1 and size(d.found[0]) > 1]
+    assert found
+    for d in found:
+        assert failure_form(d.right) == "protocol: matches[…]…at: not a position"
+        assert (size(d.phi), len(d.stream)) == (2, 2)
 
 
 def two_faults(query: str, S: Stream) -> Iterable[Match]:

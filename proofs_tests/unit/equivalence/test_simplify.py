@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -165,6 +167,17 @@ def test_a_budget_ends_the_search_and_what_there_is_is_sound() -> None:
         assert isinstance(equivalent(phi, found.phi), Equivalent)
     assert not simplify.simplify(phi, budget=Budget(seconds=0.0)).steps
     assert simplify.simplify(phi, tries=200).finished
+
+
+def test_a_question_that_has_begun_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock was looked at between two questions only, of which one may take minutes; what there is is returned."""
+    far = " : ".join(["(A OR B)"] * 12)
+    phi = parse(f"((A OR A) ; B) OR LAST(A : {far})")
+    monkeypatch.setattr(time, "monotonic", itertools.count(0, 0.01).__next__)
+    found = simplify.simplify(phi, budget=Budget(seconds=1))
+    assert not found.finished
+    assert isinstance(found.phi, Formula)
+    assert time.monotonic() < 3
 
 
 def test_a_formula_nested_too_deeply_is_a_typed_error() -> None:
