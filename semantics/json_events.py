@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NoReturn
 
+from cerify.semantics.budget import check_time
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.values import (
@@ -210,8 +212,9 @@ def _finite(text: str) -> float:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    check_time()
     obj = dict(pairs)
     if len(obj) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _Doubled(f"two values for {next(name for name in names if names.count(name) > 1)!r} in one object")
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise _Doubled(f"two values for {name!r} in one object")
     return obj

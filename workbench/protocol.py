@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from cerify.languages import LANGUAGES
+from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import CerifyError, InputError, Span
 from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import parse_json
@@ -149,18 +150,21 @@ def json_of_info(info: EngineInfo) -> Json:
 
 
 def answer_of_json(obj: Json, output: str, events: int) -> Answer:
-    """The answer to run over so many events. Raises InputError for results of which some are left out."""
+    """The answer to run over so many events.
+
+    Raises InputError for results of which some are left out, and BudgetExceeded where the time of the caller is over.
+    """
     if "skipped" in obj:
         return Skipped(obj["skipped"], obj.get("link", ""))
     if "error" in obj:
         error = obj["error"]
         return Failed(error["code"], error["message"], Span(*error["span"]) if error.get("span") else None)
     problems: list[str] = []
-    matches = [_match(match, f"matches[{i}]", output, problems) for i, match in enumerate(obj["matches"])]
+    matches = [_match(match, f"matches[{i}]", output, problems) for i, match in enumerate(timed_items(obj["matches"]))]
     twice = [match for match, times in Counter(matches).items() if times > 1]
     if twice:
         problems.append(f"the answer is a set, but it has the match {json_of_match(min(twice))} more than once")
-    for match in matches:
+    for match in timed_items(matches):
         if max((match.at, *match.events)) >= events:
             problems.append(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
     if len({match.result is None for match in matches}) > 1:
@@ -198,7 +202,7 @@ def _match(obj: Any, where: str, output: str, problems: list[str]) -> Match:
 def _positions(obj: Any, where: str, problems: list[str]) -> tuple[int, ...]:
     if not isinstance(obj, list):
         raise InputError(f"{where}: a list of positions is expected")
-    positions = sorted(_position(p, where) for p in obj)
+    positions = sorted(_position(p, where) for p in timed_items(obj))
     if len(set(positions)) < len(positions):
         problems.append(f"{where}: a list of positions, each once, is expected, not {str(obj[:20])[:200]}")
     return tuple(dict.fromkeys(positions))

@@ -1,10 +1,12 @@
 """The harness against engines that die, hang, flood and talk nonsense: one clear result, and nothing left running."""
 
+import itertools
 import os
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -15,6 +17,7 @@ from cerify.conformance.model import Case
 from cerify.conformance.process import LONGEST_LINE, Limits
 from cerify.conformance.report_json import summary
 from cerify.conformance.run import conform
+from cerify.semantics import budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
 
@@ -80,6 +83,15 @@ def test_a_second_answer_fails_the_case_that_it_belongs_to(ids: list[str]) -> No
         report = conform(rude("talks too much"), [case(id_) for id_ in ids], limits=LIMITS)
         assert [r.outcome for r in report.results] == ["passed", "protocol", "passed"][: len(ids)]
         assert report.results[1].detail.startswith("answered twice; the second time it wrote: ")
+
+
+def test_reading_an_answer_is_bounded_by_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that moves when it is looked at; a line of 64 MiB kept the harness busy for minutes."""
+    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=itertools.count(0, 0.01).__next__))
+    with Engine(rude("at length"), LIMITS) as engine:
+        assert engine.run(case("first")).outcome == "passed"
+        second = engine.run(case("second"))
+    assert (second.outcome, "bytes takes more than 1 s to read" in second.detail) == ("timeout", True), second.detail
 
 
 def test_a_line_that_nobody_asked_for_fails_the_next_case() -> None:

@@ -17,7 +17,8 @@ from cerify.conformance.process import GRACE, EngineFailure, EngineProcess, Limi
 from cerify.conformance.query_tree import tree_of_text
 from cerify.equivalence.differential.judge import WROTE
 from cerify.languages import LANGUAGES
-from cerify.semantics.errors import InputError
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import parse_json
 
@@ -158,6 +159,15 @@ class Engine:
         """
         assert self._process is not None
         text = self._process.ask(protocol.line(message_of(case)), self.limits.run_seconds)
+        try:
+            with Budget(seconds=self.limits.run_seconds).timed():
+                return self._read(case, text)
+        except BudgetExceeded:
+            why = f"its answer of {len(text):,} bytes takes more than {self.limits.run_seconds:g} s to read"
+            raise EngineFailure("timeout", why) from None
+
+    def _read(self, case: Case, text: bytes) -> protocol.Answer | Wrong | None:
+        """As _ask, of the line that came. Raises BudgetExceeded."""
         try:
             obj = parse_json(text, "the answer")
             if not isinstance(obj, dict) or obj.get("id") != case.id:

@@ -47,6 +47,8 @@ def misbehave(how: str, id_: str) -> None:
             say({"id": id_, "matches": [{"at": 0, "events": [0]}, {"at": 0, "events": [0]}]})
         case "a position with a point":
             say({"id": id_, "matches": [{"at": 0.0, "events": [0]}]})
+        case "at length":
+            say({"id": id_, "matches": [{"at": 0, "events": [0]}] * 20_000})
         case "a position twice":
             say({"id": id_, "matches": [{"at": 0, "events": [0, 0]}]})
         case "a null beside":

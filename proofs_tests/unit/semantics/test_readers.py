@@ -19,7 +19,7 @@ import pytest
 from cerify.semantics import readers
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.json_events import json_of_event
+from cerify.semantics.json_events import json_of_event, parse_json
 from cerify.semantics.readers import IPC_STREAM, read, read_schema
 from cerify.semantics.values import ARROW
 
@@ -616,3 +616,10 @@ def test_a_schema_is_a_file_or_the_text_itself(write: Callable[..., Path]) -> No
 def test_a_bad_schema_gets_one_message(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}"):
         read_schema(text)
+
+
+def test_a_key_twice_among_very_many_is_found_in_linear_time() -> None:
+    """Each key was counted by itself: minutes for this object."""
+    keys = [f'"a{i}": 0' for i in range(100_000)]
+    with pytest.raises(InputError, match="two values for 'a99999' in one object"):
+        parse_json("{" + ", ".join([*keys, keys[-1]]) + "}", "it")
