@@ -4,6 +4,11 @@ from __future__ import annotations
 
 OPERATORS = ("seq", "plus", "cseq", "cplus", "in", "filter", "project", "start", "or", "and", "all", "unless")
 EXPRESSIONS = ("null", "event", "and", "not", "relative", "relative+", "pipe", "slashplus", "prefix", "prefix-empty")
+DERIVED = {
+    **{"a": "or", "c": "prior", "e2": "sequence", "f": "first", "h": "nth", "h1": "nth", "j": "then"},
+    **{"l": "first_after", "m": "before", "n": "happened", "p": "series"},
+}
+"""The items of vldb92, section 2.3, that Derived.v is about."""
 
 THEOREMS: dict[str, tuple[str, str]] = {
     **{f"tods21.thm6.2:{case}": ("Bridge.v", "theorem_6_2_valuations") for case in OPERATORS},
@@ -17,6 +22,7 @@ THEOREMS: dict[str, tuple[str, str]] = {
     "vldb92.thm1": ("Expressions.v", "theorem_1"),
     "vldb92.cor1": ("Expressions.v", "corollary_1"),
     **{f"vldb92.constr:{case}": ("Expressions.v", "corollary_1") for case in EXPRESSIONS},
+    **{f"vldb92.derived:{item}": ("Derived.v", f"meaning_{name}") for item, name in DERIVED.items()},
     "sase07.lemA.1": ("Sase.v", "runs_are_matches"),
 }
 """Each is about the correction where the claim as printed is wrong; the page says what its model leaves out."""

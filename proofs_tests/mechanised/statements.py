@@ -35,6 +35,11 @@ class Statement:
     prose: str
     definitions: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """The theorem and the definitions, each by its file and name."""
+        return ((self.file, self.theorem), *self.definitions)
+
 
 STATEMENTS = (
     Statement(
@@ -225,7 +230,7 @@ def coq(file: str, name: str) -> str:
 
 def section(statement: Statement) -> str:
     """A theorem, three times."""
-    ids = [id_ for id_, place in THEOREMS.items() if place == (statement.file, statement.theorem)]
+    ids = [id_ for id_, place in THEOREMS.items() if place in statement.shown]
     claims = f" Entries: {', '.join(f'`{id_}`' for id_ in ids)}." if ids else ""
     link = f"[`{statement.file}`](../../proofs_tests/mechanised/{statement.file})"
     parts = [
