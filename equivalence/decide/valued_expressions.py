@@ -106,7 +106,7 @@ def values_for(E: expr.Expression, F: expr.Expression) -> dict[ValueType, list[V
     }
     for value_type, pool in few.items():
         if value_type != "bool":
-            pool += [v for v in named if kind(v) == kind(pool[0]) and v not in pool]
+            pool += [v for v in named if kind(v) == kind(pool[0])]
     return few
 
 

@@ -230,6 +230,7 @@ AREAS = (
             "unit/equivalence/test_simplify.py",
             "unit/equivalence/test_vacuous.py",
             "unit/equivalence/test_strategies_and_lengths.py",
+            "unit/equivalence/test_membership.py",
             "unit/equivalence/normal_forms",
             "unit/equivalence/expressions",
             "unit/equivalence/translate",

@@ -107,6 +107,7 @@ def test_what_is_the_same_is_not_told_apart(left: str, right: str) -> None:
         ("A+ PARTITION BY [x]", "A+", 1),  # an absent value agrees with nothing
         ("NXT((A ; B) FILTER A.x = B.x)", "NXT(A ; B) FILTER A.x = B.x", 3),
         ("A ; B FILTER A.s = B.s", "A ; B FILTER A.s = B.s AND A.s != 'a'", 2),
+        ("START(A)", "A", 2),
     ],
 )
 def test_a_difference_is_shortest(left: str, right: str, length: int) -> None:

@@ -16,6 +16,7 @@ from cerify.equivalence.decide.cel import contained, equivalent, shortest_match
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.decide.expression_checker import expression_flaw
+from cerify.equivalence.decide.search import normal_form
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, formula
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.languages import LANGUAGES
@@ -165,6 +166,18 @@ def test_what_the_solver_cannot_tell_is_undecided_and_says_what_to_do() -> None:
     assert "schema" in verdict.reason
 
 
+def test_an_event_of_a_witness_has_no_more_attributes_than_it_needs() -> None:
+    verdict = equivalent(parse("A FILTER A[x > 1 or y > 1]"), parse("A FILTER A[x > 1 and x < 0]"))
+    assert isinstance(verdict, Different)
+    assert [len(event.attributes) for event in verdict.stream] == [1]
+
+
+def test_a_set_grows_by_every_pair_that_it_contains_a_part_of() -> None:
+    """Three pairs of sets of states that are equal, as bits; the second adds what the first begins with."""
+    assert normal_form(0b0001, [(0b0010, 0b0100), (0b0001, 0b0010), (0b1001, 0b1000)]) == 0b0111
+    assert normal_form(0b0100, [(0b0010, 0b0100)]) == 0b0110
+
+
 def test_with_a_schema_it_is_not_told_to_give_one() -> None:
     phi, psi = parse("A FILTER A[x / 2 = 1]"), parse("A FILTER A[x = 2]")
     verdict = equivalent(phi, psi, schema=Schema({"A": {"x": "int"}}))
@@ -218,7 +231,7 @@ def test_every_tampered_certificate_is_rejected() -> None:
         for i, (x, y) in enumerate(certificate.relation):
             rest = (*certificate.relation[:i], *certificate.relation[i + 1 :])
             assert flaw(replace(certificate, relation=rest)) is not None
-            for changed in [(x[1:], y), (x, y[1:]), ((*x, 99), y), (y, ())]:
+            for changed in [(x[1:], y), (x, y[1:]), ((*x, 99), y), (x, (*y, 99)), (y, ())]:
                 assert flaw(replace(certificate, relation=(*rest, changed))) is not None
 
 

@@ -151,6 +151,7 @@ ORDERS = Schema({"a": {"n": "int", "m": "int"}, "b": {"n": "int"}, "c": {"f": "b
         ("prior(c(I), d(J)) and I != J", "prior(c(I), d[f=true]) and prior(c[f=false], d)", False, False),
         ("!before(c(I)) and prefix(d(I)) and c(I)", "!before(c(I)) and c(I) and !NULL", True, True),
         ("<5> a", "happened(prior(a(I), a(I)))", False, None),  # they differ on five values
+        ("prior(a(I, J), b(K)) and I != J and J != K and I != K", "NULL", False, False),  # on three values, not on two
         ("prior(a(I), b(I)) and I > 3", "prior(a(I), b(I)) and I >= 4", None, None),
         ("prefix(a(I) and b(I)) and b(I)", "NULL", None, None),
     ],

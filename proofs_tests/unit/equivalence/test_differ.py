@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from functools import partial
@@ -137,6 +138,22 @@ def test_shapes(left: set[Match], right_: set[Match], expected: str) -> None:
 def test_failures_have_a_shape() -> None:
     assert shape(frozenset(), "timeout: 10 s") == "timeout"
     assert shape("budget error: x", frozenset()) == "budget error of the reference"
+
+
+def test_a_campaign_stops_after_ten_causes_and_five_times_as_many_disagreements() -> None:
+    def nothing(query: str, S: Stream) -> Iterable[Match]:
+        return ()
+
+    assert len(small(right, nothing, cases=60).disagreements) == 10
+    plan = Plan(Asked(right), Asked(nothing), CORE, 20, nodes=3, events=3, maker=guided_case)
+    of_one_cause = campaign(plan, stop_after=2, cause_of=lambda d: "the same")
+    assert len(of_one_cause.disagreements) == 10
+    assert of_one_cause.stopped == f"stopped after 10 disagreements, at case {of_one_cause.cases - 1}"
+
+
+def test_cases_per_second_are_of_those_that_were_run() -> None:
+    assert Summary(9, Counter({"matched": 9}), seconds=2.0, resumed=4).per_second == 2.5
+    assert Summary(9).per_second == 0
 
 
 # --- going on ---------------------------------------------------------------------------------------------------------

@@ -82,3 +82,8 @@ def test_lengths_far_beyond_what_can_be_tried() -> None:
 def test_a_formula_that_compares_events_has_no_automaton() -> None:
     with pytest.raises(Unsupported):
         output_lengths(parse("(A ; B) FILTER A.x = B.x"), 3)
+
+
+def test_an_event_that_the_solver_cannot_find_leaves_the_lengths_undecided() -> None:
+    with pytest.raises(Unsupported, match="schema"):
+        output_lengths(parse("A FILTER A[x / y = 7 and x = 1]"), 3)
