@@ -216,7 +216,12 @@ AREAS = (
     Area("equivalence/differential/", ("unit/equivalence/test_differ.py", "properties/test_differential.py")),
     Area(
         "equivalence/rewrite/translate/",
-        ("unit/equivalence/translate", "unit/equivalence/normal_forms", "unit/equivalence/test_simplify.py"),
+        (
+            "unit/equivalence/translate",
+            "unit/equivalence/normal_forms",
+            "unit/equivalence/test_simplify.py",
+            "unit/automata/nfab/test_evaluate.py -k cel",
+        ),
     ),
     Area(
         "equivalence/",

@@ -221,6 +221,15 @@ def test_what_is_refused_says_why_and_where(text: str, why: str) -> None:
     assert refused.value.span is not None
 
 
+def test_what_is_refused_under_one_reading_only() -> None:
+    last, first = query("SEQ(A+ a[]) WHERE strict_contiguity(a[]) { }"), "SEQ(A+ a[], B b) WHERE "
+    assert sase_to_cel(last, EVERY) == parse_cel("A:+ IN a")
+    neither = Reading(kleene_skips="neither")
+    assert sase_to_cel(query(first + "skip_till_any_match(a[], b) { }"), neither) == parse_cel("A+ IN a ; B IN b")
+    with pytest.raises(Unsupported, match="kleene_skips=own"):
+        sase_to_cel(query(first + "skip_till_next_match(a[], b) { }"), neither)
+
+
 def test_streams_that_justify_refusals() -> None:
     """What the obvious formula would say in place of the one that is refused."""
     for text, formula, stream in [

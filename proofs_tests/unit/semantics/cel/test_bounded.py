@@ -45,10 +45,11 @@ def test_a_tree_that_is_no_formula(least: int, most: int | None) -> None:
         Repeat(A, least, most)
 
 
-@pytest.mark.parametrize("text", ["A{1,1000000}", "A{100000000}", "A:{1000000,}", "((A{100}){100}){9}"])
+@pytest.mark.parametrize("text", ["A{1,1000000}", "A{100000000}", "A:{1000000,}", "((A{100}){100}){9}", "A{5000}"])
 def test_too_many_rounds_are_an_error(text: str) -> None:
     with pytest.raises(BudgetExceeded, match="fewer rounds"):
         expanded(parse(text))
+    assert size(expanded(parse("A{4999}"))) == 9997
 
 
 def test_an_expansion_is_one_object_and_not_deep() -> None:

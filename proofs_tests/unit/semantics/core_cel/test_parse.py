@@ -76,6 +76,7 @@ def test_random_formulas_parse_back() -> None:
 
 
 def test_no_more_parentheses_than_needed() -> None:
+    assert show(parse("A AS a FILTER a[x like 'b.*']")) == "A AS a FILTER a.x like 'b.*'"
     assert show(parse("((((A AS a) ; (B AS b))+ OR (C AS c)) FILTER ((a.tmp > 40)))")) == (
         "(A AS a ; B AS b)+ OR C AS c FILTER a.tmp > 40"
     )
