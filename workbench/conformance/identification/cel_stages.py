@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cerify.conformance.identification.questions import Stage, Template, events, types
+from cerify.conformance.identification.questions import Json, Stage, Template, events, types
 
 AB, ABC = types("A B"), types("A B C")
 X012 = events("A", x=(0, 1, 2))
@@ -42,6 +42,17 @@ def _conditions(query: str) -> tuple[Stage, ...]:
         Stage(("like",), (Template(asked("s like 'a'"), events("A", s=("a", "ab", "ba")), 1),)),
         Stage(("range",), (Template(asked("x in range(1, 3)"), events("A", x=(1, 2, 3)), 1),)),
         Stage(("floats",), (Template(asked("x = 1"), events("A", x=(1.0, 1.5)), 1),)),
+    )
+
+
+def _selections(*asked: tuple[str, tuple[Json, ...], int]) -> tuple[Stage, ...]:
+    """A stage for each strategy, which is put around queries, given with their events and the longest stream."""
+    return tuple(
+        Stage(
+            (f"selection@{name}",),
+            tuple(Template(f"{name.upper()}({query})", letters, longest) for query, letters, longest in asked),
+        )
+        for name in ("nxt", "last", "max", "strict")
     )
 
 
@@ -111,18 +122,12 @@ CEL = (
     Stage(("start",), (Template("B ; START(A)", AB, 5), Template("START(A)", AB, 3), Template("A OR START(B)", AB, 3))),
     Stage(("in",), (Template("(A ; A) IN X FILTER X.x = 1", events("A", x=(0, 1)), 4),)),
     Stage(("project",), (Template("PROJECT[A](A ; B)", AB, 4),)),
-    *(
-        Stage(
-            (f"selection@{name}",),
-            (
-                Template(f"{name.upper()}(A ; B)", ABC, 5),
-                Template(f"{name.upper()}(A OR (A ; B))", AB, 4),
-                Template(f"{name.upper()}(A ; B ; C)", ABC, 6),
-                Template(f"{name.upper()}(A OR (A ; A) OR (A ; A ; A))", AB, 5),
-                Template(f"{name.upper()}(B OR (A ; B) OR (A ; A ; B))", AB, 5),
-            ),
-        )
-        for name in ("nxt", "last", "max", "strict")
+    *_selections(
+        ("A ; B", ABC, 5),
+        ("A OR (A ; B)", AB, 4),
+        ("A ; B ; C", ABC, 6),
+        ("A OR (A ; A) OR (A ; A ; A)", AB, 5),
+        ("B OR (A ; B) OR (A ; A ; B)", AB, 5),
     ),
     Stage(
         (),
@@ -143,20 +148,21 @@ CEL = (
 
 CORE_CEL = (
     Stage(
-        ("emit", "overlap", "seq"),
+        ("emit", "overlap", "seq", "or"),
         (
             Template("A AS a", AB, 3),
             Template("A AS a ; B AS b", ABC, 5),
             Template("A AS a ; A AS b", AB, 4),
             Template("(A AS a ; B AS b) OR C AS c", ABC, 4),
             Template("(A AS a ; C AS c) OR (B AS d ; B AS e ; C AS f)", ABC, 4),
+            Template("A AS a OR (A AS b ; A AS c)", AB, 3),
+            Template("(A AS b ; A AS c) OR A AS a", AB, 3),
         ),
     ),
     Stage(("ties",), (Template("A AS a ; B AS b", events("A B", after=(0, 1)), 4),)),
     Stage(("window-default",), (Template("A AS a ; B AS b", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
     Stage(("loop",), (Template("(A AS a)+", AB, 4), Template("(A AS a)+ ; B AS b", AB, 5))),
     *_conditions("A AS a FILTER a[{}]"),
-    Stage(("or",), (Template("A AS a OR (A AS b ; A AS c)", AB, 3), Template("(A AS b ; A AS c) OR A AS a", AB, 3))),
     Stage(
         ("filter-connectives",),
         (
@@ -164,17 +170,11 @@ CORE_CEL = (
             Template("A AS a FILTER a.x = 1 OR a.y = 1", events("A", x=(0, 1), y=(0, 1)), 1),
         ),
     ),
-    *(
-        Stage(
-            (f"selection@{name}",),
-            (
-                Template(f"{name.upper()}(A AS a ; B AS b)", ABC, 5),
-                Template(f"{name.upper()}(A AS a OR (A AS b ; B AS c))", AB, 4),
-                Template(f"{name.upper()}(A AS a ; B AS b ; C AS c)", ABC, 6),
-                Template(f"{name.upper()}(B AS a OR (A AS b ; B AS c) OR (A AS d ; A AS e ; B AS f))", AB, 5),
-            ),
-        )
-        for name in ("nxt", "last", "max", "strict")
+    *_selections(
+        ("A AS a ; B AS b", ABC, 5),
+        ("A AS a OR (A AS b ; B AS c)", AB, 4),
+        ("A AS a ; B AS b ; C AS c", ABC, 6),
+        ("B AS a OR (A AS b ; B AS c) OR (A AS d ; A AS e ; B AS f)", AB, 5),
     ),
     Stage(
         (),

@@ -2,7 +2,8 @@
 
 The axes are identified stage by stage. In a stage the hypotheses are those that the stages before have left, with every
 value of the stage's axes. The next question is, of the shortest streams on which two of those that explain most answers
-differ, the one on which they differ most. At last queries with several operators confirm the whole.
+differ, the one on which they differ most. Then queries with several operators confirm the whole. At last the best
+hypothesis is compared with those that depart from it in one axis, over the questions of all stages.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ FITS = 0.7  # the part of the answers that a value has to explain
 
 @dataclass
 class Answered:
-    """A question with its answer, and the axes of the stage in which it was asked."""
+    """A question with its answer, and the axes that it was asked about; none if it confirmed the whole."""
 
     question: Question
     told: Told
@@ -53,10 +54,8 @@ class Identification:
     most: int = MOST
     left: list[Choices] = field(default_factory=list)
     answered: list[Answered] = field(default_factory=list)
-    alike: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    dropped: dict[str, set[str]] = field(default_factory=dict)
-    unseen: set[str] = field(default_factory=set)
     skipped: set[str] = field(default_factory=set)
+    _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
     def run(self, stages: Sequence[Stage], progress: Progress = lambda what, done, total: None) -> dict[str, Finding]:
         """The findings by axis. The engine is asked at most `most` questions."""
@@ -67,6 +66,7 @@ class Identification:
                 self.identify(stage)
             else:
                 self.confirm(stage)
+        self.settle(stages)
         progress("asking", len(stages), len(stages))
         return self.findings()
 
@@ -96,7 +96,7 @@ class Identification:
                 misses[n] += self.predictor.answer(question, candidate) != told
         least = min(misses.values())
         best = [candidates[n] for n in misses if misses[n] == least]
-        self.keep(stage, best, asked, asked - least >= FITS * asked)
+        self.keep(stage, best, asked - least >= FITS * asked)
 
     def confirm(self, stage: Stage) -> None:
         """Ask one question of each template, on which what is left differs from itself or from the definition."""
@@ -124,38 +124,91 @@ class Identification:
             for values in chosen:
                 yield dict(hypothesis) | dict(zip(stage.axes, values, strict=True))
 
-    def keep(self, stage: Stage, best: list[Choices], asked: int, fit: bool) -> None:
-        """Go on with the best hypotheses; an axis of which every value is left was not seen, if the best ones fit."""
+    def keep(self, stage: Stage, best: list[Choices], fit: bool) -> None:
+        """Leave the best hypotheses, without those that depart from the definition in an axis that does not show."""
         for name in stage.axes:
             axis = self.predictor.interpretation.axes[name]
-            values = dict.fromkeys(hypothesis[name] for hypothesis in best)
-            if not asked or (fit and len(values) == len(axis.values)):
-                self.unseen.add(name)
+            if fit and len({hypothesis[name] for hypothesis in best}) == len(axis.values):
                 best = [hypothesis for hypothesis in best if hypothesis[name] == axis.default] or best
-            else:
-                self.alike[name] = tuple(values)
         self.left = best[:CARRIED]
-        for name in self.alike:
-            dropped = {hypothesis[name] for hypothesis in best} - {hypothesis[name] for hypothesis in self.left}
-            self.dropped.setdefault(name, set()).update(dropped)
+
+    def settle(self, stages: Sequence[Stage]) -> None:
+        """Ask until no question distinguishes the best hypothesis from those that explain as many answers."""
+        pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
+        alike: set[tuple[str, ...]] = set()  # the values of pairs of hypotheses that no question distinguishes
+        self.left = self.best()
+        while len(self.answered) < self.most:
+            first, *others = self.left
+            unsettled = (c for c in others if (*first.values(), *c.values()) not in alike)
+            if (rival := next(unsettled, None)) is None:
+                break
+            question = pool.between(first, rival, self.predictor)
+            if question is None:
+                alike.add((*first.values(), *rival.values()))
+            elif (told := self.ask(question)) is None:
+                self.skipped.add(question.query)
+            else:
+                differing = tuple(name for name in first if first[name] != rival[name])
+                self.answered.append(Answered(question, told, differing))
+                self.left = self.best()
+
+    def best(self) -> list[Choices]:
+        """Of the hypotheses left, and those reached from the best by steps, the ones that explain most answers.
+
+        A step is another value in one axis; if none explains more, in two of those that bear on unexplained answers.
+        """
+        first = min(self.left, key=self.misses)
+        while True:
+            least = self.misses(first)
+            steps = list(self.departing(first, self.seen()))
+            better = min(steps, key=lambda c: self.misses(c, least), default=first)
+            if least and self.misses(better, least) >= least:
+                wrong = [one for one in self.answered if self.predictor.answer(one.question, first) != one.told]
+                axes = {axis.name for one in wrong for axis in self.predictor.axes_of(one.question.query)}
+                twice = (c for step in self.departing(first, sorted(axes)) for c in self.departing(step, sorted(axes)))
+                mending = (c for c in twice if self.predictor.answer(wrong[0].question, c) == wrong[0].told)
+                better = min(mending, key=lambda c: self.misses(c, least), default=first)
+            if self.misses(better, least) >= least:
+                return [first, *(c for c in (*steps, *self.left) if c != first and self.misses(c, least) == least)]
+            first = better
+
+    def departing(self, hypothesis: Choices, names: Iterable[str]) -> Iterator[Choices]:
+        """The hypotheses that differ from one in one of these axes."""
+        for name in names:
+            for value in self.predictor.interpretation.axes[name].values:
+                if value != hypothesis[name]:
+                    yield {**hypothesis, name: value}
+
+    def misses(self, hypothesis: Choices, most: int | None = None) -> int:
+        """The number of answers that a hypothesis does not explain, counted until it is above most."""
+        key = tuple(hypothesis.values())
+        counted, wrong = self._counted.get(key, (0, 0))
+        while counted < len(self.answered) and (most is None or wrong <= most):
+            one = self.answered[counted]
+            wrong += self.predictor.answer(one.question, hypothesis) != one.told
+            counted += 1
+        self._counted[key] = counted, wrong
+        return wrong
+
+    def seen(self) -> list[str]:
+        """The names of the axes that bear on a query that was answered."""
+        queries = {one.question.query for one in self.answered}
+        found = {axis.name for query in queries for axis in self.predictor.axes_of(query)}
+        return [name for name in self.predictor.interpretation.axes if name in found]
 
     def findings(self) -> dict[str, Finding]:
-        """What all answers say about each axis that was seen."""
-        misses = [
-            sum(self.predictor.answer(one.question, hypothesis) != one.told for one in self.answered)
-            for hypothesis in self.left
-        ]
-        final = self.left[misses.index(min(misses))]
+        """What the answers say about each axis; one that was not asked about, or does not show in them, is left out."""
+        final = self.left[0]
         found = {}
-        for name in self.predictor.interpretation.axes:
-            if name in self.unseen or name not in self.alike:
-                continue
+        for name in self.seen():
+            axis = self.predictor.interpretation.axes[name]
+            alike = tuple(dict.fromkeys(c[name] for c in self.left if c[name] != final[name]))
             mine = [one for one in self.answered if name in one.axes or (not one.axes and self._bears(name, one))]
             wrong = [one for one in mine if self.predictor.answer(one.question, final) != one.told]
             explained = len(mine) - len(wrong)
-            open_ = {hypothesis[name] for hypothesis in self.left} | self.dropped.get(name, set())
-            alike = tuple(v for v in self.alike[name] if v in open_ and v != final[name])
             fits = explained >= FITS * len(mine)
+            if not mine or (fits and len(alike) == len(axis.values) - 1):
+                continue
             found[name] = Finding(
                 final[name] if fits else None,
                 alike if fits else (),
@@ -187,6 +240,19 @@ class Pool:
         if not short or short[0].query in self.skipped:
             return None
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
+
+    def between(self, one: Choices, other: Choices, predictor: Predictor) -> Question | None:
+        """A shortest question on which two hypotheses differ, which is taken out of the pool; None if there is none."""
+        differing = {name for name in one if one[name] != other[name]}
+        for length in sorted(self.by_length):
+            for number, question in enumerate(self.by_length[length]):
+                if (
+                    question.query not in self.skipped
+                    and any(axis.name in differing for axis in predictor.axes_of(question.query))
+                    and predictor.answer(question, one) != predictor.answer(question, other)
+                ):
+                    return self.by_length[length].pop(number)
+        return None
 
     def splitting(self, hypotheses: Sequence[Choices], predictor: Predictor) -> Question | None:
         """Of the shortest on which some of the hypotheses differ the one that splits them best; None if there is none.

@@ -54,6 +54,13 @@ SASE = (
         ),
     ),
     Stage(
+        ("window",),
+        (
+            Template(_sase("A a, B b", rest="WITHIN 2 seconds"), TIMED, 3),
+            Template(_sase("A a, B b", rest="WITHIN 2.5 seconds"), events("A B", after=(1.0, 2.0, 2.5)), 3),
+        ),
+    ),
+    Stage(
         ("loop", "last_kleene", "stream_end", "kleene_skips"),
         (
             Template(_sase("A+ a[]", returned="a[1].x"), AB, 4),
@@ -77,13 +84,6 @@ SASE = (
                 events("A B", x=(0, 1)),
                 4,
             ),
-        ),
-    ),
-    Stage(
-        ("window",),
-        (
-            Template(_sase("A a, B b", rest="WITHIN 2 seconds"), TIMED, 3),
-            Template(_sase("A a, B b", rest="WITHIN 2.5 seconds"), events("A B", after=(1.0, 2.0, 2.5)), 3),
         ),
     ),
     Stage(
