@@ -138,11 +138,6 @@ def test_what_is_wrong_gets_one_message_and_status_2(run: Run, arguments: list[s
             "line 2: the field 'matches': the answer is a",
         ),
         (
-            '{"id": "x", "feature": "f", "clause": "c", "language": "sase", "query": "PATTERN SEQ(A a)", '
-            '"events": [{"type": "A"}], "output": "matches", "matches": [{"at": 0, "events": [0]}]}',
-            "line 2: the field 'output': a match of SASE+ always has its bindings and its result",
-        ),
-        (
             '{"id": "good", "feature": "f", "clause": "c", "language": "cel", "query": "A", "events": [], '
             '"output": "matches", "matches": []}',
             "'good' stands for two cases",

@@ -100,8 +100,11 @@ class _Builder(PredicateBuilder):
         source, within, having = None, None, None
         pattern: tuple[sase.Component, ...] = ()
         where: list[Any] = []
-        for child in children[:-1]:
-            if isinstance(child, _Named):
+        returned = sase.Return(())
+        for child in children:
+            if isinstance(child, sase.Return):
+                returned = child
+            elif isinstance(child, _Named):
                 source = child.name
             elif isinstance(child, sase.Window):
                 within = child
@@ -116,7 +119,7 @@ class _Builder(PredicateBuilder):
         )
         condition, place = (None, None) if having is None else (having.condition, having.span)
         span = span_of(meta)
-        return sase.Query(pattern, children[-1], blocks, within, condition, source, span=span, having_span=place)
+        return sase.Query(pattern, returned, blocks, within, condition, source, span=span, having_span=place)
 
     def from_(self, meta: Meta, name: Token) -> _Named:
         return _Named("from", str(name))

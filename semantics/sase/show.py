@@ -33,7 +33,9 @@ def _query(q: sase.Query) -> str:
         clauses.append(f"WITHIN {show_window(q.within)}")
     if q.having is not None:
         clauses.append(f"HAVING {show_condition(q.having)}")
-    return " ".join([*clauses, f"RETURN {show_return(q.returned)}"])
+    if q.returned.items:
+        clauses.append(f"RETURN {show_return(q.returned)}")
+    return " ".join(clauses)
 
 
 def show_component(k: sase.Component) -> str:

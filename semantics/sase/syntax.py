@@ -163,7 +163,10 @@ class Item(Node):
 
 
 class Return(Node):
-    """RETURN [NON-OVERLAP] [type](items) [IN STREAM stream], or RETURN items: the result event of a match."""
+    """RETURN [NON-OVERLAP] [type](items) [IN STREAM stream], or RETURN items: the result event of a match.
+
+    Without items it is a query without RETURN, whose result has no attributes.
+    """
 
     items: tuple[Item, ...]
     type: str | None = None

@@ -22,6 +22,7 @@ from cerify.commands.progress import interruptible, progress
 from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
 from cerify.conformance.campaigns import (
     BoundMaker,
+    ClaimedMaker,
     EngineEvaluator,
     SelectedMaker,
     Streams,
@@ -30,7 +31,7 @@ from cerify.conformance.campaigns import (
     generated_languages,
     plan_of,
 )
-from cerify.conformance.claims import ClaimedMaker, Claims, claims_of_engine
+from cerify.conformance.claims import Claims, claims_of_engine
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
@@ -336,6 +337,8 @@ def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple
         claims = claims_of_engine(engine, asked.language)
         if claims != Claims():
             plan = replace(plan, maker=ClaimedMaker(asked.known_language, plan.maker, claims))
+        if claims.only_matches(asked.language):
+            plan = replace(plan, left=definition(asked.known_language, bare=True))
         with asked.checkpoint(plan, name) as checkpoint:
             summary = compared(asked, plan, 1, progress, checkpoint, known)
         engine.stop()

@@ -10,8 +10,9 @@ from random import Random
 from typing import Any, Literal, assert_never
 
 from cerify.automata.evaluator import Consumption
+from cerify.conformance.claims import Claims, in_order_of_time
 from cerify.conformance.harness import Engine
-from cerify.conformance.model import Case
+from cerify.conformance.model import Case, of_output
 from cerify.conformance.second_opinion import SecondOpinionIn
 from cerify.equivalence.differential.campaign import Plan
 from cerify.equivalence.differential.judge import Evaluator, GiveUp, NoAnswer, Output
@@ -33,18 +34,23 @@ Streams = Literal["guided", "random"]
 
 @dataclass(frozen=True)
 class BuiltInEvaluator:
-    """An evaluator of a language as a campaign takes it. Raises IllFormed where the query does not fit the schema."""
+    """An evaluator of a language as a campaign takes it. Raises IllFormed where the query does not fit the schema.
+
+    bare: whether matches are without results where they have them and the output is matches.
+    """
 
     language: Language[Any]
     name: str
     budget: Budget = field(default_factory=Budget)
     consumption: Consumption = Consumption.NONE
+    bare: bool = False
 
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
         if S.schema is not None:
             self.language.require_typed(query, S.schema)
         options = Options(output, self.budget, consumption=self.consumption)
-        return plan(self.language, query, S.schema, Want(options, self.name)).all_matches(S)
+        found = plan(self.language, query, S.schema, Want(options, self.name)).all_matches(S)
+        return of_output(found, self.language.name, output) if self.bare else found
 
 
 class EngineEvaluator:
@@ -127,6 +133,32 @@ class BoundMaker:
 
 
 @dataclass(frozen=True, repr=False)
+class ClaimedMaker:
+    """Makes the cases of another maker that an engine claims, of smaller and smaller queries until one is claimed.
+
+    For an engine that claims streams in the order of time only, the events are sorted by their times.
+    """
+
+    language: Language[Any]
+    maker: CaseMaker[Any]
+    claims: Claims
+    tries: int = 200
+
+    def __repr__(self) -> str:
+        return f"{name_of(self.maker)}, of {self.claims.described}"
+
+    def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
+        """The first case that is claimed. Raises Unsupported if there is none among `tries` cases."""
+        for left in range(self.tries, 0, -1):
+            query, S = self.maker(rng, profile, max(1, nodes * left // self.tries), events)
+            if self.claims.ordered_time:
+                S = in_order_of_time(S)
+            if not (why := self.claims.objection(self.language.name, query, S, "matches")):
+                return query, S
+        raise Unsupported(f"the engine claims none of {self.tries} random cases; of the last one {why}")
+
+
+@dataclass(frozen=True, repr=False)
 class SelectedMaker:
     """Makes the cases of another maker with a selection strategy around each query."""
 
@@ -151,10 +183,13 @@ def generated_languages() -> Iterator[Language[Any]]:
 
 
 def definition(
-    language: Language[Any], budget: Budget = DEFINITION_BUDGET, consumption: Consumption = Consumption.NONE
+    language: Language[Any],
+    budget: Budget = DEFINITION_BUDGET,
+    consumption: Consumption = Consumption.NONE,
+    bare: bool = False,
 ) -> Evaluator:
     """The evaluator that the others are compared with."""
-    return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption)
+    return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption, bare)
 
 
 def built_in(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cerify import protocol
-from cerify.conformance.model import Case
+from cerify.conformance.model import Case, of_output
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.errors import CerifyError, InputError
@@ -80,18 +80,17 @@ def case_of_line(text: str, where: str) -> Case:
     message = {key: obj[key] for key in ("id", "language", "query", "schema", "events", "output") if key in obj}
     protocol.read(protocol.line({"cmd": "run", **message}), "run", where)
     language = LANGUAGES[obj["language"]]
-    if language.results and obj["output"] != "valuations":
-        raise InputError(
-            f"{where}: the field 'output': a match of {language.title} always has its bindings and its result: "
-            "'valuations'"
-        )
     schema = None if obj.get("schema") is None else _of_field("schema", where, partial(schema_of_json, obj["schema"]))
     S = stream_of_json(obj["events"], schema, where)
     phi = _of_field("query", where, partial(language.parse, obj["query"]))
     if schema is not None:
         _of_field("query", where, partial(language.require_typed, phi, schema))
     options = Options(obj["output"])
-    meant = _of_field("query", where, lambda: sorted(language.matches(phi, S, DENOTATIONAL, options)))
+    meant = _of_field(
+        "query",
+        where,
+        lambda: of_output(language.matches(phi, S, DENOTATIONAL, options), language.name, options.output),
+    )
     if obj.get("matches") is None:
         return _case(obj | {"matches": [protocol.json_of_match(match) for match in meant]})
     answer = protocol.read(protocol.line({"id": obj["id"], "matches": obj["matches"]}), "answer", where)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import lru_cache
-from random import Random
 from typing import Any, Literal, Protocol
 
 from cerify.conformance.cases import load
 from cerify.conformance.hypotheses import INTERPRETATIONS
-from cerify.conformance.model import Case, Result
+from cerify.conformance.model import Case, Result, of_output
 from cerify.conformance.query_tree import nodes_in, tree_of, tree_of_text
 from cerify.languages import LANGUAGES
-from cerify.languages.language import Language
 from cerify.protocol import EngineInfo
 from cerify.semantics.events import TIME, Event, Stream
 from cerify.semantics.json_events import event_of_json
@@ -55,10 +53,28 @@ class Claims:
     output: frozenset[str] | None = None
     ordered_time: bool = False
 
+    @property
+    def described(self) -> str:
+        """The claims as text, the same for equal ones."""
+        claimed = {field.name: getattr(self, field.name) for field in fields(self)}
+        return ", ".join(
+            f"{name} {' '.join(sorted(of)) if isinstance(of, frozenset) else of}" for name, of in claimed.items() if of
+        )
+
     def why_not(self, case: Case) -> str:
         """Why the engine is not asked this case; "" if it is."""
         events = (event_of_json(event, None, case.id) for event in case.events)
         return self.objection(case.language, case.query, events, case.output)
+
+    def asked(self, case: Case) -> Case:
+        """The case as the engine is asked it: for its matches alone if results are more than it claims."""
+        if not self.only_matches(case.language):
+            return case
+        return replace(case, output="matches", matches=of_output(case.matches, case.language, "matches"))
+
+    def only_matches(self, language: str) -> bool:
+        """Whether the engine claims no results of a language that has them."""
+        return LANGUAGES[language].results and self.output == frozenset({"matches"})
 
     def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
         """Why a query, as text or parsed, over a stream is not claimed; "" if it is."""
@@ -131,6 +147,16 @@ def in_order(S: Iterable[Event]) -> bool:
     return True
 
 
+def in_order_of_time(S: Stream) -> Stream:
+    """The stream with its events that have a time sorted by it; those without one stay where they are."""
+
+    def order(event: Event) -> tuple[bool, Any]:
+        return isinstance(event.get(TIME), datetime), event.get(TIME)
+
+    timed = iter(sorted((event for event in S if event.get(TIME) is not None), key=order))
+    return Stream([event if event.get(TIME) is None else next(timed) for event in S], S.schema)
+
+
 def learnt(run: Callable[[Case], Result], language: str, cases: Iterable[Case]) -> Claims:
     """What an engine claims by what it skips: an operator that it skips in the shortest queries with it is not claimed.
 
@@ -183,22 +209,3 @@ def probes(cases: Iterable[Case], language: str) -> Iterator[Case]:
             by_feature.setdefault(case.feature, {}).setdefault(case.query, case)
     for of_queries in by_feature.values():
         yield from (of_queries[query] for query in sorted(of_queries, key=lambda q: (len(q), q))[:PROBES])
-
-
-@dataclass(frozen=True)
-class ClaimedMaker:
-    """Makes the random cases of another maker, and leaves out those that are not claimed."""
-
-    language: Language[Any]
-    maker: Callable[[Random, Any, int, int], tuple[Any, Stream]]
-    claims: Claims
-    tries: int = 200
-
-    def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
-        """The first case that is claimed, of at most `tries`; smaller queries are made after half of them."""
-        for number in range(self.tries):
-            size = nodes if 2 * number < self.tries else max(1, nodes // 3)
-            query, S = self.maker(rng, profile, size, events)
-            if not self.claims.objection(self.language.name, query, S, "matches"):
-                break
-        return query, S

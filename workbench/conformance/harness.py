@@ -60,7 +60,8 @@ class Engine:
             raise InputError(f"the engine did not start: {' '.join(argv)}: {error.detail}") from None
 
     def run(self, case: Case) -> Result:
-        """The result of a case."""
+        """The result of a case, which has the output that the engine claims."""
+        case = claims_of_json(self.info.claims, case.language).asked(case)
         started = time.perf_counter()
         outcome, detail, matches = self._outcome(case)
         seconds = time.perf_counter() - started

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from cerify.automata.evaluator import Consumption
+from cerify.languages import LANGUAGES
 from cerify.semantics.events import Match
 
 Json = dict[str, Any]
@@ -56,6 +57,13 @@ class Case:
     output: Literal["matches", "valuations"]
     matches: Sequence[Match]
     consumption: Consumption = Consumption.NONE
+
+
+def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]:
+    """The matches sorted; where nothing but matches is wanted of a language that has results, without them."""
+    if output == "matches" and LANGUAGES[language].results:
+        found = {Match(m.at, m.events) for m in found}
+    return sorted(found)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from cerify.conformance.hypotheses import answer
-from cerify.conformance.model import Case
+from cerify.conformance.model import Case, of_output
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.protocol import Failed
@@ -61,7 +61,8 @@ class Oracle:
             if isinstance(found, Failed):
                 raise Unsupported(f"an engine with these choices reports an error: {found.message}")
             return list(found.matches)
-        return list(language.matches(query, S, DENOTATIONAL, Options(case.output, self.budget, reading=self.reading)))
+        options = Options(case.output, self.budget, reading=self.reading)
+        return of_output(language.matches(query, S, DENOTATIONAL, options), case.language, case.output)
 
     def expecting(self, case: Case) -> Case:
         """The case of a suite with the matches that are expected of it, as it is where these cannot be found."""

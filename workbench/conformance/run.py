@@ -10,7 +10,7 @@ from typing import Any
 
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.harness import Engine
-from cerify.conformance.model import FAILURES, Case, Report, Result
+from cerify.conformance.model import FAILURES, Case, Report, Result, of_output
 from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.peeling import INTERRUPTED, Peeler
 from cerify.conformance.process import Limits
@@ -99,7 +99,8 @@ def reconsidered(result: Result, oracle: Oracle = Oracle()) -> Result:
     language = LANGUAGES[case.language]
     phi, S = language.parse(case.query), stream_of(case)
     try:
-        by_definition = list(language.matches(phi, S, DENOTATIONAL, Options(case.output, oracle.budget)))
+        found = language.matches(phi, S, DENOTATIONAL, Options(case.output, oracle.budget))
+        by_definition = of_output(found, case.language, case.output)
     except (Unsupported, BudgetExceeded):
         return result
     if set(by_definition) != set(case.matches):

@@ -14,6 +14,7 @@ from cerify.automata.evaluator import Output
 from cerify.conformance.hypotheses import cel, core_cel, event_expressions, sase
 from cerify.conformance.hypotheses.axis import Axis, Choices, EngineError, choices_of, concerned
 from cerify.conformance.hypotheses.interpretation import BUDGET, Interpretation
+from cerify.conformance.model import of_output
 from cerify.languages import LANGUAGES
 from cerify.protocol import Failed, Matches
 from cerify.semantics.budget import Budget
@@ -58,4 +59,4 @@ def answer(
         found = interpretation.matches(LANGUAGES[language].parse(query), events, choices, output, budget)
     except EngineError as error:
         return Failed("internal", str(error))
-    return Matches(sorted(found))
+    return Matches(of_output(found, language, output))

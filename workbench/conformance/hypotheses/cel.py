@@ -55,7 +55,26 @@ WINDOW_SAYS = (
     "a match that spans the width exactly is in; is out; the width plus one is in too; spans and widths are cut to "
     "whole numbers; windows lie side by side and do not slide"
 )
-SELECTION_SAYS = "the strategy is as defined; is ignored; is taken for another one"
+FILTER = Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER is as defined; is ignored")
+FILTER_CONNECTIVES = Axis(
+    "filter-connectives",
+    ("as-defined", "and-as-or", "or-as-and"),
+    ("filter",),
+    "AND and OR between conditions are as defined; AND is taken for OR; OR is taken for AND",
+)
+FILTER_CONDITIONS = tuple(Axis(one.name, one.values, ("filter",), one.says) for one in CONDITIONS)
+OR = Axis(
+    "or", ("both", "left-first"), ("or",), "OR has the matches of both sides; of the right where the left has none"
+)
+SELECTION_AXES = tuple(
+    Axis(
+        f"selection@{name}",
+        tuple(v for v in SELECTIONS if v != name),
+        (name,),
+        "the strategy is as defined; is ignored; is taken for another one",
+    )
+    for name in ("strict", "nxt", "last", "max")
+)
 
 AXES = axes(
     Axis("seq", SEQUENCES, ("seq",), SEQUENCE_SAYS),
@@ -75,7 +94,7 @@ AXES = axes(
         ("partition",),
         "PARTITION BY keeps matches that agree; is evaluated over the events of each key alone; is ignored",
     ),
-    Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER is as defined; is ignored"),
+    FILTER,
     Axis(
         "filter-loop",
         ("every", "some", "first", "last"),
@@ -83,16 +102,9 @@ AXES = axes(
         "a filter on a variable of several events holds of every one; of some; of the first; of the last",
     ),
     Axis("unbound", ("true", "false"), ("filter",), "a filter on a variable that has no event is true; is false"),
-    Axis(
-        "filter-connectives",
-        ("as-defined", "and-as-or", "or-as-and"),
-        ("filter",),
-        "AND and OR between conditions are as defined; AND is taken for OR; OR is taken for AND",
-    ),
-    *(Axis(one.name, one.values, ("filter",), one.says) for one in CONDITIONS),
-    Axis(
-        "or", ("both", "left-first"), ("or",), "OR has the matches of both sides; of the right where the left has none"
-    ),
+    FILTER_CONNECTIVES,
+    *FILTER_CONDITIONS,
+    OR,
     Axis("and", ("valuations", "events"), ("and",), "AND: the same valuations on both sides; the same events suffice"),
     Axis(
         "all",
@@ -110,10 +122,7 @@ AXES = axes(
     Axis("start", ("interval", "stream", "ignored"), ("start",), "START: of the interval; of the stream; ignored"),
     Axis("in", ("all", "last"), ("in",), "IN binds all events; the last one only"),
     Axis("project", ("as-defined", "ignored"), ("project",), "PROJECT is as defined; is ignored"),
-    *(
-        Axis(f"selection@{name}", tuple(v for v in SELECTIONS if v != name), (name,), SELECTION_SAYS)
-        for name in ("strict", "nxt", "last", "max")
-    ),
+    *SELECTION_AXES,
 )
 CLOSING = frozenset({"omit-nothing", "greedy"})  # values of the axis loop for which it matters what follows the loop
 

@@ -12,8 +12,17 @@ from typing import TypeAlias, assert_never
 
 from cerify.automata.evaluator import Output
 from cerify.conformance.hypotheses.axis import Axis, Choices, axes
-from cerify.conformance.hypotheses.cel import LOOP_SAYS, SELECTION_SAYS, SELECTIONS, SEQUENCE_SAYS, SEQUENCES
-from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
+from cerify.conformance.hypotheses.cel import (
+    FILTER,
+    FILTER_CONDITIONS,
+    FILTER_CONNECTIVES,
+    LOOP_SAYS,
+    OR,
+    SELECTION_AXES,
+    SEQUENCE_SAYS,
+    SEQUENCES,
+)
+from cerify.conformance.hypotheses.conditions import Conditions
 from cerify.conformance.hypotheses.interpretation import Interpretation
 from cerify.conformance.hypotheses.reporting import EMIT, OVERLAP, TIES, WINDOW_DEFAULT
 from cerify.semantics.budget import Budget
@@ -35,21 +44,11 @@ AXES = axes(
     EMIT,
     TIES,
     WINDOW_DEFAULT,
-    Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER is as defined; is ignored"),
-    Axis(
-        "filter-connectives",
-        ("as-defined", "and-as-or", "or-as-and"),
-        ("filter",),
-        "AND and OR between conditions are as defined; AND is taken for OR; OR is taken for AND",
-    ),
-    *(Axis(one.name, one.values, ("filter",), one.says) for one in CONDITIONS),
-    Axis(
-        "or", ("both", "left-first"), ("or",), "OR has the matches of both sides; of the right where the left has none"
-    ),
-    *(
-        Axis(f"selection@{name}", tuple(v for v in SELECTIONS if v != name), (name,), SELECTION_SAYS)
-        for name in ("strict", "nxt", "last", "max")
-    ),
+    FILTER,
+    FILTER_CONNECTIVES,
+    *FILTER_CONDITIONS,
+    OR,
+    *SELECTION_AXES,
 )
 
 

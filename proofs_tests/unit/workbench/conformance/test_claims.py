@@ -12,13 +12,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from cerify import protocol
+from cerify.conformance.campaigns import ClaimedMaker
 from cerify.conformance.cases import load
-from cerify.conformance.claims import ClaimedMaker, Claims, claims_of_json, in_order, learnt, operators_of, probes
+from cerify.conformance.claims import Claims, claims_of_json, in_order, in_order_of_time, learnt, operators_of, probes
 from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case, Outcome, Result
 from cerify.conformance.query_tree import BUILT_IN, nodes, nodes_in, schema_of_trees, tree_of_text
 from cerify.languages import LANGUAGES
-from cerify.semantics.events import Event
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Event, Match, Stream
 
 SCHEMAS = Path(protocol.__file__).parent / "schemas"
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "protocol.md"
@@ -149,3 +151,36 @@ def test_random_cases_are_those_that_are_claimed() -> None:
     queries = [maker(Random(seed), profile, 8, 5)[0] for seed in range(40)]
     assert all(operators_of("cel", query) <= {"seq", "or"} for query in queries)
     assert len(set(queries)) > 10
+
+
+def test_no_random_case_is_unclaimed_however_little_is_claimed() -> None:
+    language = LANGUAGES["cel"]
+    generator = language.generator()
+    nothing = Claims(operators=frozenset(), predicates=frozenset(), ordered_time=True)
+    maker = ClaimedMaker(language, generator.case, nothing)
+    for seed in range(10):
+        query, S = maker(Random(seed), generator.profiles["everything"], 40, 8)
+        assert not nothing.objection("cel", query, S, "matches")
+    refused = ClaimedMaker(language, generator.case, Claims(output=frozenset({"valuations"})), tries=3)
+    with pytest.raises(Unsupported, match="claims none of 3 random cases; of the last one it does not claim the out"):
+        refused(Random(0), generator.profiles["core"], 8, 5)
+    assert "<" not in repr(maker)  # an address, which would differ in a campaign that goes on
+
+
+def test_events_are_put_in_the_order_of_time() -> None:
+    timed = [Event("A", {"time": 3}), Event("B"), Event("C", {"time": 1}), Event("D", {"time": 2})]
+    assert [event.type for event in in_order_of_time(Stream(timed))] == ["C", "B", "D", "A"]
+
+
+def test_an_engine_that_claims_matches_of_sase_is_asked_for_these_alone() -> None:
+    """It is sent the output matches, and need answer neither bindings nor results."""
+    claims = Claims(output=frozenset({"matches"}))
+    one = next(one for one in SUITE["sase"] if one.matches)
+    bare = claims.asked(one)
+    assert (bare.output, claims.why_not(one)) == ("matches", "")
+    assert {(m.at, m.events) for m in one.matches} == {(m.at, m.events) for m in bare.matches}
+    assert all(m.bindings is None and m.result is None for m in bare.matches)
+    answer = protocol.answer_of_json({"id": "c", "matches": [{"at": 0, "events": [0], "result": {}}]}, "matches", 1)
+    assert isinstance(answer, protocol.Matches)
+    assert answer.matches == [Match(0, (0,))]
+    assert Claims().asked(one) is one
