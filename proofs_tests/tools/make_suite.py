@@ -7,6 +7,7 @@ number and its stream, as baselines of engines name cases.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,10 +17,12 @@ from typing import cast
 
 from cerify.conformance.cases import SUITES, line_of_case, load
 from cerify.conformance.model import Case, Json
+from cerify.languages import language_named
 from cerify.semantics.events import Stream
-from cerify.semantics.json_events import schema_of_json, stream_of_json
+from cerify.semantics.json_events import json_of_event, schema_of_json, stream_of_json
 from proofs_tests.tools.suites import cel, core_cel, event_expressions, sase
 from proofs_tests.tools.suites.source import Source
+from proofs_tests.tools.suites.twins import twins
 
 SOURCES: Mapping[str, Source] = {
     source.file: source for source in (core_cel.SOURCE, event_expressions.SOURCE, sase.SOURCE)
@@ -39,24 +42,41 @@ def text_of(name: str) -> str:
 
 
 def cases_of(source: Source) -> Iterator[Case]:
-    """All cases of a language: those of published queries that are still asked, then those of each new query."""
+    """All cases of a language: those published of queries still asked, those of each new query, and new twins."""
     queries = [(feature, query) for feature, listed in source.queries.items() for query in listed]
     printed = list(source.printed())
     wanted = {(feature, source.text(query)) for feature, query in (*queries, *((f, q) for f, q, _ in printed))}
     last: Counter[str] = Counter()
     published = set()
+    cases = []
     for case in load(source.file):
         number = int(case.id.rpartition("/")[2])
         last[case.feature] = max(last[case.feature], number)
         if (case.feature, case.query) in wanted:
             published.add((case.feature, case.query))
             schema = schema_of_json(cast("Json", case.schema))
-            yield source.case(case.feature, number, case.query, stream_of_json(case.events, schema, case.id))
+            cases.append(source.case(case.feature, number, case.query, stream_of_json(case.events, schema, case.id)))
     new = [(source.file, *one) for one in queries if (one[0], source.text(one[1])) not in published]
     with get_context("spawn").Pool() as pool:
         found = chain.from_iterable(pool.starmap(chosen, new, chunksize=4))
     fresh = (one for one in printed if (one[0], source.text(one[1])) not in published)
-    yield from numbered(source, chain(fresh, found), last)
+    cases += numbered(source, chain(fresh, found), last)
+    yield from cases
+    yield from new_twins(source, cases)
+
+
+def new_twins(source: Source, cases: Sequence[Case]) -> Iterator[Case]:
+    """The twins of the cases that are not among them, numbered after these."""
+    last: Counter[str] = Counter()
+    asked = set()
+    for case in cases:
+        last[case.feature] = max(last[case.feature], int(case.id.rpartition("/")[2]))
+        asked.add((case.feature, case.query, json.dumps(list(case.events))))
+    show = language_named(source.language).show
+    made = ((feature, show(query), S) for feature, query, S in twins(cases))
+    yield from numbered(
+        source, (t for t in made if (*t[:2], json.dumps([json_of_event(e) for e in t[2]])) not in asked), last
+    )
 
 
 def chosen(name: str, feature: str, query: str) -> list[tuple[str, str, Stream]]:

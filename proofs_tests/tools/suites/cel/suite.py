@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, product
 from random import Random
+from typing import cast
 
 from cerify.automata.evaluator import Output
 from cerify.conformance.model import Case
@@ -17,7 +19,7 @@ from cerify.equivalence.generate.cel import Profile
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.values import value_type_of
 from proofs_tests.tools.choosing import greedy_cover, most_killing
 from proofs_tests.tools.mutants.cel import MEANING
@@ -30,6 +32,7 @@ from proofs_tests.tools.suites.cel.queries import CLAUSES, FILES
 from proofs_tests.tools.suites.cel.queries.examples import EXAMPLES, READINGS, Example, witnesses
 from proofs_tests.tools.suites.cel.queries.group import Group
 from proofs_tests.tools.suites.source import case_of
+from proofs_tests.tools.suites.twins import twins
 
 Chosen = tuple[Formula, Stream, Output]
 MUTANTS = (*PLAIN, *NESTED)
@@ -45,7 +48,7 @@ class Edition:
     mutants: those that its streams are chosen by. candidates: streams looked at for one query.
     files: those whose features it has cases of.
     first, first_generated: where its numbers begin, for the queries chosen by hand and for those generated.
-    surroundings: what the generated queries are made of.
+    surroundings: what the generated queries are made of; None if there are none.
     """
 
     groups: tuple[Group, ...]
@@ -54,7 +57,7 @@ class Edition:
     candidates: int
     first: int
     first_generated: int
-    surroundings: Profile
+    surroundings: Profile | None
 
 
 BEFORE_DERIVED = ("cel-core", "cel-figure3", "cel-strategies", "cel-windows")
@@ -63,7 +66,9 @@ EDITIONS = (
     Edition(queries.PLAIN, PLAIN, BEFORE_DERIVED, 40, 1, 501, generate.CORE),
     Edition(queries.NESTED, MUTANTS, BEFORE_DERIVED, 12, 601, 901, generate.EVERYTHING),
     Edition(queries.ROUNDS, MUTANTS, ("cel-derived",), 40, 1001, 1501, generate.CORE),
+    Edition(queries.TRIALS, MUTANTS, BEFORE_DERIVED, 8, 2001, 2501, None),
 )
+TWINS = 3001  # the first number of a twin, in each feature
 
 
 def cases_of_file(name: str) -> Iterator[Case]:
@@ -73,11 +78,31 @@ def cases_of_file(name: str) -> Iterator[Case]:
 
 @cache
 def suite() -> tuple[Case, ...]:
-    """All cases; where two would ask the same, the first."""
-    asked: dict[tuple[str, str, str], Case] = {}
-    for found in _suite():
-        asked.setdefault((found.query, json.dumps(list(found.events)), found.output), found)
-    return tuple(asked.values())
+    """All cases, with their twins; where two would ask the same, the first."""
+    first: dict[tuple[str, str, str], Case] = {}
+    for case in _suite():
+        first.setdefault(asked(case), case)
+    cases = tuple(first.values())
+    return (*cases, *twins_of(cases))
+
+
+def asked(case: Case) -> tuple[str, str, str]:
+    """What a case asks: no two ask the same."""
+    return case.query, json.dumps(list(case.events)), case.output
+
+
+def twins_of(cases: Sequence[Case]) -> Iterator[Case]:
+    """The twins of the cases that are not among them, numbered within each feature."""
+    known = set(map(asked, cases))
+    numbers: Counter[str] = Counter()
+    for feature, phi, S in twins(cases):
+        twin = case_of(
+            "cel", f"{feature}/{TWINS + numbers[feature]}", feature, CLAUSES[feature], show(phi), S, "matches"
+        )
+        if asked(twin) not in known:
+            known.add(asked(twin))
+            numbers[feature] += 1
+            yield twin
 
 
 def _suite() -> Iterator[Case]:
@@ -136,6 +161,8 @@ def streams(group: Group, query: str, candidates: int) -> list[Stream]:
     if sum(len(events) ** n for n in range(1, group.length + 1)) <= 2 * candidates and not group.absent:
         return [Stream(S, schema) for n in range(1, group.length + 1) for S in product(events, repeat=n)]
     found = [[rng.choice(events) for _ in range(rng.randint(1, group.length))] for _ in range(candidates)]
+    if group.ordered:
+        found = [sorted(S, key=lambda event: cast("float", event.get(TIME))) for S in found]
     return [Stream([thinned(rng, event, group.absent) for event in S], schema) for S in sorted(found, key=len)]
 
 
@@ -154,7 +181,7 @@ def kills(phi: Formula, S: Stream, output: Output, mutants: Sequence[CelMutant] 
 
 def generated(feature: str, edition: Edition) -> Iterator[Chosen]:
     """Random queries that use a feature's operator, chosen so that its own mutants are killed most often."""
-    if feature in ("examples", "event", "within", "partition"):
+    if feature in ("examples", "event", "within", "partition") or edition.surroundings is None:
         return
     own = [mutant for mutant in edition.mutants if mutant.name.startswith(f"{feature}:")]
     profile = profile_for(feature, edition.surroundings)

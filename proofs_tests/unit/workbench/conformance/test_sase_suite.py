@@ -7,12 +7,13 @@ from functools import cache
 import pytest
 
 from cerify.api import match
-from cerify.conformance.cases import load
+from cerify.conformance.cases import case_of_line, load
 from cerify.conformance.model import Case
+from cerify.conformance.oracle import stream_of
 from cerify.languages import LANGUAGES
 from cerify.languages.language import EVALUATORS
-from cerify.semantics.events import Stream
-from cerify.semantics.json_events import schema_of_json, stream_of_json
+from cerify.semantics.events import Match, result_of
+from cerify.semantics.json_events import json_of_event, schema_of_json
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
 from proofs_tests.tools.make_suite import numbered
@@ -20,6 +21,7 @@ from proofs_tests.tools.mutants.mutant import Mutant
 from proofs_tests.tools.mutants.sase import MUTANTS, READING_FEATURE, READINGS
 from proofs_tests.tools.suites.sase.queries import CLAUSES, QUERIES
 from proofs_tests.tools.suites.sase.suite import SOURCE, STREAMS, printed
+from proofs_tests.tools.suites.twins import twins
 
 
 @cache
@@ -27,14 +29,10 @@ def suite() -> tuple[Case, ...]:
     return tuple(load("sase"))
 
 
-def stream(case: Case) -> Stream:
-    return stream_of_json(case.events, schema_of_json(case.schema), case.id)
-
-
 @pytest.mark.parametrize("evaluator", EVALUATORS)
 def test_every_case_expects_what_the_evaluators_say_today(evaluator: str) -> None:
     for one in suite():
-        found = match(parse(one.query), stream(one), evaluator=evaluator, output="valuations")
+        found = match(parse(one.query), stream_of(one), evaluator=evaluator, output="valuations")
         assert found == one.matches, one.id
 
 
@@ -77,7 +75,7 @@ def caught() -> Counter[str]:
     counts: Counter[str] = Counter()
     for one in sorted(suite(), key=lambda one: (len(one.events), len(one.query))):
         own = [m for m in (*MUTANTS, *READINGS) if one.feature == f"sase-{m.name.split(':')[0]}"]
-        counts.update(SOURCE.kills(one.query, stream(one), [m for m in own if counts[m.name] < 2]))
+        counts.update(SOURCE.kills(one.query, stream_of(one), [m for m in own if counts[m.name] < 2]))
     return counts
 
 
@@ -98,5 +96,21 @@ def test_the_file_is_what_the_generator_writes() -> None:
     found = ((feature, query, S) for query in QUERIES[feature][:2] for S in SOURCE.chosen(feature, query))
     expected = list(numbered(SOURCE, found))
     assert expected == [one for one in suite() if one.feature == feature][: len(expected)]
-    assert list(numbered(SOURCE, printed())) == [one for one in suite() if one.feature == "sase-printed"]
-    assert len(suite()) == STREAMS * sum(map(len, QUERIES.values())) + len(list(printed()))
+    by_paper = list(numbered(SOURCE, printed()))
+    assert by_paper == [one for one in suite() if one.feature == "sase-printed"][: len(by_paper)]
+    made = {(feature, show(q), json.dumps([json_of_event(event) for event in S])) for feature, q, S in twins(suite())}
+    assert made <= {(one.feature, one.query, json.dumps(list(one.events))) for one in suite()}
+    assert len(suite()) == STREAMS * sum(map(len, QUERIES.values())) + len(by_paper) + len(made)
+
+
+def test_a_case_may_ask_for_matches_alone_of_a_query_without_return() -> None:
+    query = "PATTERN SEQ(A a, B+ b[]) WITHIN 3 seconds"
+    assert show(parse(query)) == query
+    events = [{"type": "A", "time": 0}, {"type": "B", "time": 1}]
+    asked = {"id": "x", "feature": "f", "clause": "c", "language": "sase", "query": query, "events": events}
+    bare = case_of_line(json.dumps({**asked, "output": "matches", "matches": [{"at": 1, "events": [0, 1]}]}), "here")
+    whole = case_of_line(json.dumps({**asked, "output": "valuations"}), "here")
+    assert bare.matches == [Match(1, (0, 1))]
+    assert whole.matches == [Match(1, (0, 1), (("a", (0,)), ("b", (1,))), result_of({}))]
+    for evaluator in EVALUATORS:
+        assert match(parse(query), stream_of(whole), evaluator=evaluator, output="valuations") == whole.matches

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from cerify.conformance.cases import SUITES, case_of_line, load
+from cerify.conformance.claims import in_order
 from cerify.conformance.model import Case
 from cerify.equivalence.rewrite.laws import LAWS, Law
 from cerify.semantics.budget import Budget
@@ -24,7 +26,7 @@ from proofs_tests.support import EXAMPLES
 from proofs_tests.tools.make_suite import SOURCES, text_of
 from proofs_tests.tools.suites.cel.queries import CLAUSES, FILES
 from proofs_tests.tools.suites.cel.queries.examples import READINGS
-from proofs_tests.tools.suites.cel.suite import EDITIONS, MUTANTS, chosen, generated, kills
+from proofs_tests.tools.suites.cel.suite import EDITIONS, MUTANTS, TWINS, chosen, generated, kills, twins_of
 from proofs_tests.tools.suites.source import case_of
 
 ROOT = Path(__file__).parents[4]
@@ -195,3 +197,24 @@ def test_every_line_is_as_the_schemas_say(path: Path) -> None:
     """`load` takes the built-in suites as they are, because this has been checked."""
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         case_of_line(text, f"{path.name}, line {number}")
+
+
+def test_every_window_is_asked_at_its_edge_and_with_times_in_order() -> None:
+    """Of each window that two events can fill there are matches whose span is the width, and ones that just miss it."""
+    own = [case for case in suite() if not is_twin(case)]
+    made = list(twins_of(own))
+    assert [(case.id, case.query, case.matches) for case in made] == [
+        (case.id, case.query, case.matches) for case in sorted(filter(is_twin, suite()), key=made_at(made))
+    ]
+    at_time = [case for case in suite() if "seconds" in case.query or "minute" in case.query or "hour" in case.query]
+    assert sum(in_order(stream(case)) for case in at_time) > len(at_time) / 2
+
+
+def is_twin(case: Case) -> bool:
+    feature, number = case.id.split("/")[1], case.id.rpartition("/")[2]
+    return feature in CLAUSES and number.isdigit() and int(number) >= TWINS
+
+
+def made_at(made: list[Case]) -> Callable[[Case], int]:
+    at = {case.id: number for number, case in enumerate(made)}
+    return lambda case: at.get(case.id, -1)

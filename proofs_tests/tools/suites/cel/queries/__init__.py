@@ -8,6 +8,7 @@ from proofs_tests.tools.suites.cel.queries.nested_selections import WINDOWS as N
 from proofs_tests.tools.suites.cel.queries.nested_variables import BINDINGS, CORRELATIONS
 from proofs_tests.tools.suites.cel.queries.operators import PLAIN_OPERATORS, SELECTING, WINDOWS
 from proofs_tests.tools.suites.cel.queries.rounds import ROUNDS
+from proofs_tests.tools.suites.cel.queries.trials import TRIALS
 
 CLAUSES = {"examples": "tods21 section 3, Figure 1"} | {
     operator.name: operator.clause for operator in OPERATORS.values()
@@ -24,4 +25,4 @@ FILES: dict[str, tuple[str, ...]] = {
 PLAIN = (*PLAIN_OPERATORS, *FILTERS, *SELECTING, *WINDOWS)
 NESTED = (*SEQUENCES, *ITERATIONS, *COMBINATIONS, *BINDINGS, *SELECTIONS, *NESTED_WINDOWS, *CORRELATIONS)
 
-__all__ = ["CLAUSES", "FILES", "NESTED", "PLAIN", "ROUNDS"]
+__all__ = ["CLAUSES", "FILES", "NESTED", "PLAIN", "ROUNDS", "TRIALS"]

@@ -15,6 +15,7 @@ class Group:
     """Queries of one feature, and what the streams for them are made of: event types, and attributes with their values.
 
     absent: the share of attribute values left out. length: the most events of a stream.
+    ordered: whether the events are in the order of time.
     """
 
     feature: str
@@ -24,6 +25,7 @@ class Group:
     output: Literal["matches", "valuations"] = "matches"
     absent: float = 0.0
     length: int = 4
+    ordered: bool = False
 
 
 def each(*queries: str, **names: str) -> tuple[str, ...]:

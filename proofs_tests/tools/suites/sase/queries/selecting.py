@@ -46,6 +46,9 @@ SELECTING: Mapping[str, tuple[str, ...]] = {
         query("A a, B b", "b.x * 2 = a.x + b.y"),
         query("A a, B b", f"{block(ANY, 'a', 'a.x = 1')} {block(ANY, 'b', 'b.x > a.x')}"),
         query("A a, B+ b[]", f"{block(NEXT, 'a', 'a.y = 1')} {block(STRICT, 'b[]', 'b[1].x = a.x')}"),
+        query("A a, B b, C c", "(c.x = a.x or c.x = b.x)"),
+        query("A a, B b", block(ANY, "a, b", "(b.x = a.x or b.y = a.y) and b.x > 0")),
+        query("A a, B b, C c", block(ANY, "a, b, c", "(c.x = a.x or c.x = b.x) and c.y = 1")),
     ),
     "sase-iterator": (
         query("A+ a[]", "a[i].x = 1"),

@@ -115,5 +115,8 @@ SKIPPING: Mapping[str, tuple[str, ...]] = {
         query("A+ a[]", "a[a.LEN].x > 0", "WITHIN 3 seconds"),
         query("A a, B b", "b.x > a.x", "WITHIN 2.5 seconds"),
         query("A a, B b, A c", block(ANY, "a, b, c"), "WITHIN 3 seconds"),
+        query("A a, B b", block(ANY, "a, b"), "WITHIN 1.5 seconds"),
+        query("A+ a[]", block(ANY, "a[]"), "WITHIN 2.5 seconds"),
+        query("A a, B b", rest="WITHIN 0.05 minutes"),
     ),
 }
