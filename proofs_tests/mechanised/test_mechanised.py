@@ -211,13 +211,14 @@ FAULTS = {
         "ADD forgets the list that was there": ("(q, ns ++ snd new) :: T else", "(q, snd new) :: T else"),
         "ADD joins a list twice": ("(q, ns ++ snd new) :: T else", "(q, ns ++ snd new ++ snd new) :: T else"),
         "an event without marks has a node": ("match L with [] => ns | _ => [Node p L ns] end", "[Node p L ns]"),
+        "positions begin at 1": ("(update p e T)", "(update (p + 1) e T)"),
         "OUTPUT ignores which states are final": (
             "(fun a => if final A (fst a) then enumerate_list (snd a) else [])",
             "(fun a => enumerate_list (snd a))",
         ),
     },
-    ("Evaluate", "Enumerated"): {
-        "positions begin at 1": ("updates (p + 1) es (update p e T)", "updates (p + 1) es (update (p + 1) e T)"),
+    ("Enumerated", "Enumerated"): {
+        "the last event is not read": ("0 (slice event S 0 (j + 1)) (at_start", "0 (slice event S 0 j) (at_start"),
     },
     ("Exec", "Exec"): {
         "an event is found anywhere": ("[blank (rev before) ++ [(e, [R])]]", "[[(e, [R])]]"),
