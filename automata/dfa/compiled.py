@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.dfa.evaluate import Positions, TableRunner
 from cerify.automata.dfa.model import DFA
-from cerify.semantics.errors import Unsupported
+from cerify.automata.evaluate.stores import numba_required
 from cerify.semantics.events import Stream
 
 CHUNK = 16_384  # events read at a time, so that what is written stays in the cache
@@ -37,10 +37,8 @@ class CompiledRunner(TableRunner):
     def read_classes(self, classes: NDArray[np.int32]) -> list[Positions]:
         """The same for events given by their classes, as self.classes numbers them."""
         self._require_starts(classes)
-        try:
+        with numba_required():
             from cerify.automata.dfa.kernels import advance_four, advance_one
-        except ImportError as error:
-            raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
         self._tabulate()
         automata = len(self.automata)
         states, counts = self._first + np.array(self.states, np.int32), np.zeros(automata, np.int64)

@@ -65,7 +65,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
         from cerify.automata.evaluate.list_kernels import in_lists
 
         last = arrays["last"]
-        require(last.dtype == np.int64 and last.ndim == 2 and last.shape[1] == 4, "the last roots have no such shape")
+        require(last.dtype == np.int64 and last.shape[1:] == (4,), "the last roots have no such shape")
         require(((last[:, 1:3] > 0) & (last[:, 1:3] < self.store.nodes)).all(), "a root is out of range")
         require(bool(in_lists(self.store.tree, last[:, 1:3].astype(np.int32))), "a root is no list")
         self.last = last

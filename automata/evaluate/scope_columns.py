@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.scope import Unordered, Width
-from cerify.semantics.errors import InputError
 
 Longs = NDArray[np.int64]
 NO_KEY, UNKNOWN = -1, -2
@@ -168,7 +167,7 @@ class KeyTable:
     size: int = 0
 
     def read(self, table: pa.Table) -> EncodedKeys:
-        """The keys of a batch. Raises InputError if a column's values cannot be keys."""
+        """The keys of a batch."""
         columns = [_encoded(table, name) for name in self.attributes]
         codes, keys, _ = columns[0]
         if len(columns) > 1:
@@ -228,10 +227,8 @@ def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], 
         column, kind = column.cast(pa.timestamp("us")).cast(pa.int64()), "timestamp"
     elif pa.types.is_boolean(column.type):
         kind = "bool"
-    elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    elif pa.types.is_string(column.type):
         kind = "string"
-    elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise InputError(f"a partition cannot be by {name!r}, a column of {column.type}; cast it to text or a number")
     encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # of no rows
         return np.zeros(0, np.int32), [None], kind

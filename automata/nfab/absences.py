@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from cerify.automata.nfab.compile import compile_absence
-from cerify.automata.nfab.edges import absence_layout, identifier
+from cerify.automata.nfab.edges import absence_layout
 from cerify.automata.nfab.moves import Configuration, Runs
 from cerify.automata.nfab.negation import accepted, in_scope, is_unfinished, neighbours
 from cerify.semantics.budget import Budget
@@ -18,8 +18,6 @@ from cerify.semantics.predicates import mentions, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import Reading
-
-FIRST_EVENT = ("a", "a[1]", "a[i]")  # the identifiers of the first event of a component, with i = 1
 
 
 class Past(Stream):
@@ -80,7 +78,7 @@ class _Absence:
         self.on_event = [
             test.predicate
             for test in absence_layout(q, k).on(k.variable, "begin")
-            if all(a.variable == k.variable and identifier(a) in FIRST_EVENT for a in mentions(test.predicate))
+            if all(a.variable == k.variable for a in mentions(test.predicate))
         ]
         self.noted: list[int] = []
 

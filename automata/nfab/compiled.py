@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.classify import classified
+from cerify.automata.evaluate.stores import numba_required
 from cerify.automata.nfab import answers
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.encoder import ColumnEncoder, kinds_of
@@ -168,10 +169,8 @@ class CompiledBlockRunner:
 
     def _piece(self, S: Stream, listed: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | Unsupported:
         """Offsets, components and positions of the matches that some events complete; empty unless they are listed."""
-        try:
+        with numba_required():
             from cerify.automata.nfab.kernels import advance
-        except ImportError as error:
-            raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
         if self._encoder is None and (refused := self._prepare(S.table)) is not None:
             return refused
         assert self._encoder is not None
@@ -215,10 +214,7 @@ class CompiledBlockRunner:
 
     def _prepare(self, table: pa.Table) -> Unsupported | None:
         """Compile the conditions, for columns of the kinds that those of the first batch have, or say why not."""
-        kinds = kinds_of(table)
-        if isinstance(kinds, Unsupported):
-            return kinds
-        programs = Programs(kinds)
+        programs = Programs(kinds_of(table))
         plan = self.plan
         tests = [x for x in plan.registers.tests if x not in plan.routes]
         tested = [(programs.test(x, self.variables), programs.column(x), x in plan.partition) for x in tests]

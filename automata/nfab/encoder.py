@@ -15,40 +15,20 @@ from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.programs import Kind, Programs
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE
-from cerify.semantics.values import ARROW
+from cerify.semantics.values import ARROW, VALUE_TYPES
 
 MOST_UNUSED = 65_536  # partitions without runs, above which they are dropped
 
 
-def kinds_of(table: pa.Table) -> dict[str, Kind] | Unsupported:
-    """The kind of each column that has values, or why one has no kind."""
-    kinds = {}
-    for name in table.column_names:
-        kind = None if name == TYPE else kind_of(table[name].type)
-        if isinstance(kind, Unsupported):
-            return kind
-        if kind is not None:
-            kinds[name] = kind
-    return kinds
+def kinds_of(table: pa.Table) -> dict[str, Kind]:
+    """The kind of each column of a stream that has values."""
+    kinds = {name: kind_of(table[name].type) for name in table.column_names if name != TYPE}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
-def kind_of(type_: pa.DataType) -> Kind | Unsupported | None:
-    """The kind of a column, or why it has none; None if it has no values at all."""
-    if pa.types.is_dictionary(type_):
-        return kind_of(type_.value_type)
-    if pa.types.is_null(type_):
-        return None
-    if pa.types.is_boolean(type_):
-        return "bool"
-    if pa.types.is_integer(type_):
-        return "int"
-    if pa.types.is_float32(type_) or pa.types.is_float64(type_):
-        return "float"
-    if pa.types.is_string(type_) or pa.types.is_large_string(type_):
-        return "string"
-    if pa.types.is_timestamp(type_):
-        return "timestamp"
-    return Unsupported(f"the compiled evaluator does not carry columns of the type {type_}; use the readable one")
+def kind_of(type_: pa.DataType) -> Kind | None:
+    """The kind of a column of a stream; None if it has no values at all."""
+    return "string" if pa.types.is_dictionary(type_) else VALUE_TYPES.get(type_)
 
 
 class ColumnEncoder:
@@ -146,10 +126,7 @@ class ColumnEncoder:
         kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
         if kind is None or kind == self.kinds.get(name):
             return kind
-        if isinstance(kind, Unsupported):
-            self.refused = self.refused or kind
-        else:
-            self._refuse(f"the column {name} is of the kind {kind}, and was not so in the first batch")
+        self._refuse(f"the column {name} is of the kind {kind}, and was not so in the first batch")
         return None
 
     def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

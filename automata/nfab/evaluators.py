@@ -95,7 +95,7 @@ class BlockEvaluator(Evaluator):
     def load(self, data: bytes) -> None:
         table = pa.ipc.open_stream(data).read_all()
         table.validate(full=True)
-        head = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        head = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
         if (start := int(head["start"])) < 0:
             raise ValueError("the position is negative")
         E = self.fresh()

@@ -111,7 +111,7 @@ class Elapsed:
     first: State
     window: Window
     closed: bool
-    over: bool = False
+    over: bool
 
 
 @dataclass(frozen=True, slots=True)

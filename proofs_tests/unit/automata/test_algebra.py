@@ -150,7 +150,7 @@ def test_too_many_types_stop() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["^a", "a$", "(?i)a", "[[:alpha:]]", r"\pL", "a**", "(?P<n>a)", "a{2000}", ")(", r"\bx"]
+    "pattern", ["^a", "a$", "(?i)a", "[[:alpha:]]", r"\pL", "a**", "(?P<n>a)", "a{51}", "a{2000}", ")(", r"\bx"]
 )
 def test_patterns_outside_the_core_are_not_decided(pattern: str) -> None:
     assert not decidable(pattern)

@@ -38,6 +38,7 @@ CHOSEN = [
     "((A AS x FILTER z[a = 1]) ; B AS y)+ FILTER z[a > 0]",
     "NXT(LAST((A AS x ; B AS y)+) OR MAX(STRICT((B AS z)+)))",
     "A AS x ; NXT((A AS x OR B AS y) FILTER x[a = 1])",
+    "A AS x ; (B AS y FILTER x[a = 1] AND y[a = 1])+",
 ]
 
 

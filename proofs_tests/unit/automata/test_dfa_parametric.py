@@ -97,6 +97,7 @@ def test_two_variables_have_a_machine_for_each_pair_and_each_alone() -> None:
         ("p(X, Y) := prior(a(X, I), b(I, Y)) and I != 1; p(1, Y)", "a(1,2) b(2,3) a(1,1) b(1,4)", [(1, 3)]),
         ("a(I) and prior(a(I), exists x (a(I) = x))", "a(1) a(1) a(2)", [(1, 1)]),
         ("prior(a(I) = x, b) and prior(x, b(I))", "a(1) b(2) b(1)", [(2, 1)]),
+        ("p(Y) := prior(a(X), b(Y)); p(X)", "a(1) b(2)", [(1, 2)]),  # two variables of the same name
     ],
 )
 def test_tables(query: str, text: str, rows: list[tuple[int, ...]]) -> None:

@@ -50,6 +50,7 @@ def test_counters(text: str, times: int | None, modulo: int | None) -> None:
             moved = [A.step(q, a) for q in moved]
         assert moved == [*found.states[1:], found.states[0]]
         assert len(set(found.states)) == len(found.states) > 1
+        assert found.states[0] == min(found.states)
 
 
 def test_which_events_may_come_has_to_be_known() -> None:

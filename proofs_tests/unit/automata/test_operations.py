@@ -13,6 +13,7 @@ from cerify.automata.cea.model import CEA
 from cerify.automata.cea.operations import complement, intersection, minimized, union
 from cerify.automata.cea.run import valuations
 from cerify.automata.cea.trim import trim
+from cerify.automata.minimize import classes
 from cerify.equivalence.decide.automata import difference
 from cerify.equivalence.generate.cel import EVERYTHING, formula, stream
 from cerify.semantics.budget import Budget
@@ -29,6 +30,12 @@ def automaton(rng: Random, nodes: int = 4) -> CEA:
     while not is_unary(phi := formula(rng, TINY, nodes)) or "Arithmetic" in repr(phi):
         pass
     return compile_cel(phi)
+
+
+def test_both_halves_of_a_block_that_waits_are_looked_at() -> None:
+    """All four states differ: a block that is split before it has split others has two halves that may split them."""
+    steps = [{"a": 1, "b": 0}, {"a": 0, "b": 3}, {"b": 2}, {"a": 3, "b": 0}]
+    assert classes(steps, [True, False, True, False]) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -157,6 +157,14 @@ def test_a_formula_that_grows_too_large_stops_and_says_of_what() -> None:
         to_cel(A, schema=SCHEMA, budget=Budget(states=40))
 
 
+def test_the_size_of_a_union_is_the_number_of_its_nodes() -> None:
+    """Those of its parts, and one less than there are parts for the signs between them."""
+    every = Expressions(5, "an expression")
+    assert every.sizes[every.union(map(every.letter, range(3)))] == 5
+    with pytest.raises(BudgetExceeded, match="more than 5 nodes"):
+        every.union(map(every.letter, range(4)))
+
+
 def test_expressions_are_made_shorter_only_where_the_gaps_agree() -> None:
     every = Expressions(100, "an expression")
     a, b = every.letter(0), every.letter(1)

@@ -176,8 +176,10 @@ def test_the_example_of_the_paper(evaluate: Evaluate) -> None:
         ("A UNLESS START((B IN X ; B IN Y) FILTER X.x != Y.x)", "C B B A", [0, 1, 2, 0], set()),
         ("((A ; B) PARTITION BY [x])+", "A B A B", [1, 1, 2, 2], {(0, 1), (2, 3), (0, 1, 2, 3)}),
         ("(A ; B) FILTER A.x < B.x OR A[x > 7]", "A B A B", [8, 1, 3, 2], {(0, 1), (0, 3)}),
+        ("(((A : B) FILTER A.x < B.x) OR C):+", "A B C A B", [1, 2, 0, 3, 4],
+         {(0, 1), (2,), (3, 4), (0, 1, 2), (2, 3, 4), (0, 1, 2, 3, 4)}),
     ],
-)
+)  # fmt: skip
 def test_what_is_asked_of_which_round(
     query: str, types: str, x: list[int], expected: set[tuple[int, ...]], evaluate: Evaluate
 ) -> None:
@@ -234,6 +236,11 @@ def test_the_check_of_filters_ends_with_its_seconds() -> None:
     checker = CorrelatedFilterChecker((), [], Budget(seconds=0))
     with pytest.raises(BudgetExceeded, match="filters that compare events took more than 0 seconds"):
         deque((checker.spend() for _ in range(1_000)), maxlen=0)
+
+
+def test_an_event_of_both_sides_of_all_has_the_variables_of_both() -> None:
+    kinds = [{"A"}, {"B"}, {"A", "B"}]
+    assert analyze_bindings(parse("A ALL B")).possible == frozenset(map(frozenset, kinds))
 
 
 @pytest.mark.parametrize(

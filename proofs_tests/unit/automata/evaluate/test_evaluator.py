@@ -1,5 +1,6 @@
 """The evaluator that is handed a stream in batches: batches do not matter, and neither does a stop in between."""
 
+import sys
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from cerify.automata.evaluate import compiled_evaluator, streaming
-from cerify.automata.evaluate.batches import total
+from cerify.automata.evaluate.batches import CHUNK, Enumeration, total
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence.generate.cel import PROFILES
@@ -154,6 +155,51 @@ def test_a_limit_holds_for_a_batch_and_loses_no_event() -> None:
     assert other.push(table.slice(1000)) == [m for m in whole if m.at >= 1000]
 
 
+def test_a_limit_counts_the_matches_of_all_chunks() -> None:
+    limit = CHUNK + CHUNK // 2
+    assert CompiledCelEvaluator(parse("A+ ; B")).push_arrow(stream("A " * 16 + "B"), limit).num_rows == limit
+
+
+def test_after_its_end_no_stream_goes_on() -> None:
+    evaluator = CompiledCelEvaluator(parse("A ; B"))
+    assert evaluator.push(stream("A")) + evaluator.finish() == []
+    for use in (evaluator.finish, lambda: evaluator.push(stream("B"))):
+        with pytest.raises(InputError, match="finished"):
+            use()
+
+
+@pytest.mark.parametrize(("query", "nodes"), [("A ; B", 3), ("A ; B WITHIN 9 EVENTS", 4)])
+def test_what_an_evaluator_has_done_is_counted_since_it_was_restored(query: str, nodes: int) -> None:
+    """A node for each event with a mark, and in a window one for each union."""
+    first = CompiledCelEvaluator(parse(query))
+    first.push(stream("A A B"))
+    assert (first.counters.events, first.counters.nodes) == (3, nodes)
+    again = first.fresh()
+    again.restore(first.save())
+    assert (again.counters.events, again.counters.nodes) == (0, 0)
+
+
+def test_a_buffer_that_is_too_short_grows_at_the_last_of_many_sets() -> None:
+    lengths = []
+
+    def kernel(roots: Any, r: int, tree: Any, path: Any, *_: Any) -> tuple[int, int]:
+        """Whatever is in the last of the sets needs a path of 3000."""
+        lengths.append(len(path))
+        return (9, 0) if len(path) < 3000 else (10, 1)
+
+    roots, tree = np.zeros((10, 4), np.int64), np.zeros(1, np.dtype([("event", "<i8")]))
+    assert len(list(Enumeration(3, labelled=False).match_batches(kernel, roots, tree))) == 1
+    assert lengths == [1024, 2048, 4096]
+
+
+def test_without_numba_the_compiled_evaluator_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for store in ("unwindowed_store", "windowed_store"):
+        monkeypatch.setitem(sys.modules, f"cerify.automata.evaluate.{store}", None)
+    for window in ("", " WITHIN 3 EVENTS"):
+        with pytest.raises(Unsupported, match=r"needs numba: pip install 'cerify\[fast\]'"):
+            CompiledCelEvaluator(parse("A ; B" + window))
+
+
 def test_arrow_lists_hold_the_same_matches() -> None:
     table, phi = timed(1500), parse(QUERY)
     listed = CompiledCelEvaluator(phi).push_arrow(table)
@@ -173,6 +219,7 @@ def test_what_is_kept_is_bounded_by_the_window() -> None:
         kept.append(evaluator.store.tree.size)
     assert evaluator.position == 400_000
     assert kept[0] == kept[-1] <= 65_536
+    assert len(evaluator.store.arrays["rows"]) == 1  # as there is one key
 
 
 def test_too_many_matches_stop_the_evaluator_for_good() -> None:
@@ -291,7 +338,16 @@ def test_no_file_of_lists_is_trusted() -> None:
     damages = {
         "ends": [good["ends"][:, ::-1].copy(), np.full_like(good["ends"], nodes), good["ends"][:1]],
         "runs": [good["runs"] - 10**6],
-        "tree": trees(good["tree"], {"first": nodes}, {"last": -1}, {"next": nodes}, {"next": 1}, {"next": -1}),
+        "tree": trees(
+            good["tree"],
+            {"first": nodes},
+            {"last": -1},
+            {"next": nodes},
+            {"next": 1},
+            {"next": -1},
+            {"label": -1},
+            {"label": 9},
+        ),
     }
     for name, array in [(name, array) for name, arrays in damages.items() for array in arrays]:
         with pytest.raises(InputError, match="damaged"):

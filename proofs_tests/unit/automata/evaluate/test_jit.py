@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("numba")
+numba = pytest.importorskip("numba")
+jit = pytest.importorskip("cerify.automata.evaluate.jit")
 
 ROOT = Path(__file__).parents[4]
 LOOPS = sorted(
@@ -88,6 +89,21 @@ def test_the_files_of_other_versions_are_removed(toy: Path) -> None:
     after = {path.name for path in (toy / "toy/__pycache__").glob("*.nb?")}
     assert len(before) == len(after) == 2
     assert not before & after
+
+
+def test_only_files_of_the_same_loop_and_the_same_python_are_removed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit._FunctionCache, "save_overload", lambda *_: None)
+    cache = jit._LoopCache(jit.sources)
+    here, folder = cache._impl.filename_base, Path(cache.cache_path)
+    other_sources, other_python = f"{here.rpartition('-')[0]}-0", here.replace(".py3", ".py2")
+    stays = {f"{here}.nbi", f"{here}.1.nbc", f"{other_python}.nbi", f"other{here}.nbi", "notes.txt"}
+    for name in (*stays, f"{other_sources}.nbi", f"{other_sources}.1.nbc"):
+        (folder / name).write_text("")
+    cache.save_overload(None, None)
+    assert {path.name for path in folder.iterdir()} == stays
 
 
 def test_a_folder_that_cannot_be_written_is_replaced_by_the_cache_folder_of_the_user(toy: Path, tmp_path: Path) -> None:

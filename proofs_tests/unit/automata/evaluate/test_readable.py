@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+from io import BytesIO
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
@@ -107,6 +109,9 @@ def test_what_is_kept_is_bounded_by_the_window() -> None:
         sizes.append(len(evaluator.save()))
     assert sizes[2] < 2 * sizes[0]
     assert evaluator.counters.events == 9000
+    again = pickle.loads(pickle.dumps(evaluator))
+    again.push(stream("A A B"))
+    assert again.counters.events == 3
     compiled = CompiledCelEvaluator(parse("A+ ; B WITHIN 5 EVENTS"))
     compiled.count(stream("A A B " * 3000))
     assert compiled.counters.nodes >= evaluator.counters.nodes > 9000
@@ -132,6 +137,21 @@ def test_states_of_something_else_are_refused() -> None:
             ReadableCelEvaluator(parse(other)).restore(state)
     with pytest.raises(InputError, match="no saved state"):
         ReadableCelEvaluator(parse(SCOPED)).restore(b"{}")
+
+
+def test_damaged_roots_of_a_formula_that_looks_ahead_are_refused() -> None:
+    phi = parse_core("(A AS y ; B AS z) FILTER x[a = 1]")
+    evaluator = CompiledCoreEvaluator(phi)
+    evaluator.push(stream("A A B", a=[1, 1, 1]))
+    arrays = dict(np.load(BytesIO(evaluator.dump())))
+    assert arrays["last"].tolist() == [[2, 3, 3, 2]]
+    assert arrays["tree"]["next"].tolist() == [-1, 2, -1, -1]  # the list of the nodes 1 and 2, for each A one
+    rows: tuple[Any, ...] = ([[2, 2, 1, 2]], [[2, 3, 4, 2]], [[[2], [3], [3], [2]]], [2, 3, 3, 2])
+    for damage in (np.array(row, np.int64) for row in rows):
+        file = BytesIO()
+        np.savez(file, **(arrays | {"last": damage}))
+        with pytest.raises(InputError, match="damaged"):
+            CompiledCoreEvaluator(phi).restore(sealed(evaluator, file.getvalue()))
 
 
 DAMAGES: list[dict[str, Any]] = [

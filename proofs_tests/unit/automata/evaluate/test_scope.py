@@ -143,6 +143,13 @@ def test_values_that_go_back_are_looked_at_match_by_match(evaluate: Evaluate) ->
     assert lookback_bounds(strip_windows(phi), S).unordered
 
 
+def test_numbers_and_times_in_one_window_have_no_order() -> None:
+    S = Stream([Event("A", {"u": 1}), Event("A", {"u": datetime(2021, 1, 1, tzinfo=UTC)})])
+    phi = parse("A+ WITHIN 3 [u]")
+    assert lookback_bounds(strip_windows(phi), S).unordered
+    assert streaming.matches(phi, S) == [Match(0, (0,)), Match(1, (1,))]
+
+
 @pytest.mark.parametrize("kind", ["int", "float", "timestamp"])
 def test_a_window_on_values_reaches_as_far_on_columns_as_on_events(kind: str) -> None:
     """Two computations of the same reach: event by event, and by search in sorted columns, batch after batch."""

@@ -19,6 +19,7 @@ from cerify.semantics.events import Bindings, Event, Stream
 from cerify.semantics.sase import denote, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operation
+from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.reading import Reading, others
 from proofs_tests.unit.semantics.sase.streams import events, query
 
@@ -241,6 +242,20 @@ def test_arrow_batches_are_read() -> None:
     tables = pa.concat_tables([C.read(batch) for batch in batches] + [C.finish()])
     assert found == answers.bindings(q, S) == run.bindings(q, S)
     assert {tuple((v, tuple(row[v])) for v in "abc") for row in tables.to_pylist()} == found
+
+
+@pytest.mark.parametrize(("text", "matched"), [("A@1 C@9", True), ("A@1 C@2", False), ("A@1 B@2 C@9", False)])
+def test_a_negated_component_at_the_end_waits_for_an_event_behind_the_window(text: str, matched: bool) -> None:
+    q = query("SEQ(A a, ~B b) WITHIN 3 seconds")
+    found = answers.bindings(q, events(text), Reading(stream_end="waits"))
+    assert found == ({(("a", (0,)),)} if matched else set())
+
+
+@pytest.mark.parametrize("where", ["WHERE other(a[].x) > 1", "HAVING other(a[].x) > 1", "RETURN other(a[].x) AS o"])
+def test_an_aggregate_that_is_not_registered_is_refused_before_any_event_is_read(where: str) -> None:
+    q = parse(f"PATTERN SEQ(A+ a[]) {where}" + (" RETURN 1 AS one" if "RETURN" not in where else ""))
+    with pytest.raises(Unsupported, match="other is not registered"):
+        results.matches_of(q, Stream([]), answers.bindings)
 
 
 def test_having_and_composition_stand_on_any_finder() -> None:

@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
+import pyarrow as pa
 import pytest
 
 import cerify
+from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.evaluators import SPARE, BlockEvaluator, CompiledEvaluator, ReadableEvaluator
+from cerify.automata.nfab.memory import Memory
 from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import PROFILES
 from cerify.semantics.budget import Budget
@@ -18,6 +21,7 @@ from cerify.semantics.sase import denote, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.reading import Reading, others
+from proofs_tests.support import sealed
 from proofs_tests.unit.automata.nfab.test_evaluate import WINDOWED, rows
 from proofs_tests.unit.semantics.sase.streams import events, query
 
@@ -131,8 +135,22 @@ def test_a_state_of_anything_else_is_an_input_error() -> None:
             wrong.restore(E.save())
     with pytest.raises(InputError, match="no saved state"):
         ReadableEvaluator(q).restore(b"x")
+    bare = pa.BufferOutputStream()
+    with pa.ipc.new_stream(bare, pa.schema([("type", pa.string())])):
+        pass
+    with pytest.raises(InputError, match="damaged"):
+        ReadableEvaluator(q).restore(sealed(E, bytes(bare.getvalue())))
     with pytest.raises(InputError, match="read nothing"):
         E.restore(E.save())
+
+
+def test_room_for_nodes_is_never_less_than_before() -> None:
+    """More than half of it is needed at the next event, of a partition with 250 runs, and it is less than all."""
+    memory = Memory(1)
+    memory.head[0, 1], memory.numbers[op.NEEDED] = 250, op.ROOM_FOR_NODES
+    before = len(memory.nodes)
+    memory.make_room(0)
+    assert before < 4 * (3 * 250 + 4) == len(memory.nodes)
 
 
 def test_after_an_error_inside_a_batch_there_is_no_state() -> None:
