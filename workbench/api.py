@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
 
 from cerify.automata.evaluator import Evaluator
 from cerify.equivalence.claim import Level
@@ -181,6 +181,13 @@ def generate(
     return make(Random(seed), generator.profiles[profile], nodes, events)
 
 
+class ExplainOptions(TypedDict, total=False):
+    """Keyword arguments of explain, which documents them."""
+
+    strict: bool
+    budget: Budget
+
+
 def explain(
     query: Any,
     events: Events | str | Path,
@@ -190,22 +197,21 @@ def explain(
     valuation: Mapping[str, Iterable[int]] | None = None,
     language: str = DEFAULT,
     count: int = 1,
-    strict: bool = False,
-    budget: Budget = Budget(),
+    **options: Unpack[ExplainOptions],
 ) -> Any:
     """Why positions are a match of a query reported at a position (None: the last of them), or why they are not.
 
     With a valuation, from variables to positions, why its variables bind these. count is the most derivations. Of an
     event expression `at` alone names the event that is explained. The explanation is one of the language, of
     cerify.explanations: explanation.Derived or Rejected for CEL, event_expressions.TakesPlace or DoesNot, sase.Accepted
-    or NoMatch. Of the budget only the seconds are used. Warns as match does. Raises ParseError, IllFormed, InputError,
-    Unsupported, BudgetExceeded.
+    or NoMatch. The options are `strict`, as for match, and `budget`, of which only the seconds are used. Warns as match
+    does. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
     S = as_stream(events)
     lang, tree = read_query(query, language, S.schema)
     text = query if isinstance(query, str) else None
-    with errors_in(text or ""), budget.timed():
-        warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
+    with errors_in(text or ""), options.get("budget", Budget()).timed():
+        warn_of_misfits(lang, tree, S, text=text, strict=options.get("strict", False), stacklevel=2)
         explainer = lang.explainer(tree, S, lang.show(tree))
         mu = None if valuation is None else frozenset((A, p) for A, places in valuation.items() for p in places)
         found = explainer.one(Request(None if match is None else frozenset(match), mu, at, count))
