@@ -23,6 +23,7 @@ from cerify.semantics.values import show_time
 
 Json = dict[str, Any]
 BUILT_IN = ("cel", "core-cel", "sase", "event-expression")
+BASES = frozenset({"Derived", "Node"})  # classes whose subclasses are nodes
 LEFT_OUT = frozenset({"span", "having_span"})
 
 
@@ -60,7 +61,7 @@ def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
     for module in modules:
         for name, kind in vars(module).items():
             here = isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
-            if here and not name.startswith("_") and name != "Derived":
+            if here and not name.startswith("_") and name not in BASES:
                 found[_name(kind)] = tuple(_names(kind))
     return dict(sorted(found.items()))
 
