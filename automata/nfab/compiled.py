@@ -21,7 +21,7 @@ from cerify.automata.nfab.evaluate import require_matches
 from cerify.automata.nfab.memory import Memory
 from cerify.automata.nfab.plan import QueryPlan, StatePlan
 from cerify.automata.nfab.programs import STACK, Kind, Programs, why_not
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import Both, OfType, about
@@ -186,6 +186,7 @@ class CompiledBlockRunner:
         numbers[op.FOUND : op.NEEDED + 1] = 0
         at = 0
         while True:
+            check_time()
             at = advance(
                 at, bits, keys, times, self._encoder.scale, width, closed, data, self._plan, self._work,
                 self._initial, numbers, memory.head, memory.runs, memory.registers, memory.nodes, memory.queue_times,

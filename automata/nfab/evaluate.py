@@ -23,7 +23,7 @@ from cerify.automata.nfab.buffer import Node, matches_of
 from cerify.automata.nfab.plan import AscendingTimes, QueryPlan, StatePlan
 from cerify.automata.nfab.registers import RegisterValues
 from cerify.automata.nfab.selection import EventContext, Selection
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import TIME, Bindings, Event, Stream
 from cerify.semantics.predicates import satisfied
@@ -138,6 +138,7 @@ class BlockRunner:
                 self._delete_past(self.absences, event)
             self.absences.read(event)
         self._found = []
+        check_time()
         if self.expires:
             self._expire(event)
         at = EventContext(event, self.position)
@@ -315,7 +316,7 @@ class BlockRunner:
         """The matches that nodes stand for, without those that a negated component forbids. Raises BudgetExceeded."""
         found = 0
         for node in nodes:
-            for M in matches_of(node, self._variables):
+            for M in timed_items(matches_of(node, self._variables)):
                 if self.absences is None or not self.absences.forbid(M):
                     found += 1
                     require_matches(found, self.budget)

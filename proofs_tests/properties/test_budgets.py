@@ -25,6 +25,7 @@ FEW = [
     ("core-cel", "matches", "match-denotational"),
     ("event-expression", "th", "contained"),
     ("sase", "rounds", "match-denotational"),
+    ("sase", "matches", "match-automaton"),
 ]
 
 
