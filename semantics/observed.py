@@ -74,9 +74,6 @@ def _value_type(column: pa.ChunkedArray) -> ValueType | None:
 def _first_rows(codes: np.ndarray, column: pa.ChunkedArray, types: int) -> list[int]:
     """For each event type, by its code, the first row with a value; the number of rows where there is none."""
     first = np.full(types, len(codes))
-    if column.null_count < len(column):
-        rows = np.arange(len(codes))
-        if column.null_count:
-            rows = pc.indices_nonzero(column.is_valid()).to_numpy().astype(np.int64)
-        first[codes[rows][::-1]] = rows[::-1]  # of rows of one type the last assignment, that is the first row, counts
+    rows = pc.indices_nonzero(column.is_valid()).to_numpy().astype(np.int64)
+    first[codes[rows][::-1]] = rows[::-1]  # of rows of one type the last assignment, that is the first row, counts
     return first.tolist()

@@ -114,6 +114,7 @@ AREAS = (
             "unit/semantics",
             "properties/test_kinds.py",
             "properties/test_columns.py",
+            "unit/workbench/test_selection.py",
             COMMANDS,
             "unit/automata/test_algebra.py",
             "unit/workbench/test_evaluators.py",

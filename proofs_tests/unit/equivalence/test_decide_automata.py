@@ -60,8 +60,8 @@ def test_a_difference_is_a_shortest_stream() -> None:
     assert len(S) == 3
     assert valuations(contiguous, S, 2) != valuations(anywhere, S, 2)
     assert difference(contiguous, anywhere, one_way=True) is None
-    only_a, a_or_b = compile_cel(parse("A")), compile_cel(parse("A OR B"))
-    assert difference(only_a, a_or_b) is not None
+    assert difference(anywhere, contiguous, one_way=True) is not None
+    assert difference(compile_cel(parse("B")), compile_cel(parse("(A FILTER A[x + y = 6]) OR B"))) is not None
 
 
 @pytest.mark.parametrize("broken", ["a transition less", "a final state less", "a mark less"])

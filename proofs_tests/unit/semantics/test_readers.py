@@ -372,7 +372,8 @@ def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
     ("lines", "place"),
     [
         ('{"type": "T", "id": 1}\n\n{"type": "T", "id": [1]}\n', ", line 3, field 'id': "),
-        ('{"type": "T", "id": {}}\n', ", line 1, field 'id': "),
+        ('{"type": "T", "id": {}}\n', ", line 1, field 'id': an object, where the schema has int"),
+        ('{"type": "T", "id": []}\n', ", line 1, field 'id': a list, where the schema has int"),
         ('{"type": "T", "id": "1"}\n', ", line 1, field 'id': "),
         ('{"type": "T", "id": 9223372036854775808}\n', ", line 1, field 'id': "),
         (
@@ -393,6 +394,11 @@ def test_a_bad_json_line_is_located(lines: str, place: str, write: Callable[...,
     path = write("e.jsonl", lines)
     with pytest.raises(InputError, match=f"^{re.escape(str(path) + place)}"):
         read(path, schema=SCHEMA)
+
+
+def test_an_integer_of_json_in_a_field_of_floats_is_a_float(write: Callable[..., Path]) -> None:
+    (event,) = read(write("e.jsonl", '{"type": "T", "tmp": 3}\n'), schema=SCHEMA)
+    assert repr(event.get("tmp")) == "3.0"
 
 
 @pytest.mark.parametrize(
@@ -517,7 +523,12 @@ def test_two_parquet_columns_of_one_name_are_refused(write: Callable[..., Path])
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("e.parquet", "a Parquet file"), ("e.arrow", "an Arrow IPC file"), ("e.feather", "an Arrow IPC file")],
+    [
+        ("e.parquet", "a Parquet file"),
+        ("e.pq", "a Parquet file"),
+        ("e.arrow", "an Arrow IPC file"),
+        ("e.feather", "an Arrow IPC file"),
+    ],
 )
 @pytest.mark.parametrize("content", [b"", b"type,a\nT,1\n", b"ARROW1\x00\x00rubbish that is no footer", b"PAR1x"])
 def test_a_file_of_another_format_is_refused(name: str, what: str, content: bytes, write: Callable[..., Path]) -> None:
@@ -574,6 +585,12 @@ def test_a_file_that_claims_far_more_values_than_bytes_is_refused(
     monkeypatch.setattr(readers, "MOST_COMPRESSED", 1)
     with pytest.raises(InputError, match=r"it claims 160,000 bytes of values, where the file has [0-9,]+$"):
         read(path)
+
+
+def test_a_file_may_claim_a_gigabyte() -> None:
+    readers._require_plausible(2**30, 100)
+    with pytest.raises(ValueError, match="claims 1,073,741,825 bytes"):
+        readers._require_plausible(2**30 + 1, 100)
 
 
 def test_no_memory_for_a_file_is_an_error_with_its_name(

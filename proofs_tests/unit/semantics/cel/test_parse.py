@@ -71,6 +71,7 @@ def test_show_parses_back(text: str) -> None:
         ("A OR B AND C", "AND", "parentheses"),
         ("A ;", "", "ends too early"),
         ("A ; ) B", ")", "not expected"),
+        ("A ; B)", ")", "expected +, :, :+, :{, ;, ALL,"),
         ("A FILTER A.x > 'open", "'", "does not end"),
         ("A FILTER x > 3", "x > 3", "whose attribute"),
         ("A FILTER 3 > 2", "3 > 2", "compares an attribute"),

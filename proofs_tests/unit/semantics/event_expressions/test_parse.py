@@ -132,6 +132,7 @@ def test_errors_know_their_place(text: str, start: int, end: int, words: str) ->
     [
         "!" * 10_000 + "a",
         "prior(" * 1_000 + "a" + ", b)" * 1_000,
+        "prior(" * 200 + "a" + ", b)" * 200,
         "(a | " * 1_000 + "b" + ")" * 1_000,
         "x := " + "relative(a, " * 1_000 + "b" + ")" * 1_000 + "; x",
     ],

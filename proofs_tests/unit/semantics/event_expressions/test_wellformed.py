@@ -90,6 +90,7 @@ def test_but_for_a_variable_that_is_printed_free() -> None:
         ("before(b) and a", "event_type"),
         ("order[price > 5]", "attribute"),
         ("order(I, Q, R)", "attribute"),
+        ("order(I, Q, R) and R > 3", "attribute"),
         ("order('x')", "kind"),
         ("order[quantity = 'x']", "kind"),
         ("prior(order(I), perform(X, I))", "kind"),

@@ -109,6 +109,7 @@ def test_what_returns_an_aggregate_and_what_names_a_type() -> None:
         ("PATTERN SEQ(A a) WHERE a.x = 1 or a.y = 2 and a.y = 3 RETURN a.x", "which one comes", "a.x = 1 or a.y = 2"),
         ("PATTERN SEQ(A a) WITHIN 3 HAVING a.x = 1 RETURN a.x", "a unit of time", "HAVING"),
         ("PATTERN SEQ(A a) WHERE a.x = 1 )", "HAVING, NOT, OR, RETURN, UNION, WITHIN", ")"),
+        ("PATTERN SEQ() RETURN a.x", "expected a name or ~", ")"),
     ],
 )
 def test_what_is_no_query_and_where(text: str, message: str, place: str) -> None:
