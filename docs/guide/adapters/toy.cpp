@@ -8,7 +8,7 @@
 using Match = std::vector<int>;
 
 // A text of a message, as JSON writes it. An engine of your own reads messages with a library for JSON.
-const std::string TEXT = R"("((?:[^"\\]|\\.)*)")";
+const std::string TEXT = R"re("((?:[^"\\]|\\.)*)")re";
 
 std::string field(const std::string& line, const std::string& name) {
     std::smatch found;
