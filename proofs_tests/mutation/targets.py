@@ -246,7 +246,9 @@ AREAS = (
     Area(
         "workbench/conformance/",
         (
+            f"{SUITES}/test_small_parts.py",
             f"{SUITES}/test_shrinking.py",
+            "unit/workbench/test_html.py",
             "integration/test_harness.py",
             f"{SUITES}/test_suite_data.py",
             SUITES,

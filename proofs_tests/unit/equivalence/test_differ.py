@@ -151,6 +151,17 @@ def test_a_campaign_stops_after_ten_causes_and_five_times_as_many_disagreements(
     assert of_one_cause.stopped == f"stopped after 10 disagreements, at case {of_one_cause.cases - 1}"
 
 
+def test_streams_have_ten_events_at_most() -> None:
+    lengths = set[int]()
+
+    def nothing(query: str, S: Stream) -> Iterable[Match]:
+        lengths.add(len(S))
+        return ()
+
+    differ(nothing, nothing, cases=60)
+    assert max(lengths) == 10
+
+
 def test_cases_per_second_are_of_those_that_were_run() -> None:
     assert Summary(9, Counter({"matched": 9}), seconds=2.0, resumed=4).per_second == 2.5
     assert Summary(9).per_second == 0

@@ -1,0 +1,198 @@
+"""Parts of the harness one by one, on small reports: what they count, print, and leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from cerify.conformance.all_streams import search
+from cerify.conformance.badge import GREEN, RED, badge
+from cerify.conformance.campaigns import BuiltInEvaluator, plan_of
+from cerify.conformance.canonical import renaming
+from cerify.conformance.defects import _needed
+from cerify.conformance.hypotheses import interpretation_of
+from cerify.conformance.hypotheses.axis import choices_of
+from cerify.conformance.identification.questions import Template
+from cerify.conformance.junit import junit
+from cerify.conformance.model import Case, Defect, Report, Result
+from cerify.conformance.oracle import Oracle
+from cerify.conformance.policy import read_policy
+from cerify.conformance.query_tree import nodes
+from cerify.conformance.report_json import case_json, report_lines
+from cerify.conformance.report_text import issue_text, verdict
+from cerify.conformance.second_opinion import second_opinion
+from cerify.conformance.signature import kinds_of
+from cerify.conformance.stored import read_stored
+from cerify.conformance.why import why_of
+from cerify.conformance.words import count_of, difference
+from cerify.languages import LANGUAGES
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.sase.reading import Reading
+from proofs_tests.support import stream
+
+CASE = Case("c1", "seq", "", "cel", "A ; B", None, [{"type": "A"}, {"type": "B"}], "matches", [Match(1, (0, 1))])
+WRONG = Result(CASE, "failed", [Match(0, (0,))], seconds=0.25)
+RIGHT = Result(replace(CASE, id="c2"), "passed", CASE.matches)
+SKIPPED = Result(replace(CASE, id="c3"), "skipped", detail="no")
+NOT_RUN = Result(replace(CASE, id="c4"), "not_run", detail="the engine is gone")
+DEFECT = Defect("d1", "missing", ("seq",), WRONG, WRONG, ("c1",), why="B follows A", stopped="no time is left")
+CEL = LANGUAGES["cel"]
+EVALUATOR = BuiltInEvaluator(CEL, "automaton")
+
+
+def report(*results: Result, **more: Any) -> Report:
+    return Report("mine", "1", "s", results, more.pop("defects", ()), 0, 1.0, **more)
+
+
+class NothingMatches:
+    """An engine that reports no match."""
+
+    def run(self, case: Case) -> Result:
+        return Result(case, "failed" if case.matches else "passed", [])
+
+
+def test_all_streams_over_the_types_of_a_query_and_one_other() -> None:
+    """Of 3 streams of one event, and 9 of two, one has A and then B."""
+    found = search(NothingMatches(), CEL, "A ; B", 2, "matches")  # type: ignore[arg-type]
+    assert (found.asked, found.planned, len(found.wrong)) == (12, 12, 1)
+    assert found.shortest is not None
+    assert [event["type"] for event in found.shortest.case.events] == ["A", "B"]
+
+
+def test_a_badge_is_green_where_the_engine_conforms() -> None:
+    conforms, departs = badge(report(RIGHT)), badge(report(WRONG, RIGHT))
+    assert GREEN in conforms
+    assert RED in departs
+    assert ET.fromstring(conforms).attrib["height"] == "20"
+
+
+def test_the_choice_that_is_needed_beside_others() -> None:
+    class Both:
+        def reproduces(self, chosen: Sequence[tuple[str, str]], result: Result) -> bool:
+            return {("a", "1"), ("b", "1")} <= set(chosen)
+
+    assert _needed(Both(), [("c", "1"), ("a", "1"), ("b", "1")], WRONG) == ("a", "1")  # type: ignore[arg-type]
+
+
+def test_streams_of_a_campaign_are_random_only_where_that_is_asked() -> None:
+    generator = CEL.generator()
+    random, guided = (plan_of(CEL, "core", how, EVALUATOR, cases=1) for how in ("random", None))
+    assert random.maker == generator.case
+    assert guided.maker == generator.guided != generator.case
+
+
+def test_types_of_a_schema_alone_get_names_of_their_own() -> None:
+    S = Stream([Event("Tick")], Schema({"Tick": {"price": "int"}, "Quote": {"price": "int"}}))
+    assert renaming(CEL, "Tick", parse("Tick"), S) == {"Tick": "A", "Quote": "B", "price": "x"}
+
+
+def test_a_language_without_hypotheses_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match="no hypotheses about the meaning of other"):
+        interpretation_of("other")
+
+
+def test_windows_are_seen_where_they_are() -> None:
+    interpretation = interpretation_of("cel")
+    assert interpretation.has_window(parse("(A ; B) WITHIN 3 EVENTS"))
+    assert not interpretation.has_window(parse("A ; B"))
+
+
+def test_a_choice_for_all_windows_is_one_for_each_that_has_it() -> None:
+    axes = interpretation_of("cel").axes
+    chosen = choices_of({}, axes)
+    assert chosen == {name: axis.default for name, axis in axes.items()}
+
+
+def test_a_template_has_its_shortest_streams_first() -> None:
+    template = Template("A", ({"type": "A"}, {"type": "B"}), 2)
+    assert [len(events) for events in template.streams()] == [1, 1, 2, 2, 2, 2]
+
+
+def test_cases_without_an_answer_are_errors_of_junit_but_skipped_ones_are_not() -> None:
+    root = ET.fromstring(junit(report(WRONG, RIGHT, SKIPPED, NOT_RUN)))
+    counts = [root.attrib[name] for name in ("tests", "failures", "skipped", "errors")]
+    assert counts == ["4", "1", "1", "1"]
+
+
+def test_only_failing_cases_that_were_asked_are_unexplained() -> None:
+    other = Result(replace(CASE, id="c5"), "crashed", detail="exit status 1")
+    assert report(WRONG, RIGHT, NOT_RUN, other, defects=(DEFECT,)).unexplained == ("c5",)
+
+
+def test_an_oracle_with_other_answers_is_not_decided_and_concerns_one_language() -> None:
+    policy, reading = Oracle(choices={"cel": {"seq": "strict"}}), Oracle(reading=Reading(window="closed"))
+    assert [oracle.decided for oracle in (Oracle(), policy, reading)] == [True, False, False]
+    assert [policy.concerns(name) for name in ("cel", "sase")] == [True, False]
+    assert [reading.concerns(name) for name in ("cel", "sase")] == [False, True]
+
+
+def test_a_policy_of_several_lines_may_have_empty_ones(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    line = '{"language": "sase", "axes": {"window": {"value": "closed"}}}\n'
+    path.write_text(f"{line}\n{line}\n", encoding="utf-8")
+    assert read_policy(path) == {"sase": {"window": "closed"}}
+    path.write_text('{"language": "sase", "axes": {"window": {"value": "ajar"}}}', encoding="utf-8")
+    with pytest.raises(InputError, match="the axis window has the values"):
+        read_policy(path)
+
+
+def test_a_stored_run_may_have_empty_lines(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n\n".join(report_lines(report(WRONG, RIGHT))) + "\n\n", encoding="utf-8")
+    found = read_stored(path)
+    assert found.summary["engine"]["name"] == "mine"
+    assert set(found.cases) == {"c1", "c2"}
+
+
+def test_the_nodes_of_trees_are_those_that_a_query_can_have() -> None:
+    assert "Derived" not in nodes("cel")
+    assert not [name for name in nodes("cel") if name.startswith("_")]
+
+
+def test_a_report_says_why_a_search_stopped_and_how_long_a_case_took() -> None:
+    (first, *_) = report_lines(report(WRONG, defects=(DEFECT,)))
+    assert '"stopped":"no time is left"' in first.replace('": ', '":')
+    assert case_json(WRONG)["seconds"] == 0.25
+
+
+def test_an_issue_has_the_reason_if_there_is_one() -> None:
+    of = report(WRONG, defects=(DEFECT,))
+    assert "Why:\n```\nB follows A\n```" in issue_text(DEFECT, of)
+    assert "Why:" not in issue_text(replace(DEFECT, why=""), of)
+
+
+def test_a_verdict_calls_failures_known_only_if_all_of_them_are() -> None:
+    assert "in 1 cases, all of them known" in verdict(report(WRONG, RIGHT, known=frozenset({"c1"})))
+    assert verdict(report(WRONG, RIGHT)).endswith("departs from the semantics in 1 cases.")
+    assert verdict(report(RIGHT)).endswith("conforms on all it claims.")
+
+
+def test_a_second_opinion_is_none_without_a_language_or_within_no_budget() -> None:
+    S = stream("A A A B")
+    assert second_opinion("other", parse("A"), S, "matches") is None
+    assert second_opinion("cel", parse("A+ ; B"), S, "matches", Budget(valuations=2)) is None
+    assert second_opinion("cel", parse("A : B"), S, "matches") == {Match(3, (2, 3))}
+
+
+def test_a_wrong_answer_has_a_kind_and_a_reason_and_no_answer_is_none() -> None:
+    assert kinds_of(WRONG) == {"missing", "extra"}
+    assert kinds_of(replace(WRONG, matches=[*CASE.matches, Match(0, (0,))])) == {"extra"}
+    assert kinds_of(RIGHT) == frozenset()
+    extra = replace(WRONG, matches=[*CASE.matches, Match(0, (0,))])
+    assert why_of(extra) != why_of(WRONG) != ""
+    assert why_of(replace(WRONG, matches=[*CASE.matches, Match(9, (9,))])) == ""
+
+
+def test_what_is_left_out_is_counted_and_moved_matches_are_named() -> None:
+    assert count_of(["a", "b", "c"], 2) == "a, b and 1 more"
+    assert count_of(["a", "b"], 2) == "a, b"
+    moved = difference({Match(1, (0, 1))}, {Match(2, (0, 1))})
+    assert moved.endswith("the same events are reported at another position")
