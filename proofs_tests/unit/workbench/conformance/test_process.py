@@ -35,6 +35,7 @@ def test_a_daemon_that_forked_twice_is_ended_with_its_engine() -> None:
         daemon = psutil.Process(int(line))
         assert daemon.is_running()
     assert not daemon.is_running() or daemon.status() == psutil.STATUS_ZOMBIE
+    assert engine._process.returncode is not None  # waited for, so that no zombie is left of the engine
 
 
 def answer(**match: object) -> str:

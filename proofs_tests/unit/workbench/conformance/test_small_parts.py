@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,12 @@ import pytest
 
 from cerify.conformance.all_streams import search
 from cerify.conformance.badge import GREEN, RED, badge
+from cerify.conformance.campaign_plan import Job, Part
 from cerify.conformance.campaigns import BuiltInEvaluator, plan_of
 from cerify.conformance.canonical import renaming
+from cerify.conformance.cases import case_of_line
 from cerify.conformance.defects import _needed
-from cerify.conformance.hypotheses import interpretation_of
+from cerify.conformance.hypotheses import answer, interpretation_of
 from cerify.conformance.hypotheses.axis import choices_of
 from cerify.conformance.identification.questions import Template
 from cerify.conformance.junit import junit
@@ -31,6 +34,7 @@ from cerify.conformance.stored import read_stored
 from cerify.conformance.why import why_of
 from cerify.conformance.words import count_of, difference
 from cerify.languages import LANGUAGES
+from cerify.protocol import Matches
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError, Unsupported
@@ -158,8 +162,8 @@ def test_the_nodes_of_trees_are_those_that_a_query_can_have() -> None:
 
 
 def test_a_report_says_why_a_search_stopped_and_how_long_a_case_took() -> None:
-    (first, *_) = report_lines(report(WRONG, defects=(DEFECT,)))
-    assert '"stopped":"no time is left"' in first.replace('": ', '":')
+    summary = json.loads(next(iter(report_lines(report(WRONG, defects=(DEFECT,))))))["summary"]
+    assert [one["stopped"] for one in (*summary["defects"], *summary["divergences"])] == ["no time is left"] * 2
     assert case_json(WRONG)["seconds"] == 0.25
 
 
@@ -196,3 +200,39 @@ def test_what_is_left_out_is_counted_and_moved_matches_are_named() -> None:
     assert count_of(["a", "b"], 2) == "a, b"
     moved = difference({Match(1, (0, 1))}, {Match(2, (0, 1))})
     assert moved.endswith("the same events are reported at another position")
+
+
+def test_after_eight_types_names_have_numbers() -> None:
+    query = " OR ".join(f"Type{n}" for n in range(9))
+    names = renaming(CEL, query, parse(query), Stream([]))
+    assert (names["Type0"], names["Type7"], names["Type8"]) == ("A", "H", "A1")
+
+
+def test_a_case_without_matches_has_those_of_the_definition() -> None:
+    obj = {"id": "c", "feature": "f", "clause": "", "language": "cel", "query": "A FILTER A.x > 0.5", "events": []}
+    of = {"schema": {"A": {"x": "float"}}, "events": [{"type": "A", "x": 1}, {"type": "A", "x": 0}]}
+    case = case_of_line(json.dumps(obj | of | {"output": "matches"}), "here")
+    assert (case.id, case.matches) == ("c", [Match(0, (0,))])
+
+
+def test_a_case_of_a_campaign_belongs_to_one_of_its_parts() -> None:
+    job = Job((Part("cel", "core"), Part("cel", "figure3")), ("automaton",))
+    assert {job.part(index) for index in range(20)} == set(job.parts)
+
+
+def test_matches_after_the_end_or_after_the_beginning_of_the_last_one() -> None:
+    found = {}
+    for how in ("past-last", "to-next"):
+        given = answer("cel", "A ; B", stream("A A B B"), {"overlap": how})
+        assert isinstance(given, Matches)
+        found[how] = [m.events for m in given.matches]
+    assert found == {"past-last": [(0, 2)], "to-next": [(0, 2), (1, 2)]}
+
+
+def test_what_is_forbidden_anywhere_in_a_match() -> None:
+    """By the definition B is forbidden between A and C; by this hypothesis also between C and D."""
+    query = "PATTERN SEQ(A a, ~B b, C c, D d) WHERE skip_till_any_match(a, c, d) { } RETURN a.x"
+    for choices, number in (({}, 1), ({"negation": "any-between"}, 0)):
+        given = answer("sase", query, stream("A C B D"), choices, "valuations")
+        assert isinstance(given, Matches)
+        assert len(given.matches) == number
