@@ -225,7 +225,9 @@ def _is_left_out(node: ast.AST) -> bool:
             return True
         case ast.Raise(exc=ast.Name("NotImplementedError")):
             return True
-        case ast.Subscript(value=ast.Name("Literal" | "Callable" | "tuple" | "list" | "dict" | "set" | "frozenset")):
+        case ast.Subscript(
+            value=ast.Name("Literal" | "Callable" | "tuple" | "list" | "dict" | "set" | "frozenset" | "defaultdict")
+        ):
             return True  # a type
         case ast.keyword(arg="strict" | "samples"):  # of zip: an assertion; operators as tests and drawings show them
             return True

@@ -31,6 +31,7 @@ def test_star_free(text: str) -> None:
     [
         ("every <2> a", 1, 2),
         ("every <5> a", 1, 5),
+        ("!(every <2> a)", 1, 2),
         ("(every <2> a) /+ s", 1, 2),
         ("relative+(<2> any)", 1, 2),
         ("relative+(<3> any) and before(b)", 1, 3),
