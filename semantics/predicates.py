@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias, TypeVar, assert_never
+from typing import Literal, TypeAlias, TypeVar, assert_never, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -143,20 +143,16 @@ Atomic: TypeAlias = Anything | OfType | Comparison | OneOf | InRange | Like
 
 Predicate: TypeAlias = Atomic | Not | Both | Either
 
-COMPARE: Mapping[Comparator, Callable[[Value, Value], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "=": operator.eq,
-    "!=": operator.ne,
-}
-ARITHMETIC: Mapping[Operator, Callable[[int | float, int | float], int | float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
+COMPARE: Mapping[Comparator, Callable[[Value, Value], bool]] = dict(
+    zip(
+        get_args(Comparator),
+        (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne),
+        strict=True,
+    )
+)
+ARITHMETIC: Mapping[Operator, Callable[[int | float, int | float], int | float]] = dict(
+    zip(get_args(Operator), (operator.add, operator.sub, operator.mul, operator.truediv), strict=True)
+)
 
 
 def holds(predicate: Predicate, event: Event) -> bool:
@@ -226,8 +222,7 @@ def matches(pattern: str, value: Value | None) -> bool:
 
 @lru_cache(maxsize=100_000)
 def _matches(pattern: str, value: str) -> bool:
-    result: bool = pc.match_substring_regex(pa.scalar(value), whole(pattern)).as_py()
-    return result
+    return bool(pc.match_substring_regex(pa.scalar(value), whole(pattern)).as_py())
 
 
 def whole(pattern: str) -> str:
@@ -244,11 +239,9 @@ def nodes(root: Predicate | Term) -> Iterator[Predicate | Term]:
         match node:
             case Comparison(_, left, right) | Arithmetic(_, left, right):
                 pending += [right, left]
-            case Both(left_, right_) | Either(left_, right_):
-                pending += [right_, left_]
-            case OneOf(term, _) | InRange(term, _, _) | Like(term, _):
-                pending.append(term)
-            case Not(inner):
+            case Both() | Either():
+                pending += [node.right, node.left]
+            case OneOf(inner, _) | InRange(inner, _, _) | Like(inner, _) | Not(inner):
                 pending.append(inner)
             case Anything() | OfType() | Attribute() | Constant():
                 pass
@@ -292,10 +285,7 @@ def combined(
 
 
 def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Whether the predicate can be true and whether it can be false, given that of the atomic predicates in it.
-
-    Different atomic predicates are taken as free choices.
-    """
+    """Whether it can be true and whether it can be false, given that of its atomic predicates, as free choices."""
     return combined(
         predicate,
         of_atom,
@@ -351,15 +341,9 @@ def mapped_predicate(
 
 
 def _key(written: object) -> object:
-    match written:
-        case Constant(value):
-            return value, type(value)
-        case OneOf(term, values):
-            return term, values, tuple(map(type, values))
-        case InRange(term, low, high):
-            return term, low, type(low), high, type(high)
-        case _:
-            raise TypeError(f"{type(written).__name__} has no values written in it")
+    """The fields, with the types of the values in them."""
+    found = [getattr(written, name) for name in type(written).__match_args__]  # type: ignore[attr-defined]
+    return tuple((v, tuple(map(type, v)) if isinstance(v, tuple) else type(v)) for v in found)
 
 
 def _is_number(value: Value | None) -> bool:

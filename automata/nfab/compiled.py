@@ -31,12 +31,7 @@ from cerify.semantics.sase.reading import DECIDED, Reading
 
 T = TypeVar("T")
 PIECE = 131_072  # events of a batch that are read at a time
-STRATEGIES: dict[sase.Strategy, int] = {
-    "strict_contiguity": op.STRICT,
-    "partition_contiguity": op.PARTITION,
-    "skip_till_next_match": op.NEXT,
-    "skip_till_any_match": op.ANY,
-}
+STRATEGIES = dict(zip(sase.STRATEGIES, (op.STRICT, op.PARTITION, op.NEXT, op.ANY), strict=True))
 KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
 
 
@@ -80,7 +75,7 @@ class CompiledBlockRunner:
 
     def tried(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
         """As `read`, or why the batch cannot be read; if it is not the first one, the runner is of no use then."""
-        tables = [self._none()]
+        tables = [self._table(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))]
         for S in _pieces(batch):
             found = self._piece(S, True)
             if isinstance(found, Unsupported):
@@ -157,9 +152,8 @@ class CompiledBlockRunner:
         last = self.plan.states[-1]
         if self._encoder is None or not last.stops_at_end:
             return []
-        head, runs = self._memory.head, self._memory.runs
-        found = []
-        for run in head[:, 0].tolist():
+        runs, found = self._memory.runs, list[int]()
+        for run in self._memory.head[:, 0].tolist():
             while run >= 0:
                 run_after, state, node = runs[run].tolist()
                 if state == last.number:
@@ -304,9 +298,6 @@ class CompiledBlockRunner:
         return keys
 
     # --- answers ---
-
-    def _none(self) -> pa.Table:
-        return self._table(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))
 
     def _table(self, offsets: NDArray[Any], labels: NDArray[Any], events: NDArray[Any]) -> pa.Table:
         columns = {}
