@@ -23,6 +23,7 @@ Truth: TypeAlias = tuple[bool, ...]
 
 Number: TypeAlias = int | float
 STEPS = tuple(timedelta(**{unit: 1}) for unit in ("days", "hours", "minutes", "seconds", "microseconds"))
+FIRST_TIME, LAST_TIME = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
 DAY_0 = datetime(2000, 1, 1, tzinfo=UTC)
 DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool": False, "timestamp": DAY_0}
 
@@ -128,10 +129,10 @@ def _times(constants: list[datetime]) -> Iterator[datetime]:
     yield from constants
     for low, high in pairwise(constants):
         yield from [low + step for step in STEPS if low + step < high][:1]
-    if constants[0] - datetime.min.replace(tzinfo=UTC) > timedelta(days=1):
-        yield constants[0] - timedelta(days=1)
-    if datetime.max.replace(tzinfo=UTC) - constants[-1] > timedelta(days=1):
-        yield constants[-1] + timedelta(days=1)
+    if (before := constants[0] - FIRST_TIME) > timedelta():
+        yield constants[0] - min(before, timedelta(days=1))
+    if (after := LAST_TIME - constants[-1]) > timedelta():
+        yield constants[-1] + min(after, timedelta(days=1))
 
 
 def _simple(number: Number) -> Number:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise, product
-from math import prod
 from typing import assert_never
 
 from cerify.semantics import predicates as pred
@@ -15,6 +15,9 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Event
 from cerify.semantics.predicates import atoms, holds
 from cerify.semantics.values import Value, kind
+
+FIRST_TIME, LAST_TIME = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
+MICROSECOND = timedelta(microseconds=1)
 
 
 def events_to_come(
@@ -37,7 +40,7 @@ def _events(T: str, tests: Sequence[pred.Predicate], budget: Budget, span: Span 
         for name, value in _compared(test, span):
             constants.setdefault(name, []).append(value)
     pools = [(None, *_representatives(values)) for values in constants.values()]
-    if prod(map(len, pools)) > budget.states:
+    if math.prod(map(len, pools)) > budget.states:
         raise BudgetExceeded(f"the masks of {T} distinguish more than {budget.states} events", span)
     seen = set()
     for values in product(*pools):
@@ -87,10 +90,11 @@ def _representatives(values: list[Value]) -> Iterator[Value]:
                 yield ""
                 yield from (f"{value}\0" for value in ordered if isinstance(value, str))
             case datetime() as low, _:
-                yield low - timedelta(microseconds=1)
-                yield from (value + timedelta(microseconds=1) for value in ordered if isinstance(value, datetime))
+                if low > FIRST_TIME:
+                    yield low - MICROSECOND
+                yield from (v + MICROSECOND for v in ordered if isinstance(v, datetime) and v < LAST_TIME)
             case (int() | float() as low, int() | float() as high):
-                yield low - 1
-                yield high + 1
+                yield min(low - 1, math.nextafter(low, -math.inf))  # a large float less 1 is that float
+                yield max(high + 1, math.nextafter(high, math.inf))
                 for a, b in pairwise(value for value in ordered if isinstance(value, int | float)):
-                    yield (a + b) // 2 if isinstance(a, int) and isinstance(b, int) and b - a > 1 else a + (b - a) / 2
+                    yield (a + b) // 2 if isinstance(a, int) and isinstance(b, int) and b - a > 1 else a / 2 + b / 2
