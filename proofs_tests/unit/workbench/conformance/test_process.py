@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from cerify import protocol
+from cerify.conformance import process
 from cerify.conformance.process import EngineProcess, Limits
 from cerify.semantics.errors import InputError
 
@@ -36,6 +37,17 @@ def test_a_daemon_that_forked_twice_is_ended_with_its_engine() -> None:
         assert daemon.is_running()
     assert not daemon.is_running() or daemon.status() == psutil.STATUS_ZOMBIE
     assert engine._process.returncode is not None  # waited for, so that no zombie is left of the engine
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a process other than the first")
+def test_what_cannot_be_ended_is_a_warning_after_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = iter([True] * 300)
+    monkeypatch.setattr(process, "_runs", lambda child: next(running))
+    monkeypatch.setattr(process, "KILLED", 0.1)
+    engine = EngineProcess([sys.executable, "-c", DAEMON], Limits())
+    assert engine.early(60) is not None
+    with pytest.warns(UserWarning, match="has left processes that cannot be ended"):
+        engine.close()
 
 
 def answer(**match: object) -> str:
