@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import math
 import shlex
 import signal
 import sys
@@ -27,6 +28,9 @@ from proofs_tests.mutation.targets import ROOT, checks_of, own_checks, source
 PATIENCE, LEAST = 4.0, 10.0
 """A mutant is killed by tests that take so many times the time that they take without a mutant, and so many seconds
 of processor time more."""
+
+WAITING = 10
+"""How many times its processor time a test may take by the clock: one that waits without end kills the mutant, too."""
 
 LONGEST = 600.0
 """Seconds of processor time for tests of which it is not known how long they take."""
@@ -180,7 +184,9 @@ def _tested(task: _Task, out: TextIO) -> None:
         importlib.import_module("numba").config.DISABLE_JIT = True
     sys.meta_path.insert(0, _Finder(name_of(mutant.module), mutated(mutant, source(mutant.module))))
     for check in (None, *task.checks):
-        signal.setitimer(signal.ITIMER_PROF, check.most if check else LEAST)  # ends the process: nothing handles it
+        most = check.most if check else LEAST
+        signal.setitimer(signal.ITIMER_PROF, most)  # ends the process, as nothing handles its signal; so does the next
+        signal.alarm(WAITING * math.ceil(most))
         out.write(f"{check.test if check else 'import'}\n")
         begun = time.process_time()
         by = first_failure(check.test, check.tests) if check else _import_failure(mutant)
