@@ -160,19 +160,21 @@ class Identification:
         first = min(self.left, key=self.misses)
         while True:
             least = self.misses(first)
-            steps = list(self.departing(first, self.seen()))
+            steps = list(self.neighbours(first, self.seen()))
             better = min(steps, key=lambda c: self.misses(c, least), default=first)
             if least and self.misses(better, least) >= least:
                 wrong = [one for one in self.answered if self.predictor.answer(one.question, first) != one.told]
                 axes = {axis.name for one in wrong for axis in self.predictor.axes_of(one.question.query)}
-                twice = (c for step in self.departing(first, sorted(axes)) for c in self.departing(step, sorted(axes)))
+                twice = (
+                    c for step in self.neighbours(first, sorted(axes)) for c in self.neighbours(step, sorted(axes))
+                )
                 mending = (c for c in twice if self.predictor.answer(wrong[0].question, c) == wrong[0].told)
                 better = min(mending, key=lambda c: self.misses(c, least), default=first)
             if self.misses(better, least) >= least:
                 return [first, *(c for c in (*steps, *self.left) if c != first and self.misses(c, least) == least)]
             first = better
 
-    def departing(self, hypothesis: Choices, names: Iterable[str]) -> Iterator[Choices]:
+    def neighbours(self, hypothesis: Choices, names: Iterable[str]) -> Iterator[Choices]:
         """The hypotheses that differ from one in one of these axes."""
         for name in names:
             for value in self.predictor.interpretation.axes[name].values:
@@ -202,7 +204,9 @@ class Identification:
         found = {}
         for name in self.seen():
             axis = self.predictor.interpretation.axes[name]
-            alike = tuple(dict.fromkeys(c[name] for c in self.left if c[name] != final[name]))
+            alike = tuple(
+                value for value in axis.values if value != final[name] and {**final, name: value} in self.left
+            )
             mine = [one for one in self.answered if name in one.axes or (not one.axes and self._bears(name, one))]
             wrong = [one for one in mine if self.predictor.answer(one.question, final) != one.told]
             explained = len(mine) - len(wrong)
