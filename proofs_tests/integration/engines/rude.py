@@ -56,7 +56,8 @@ def misbehave(how: str, id_: str) -> None:
         case "no kind":
             say({"id": id_})
         case "a result left out":
-            say({"id": id_, "matches": [{"at": 0, "events": [0]}, {"at": 0, "events": [0], "result": {}}]})
+            match = {"at": 0, "events": [0], "bindings": {}}
+            say({"id": id_, "matches": [match, {**match, "result": {}}]})
         case "unsupported":
             say({"id": id_, "error": {"code": "unsupported", "message": "no such operator"}})
         case "dies but its child lives":

@@ -112,11 +112,13 @@ def test_the_engine_answers_with_results(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_results_are_read_and_compared() -> None:
-    (match,) = protocol.matches_of_json([{"at": 0, "events": [0], "result": {"y": 2.0}}], "matches")
-    assert match == Match(0, (0,), None, result_of({"y": 2}))
-    assert match != Match(0, (0,), None, result_of({"y": 3}))
+    answer = {"at": 0, "events": [0], "bindings": {}, "result": {"y": 2.0}}
+    (match,) = protocol.matches_of_json([answer], "valuations")
+    assert match == Match(0, (0,), (), result_of({"y": 2}))
+    assert match != Match(0, (0,), (), result_of({"y": 3}))
+    assert protocol.matches_of_json([answer], "matches") == [Match(0, (0,))]
     with pytest.raises(InputError, match="a result is an object"):
-        protocol.matches_of_json([{"at": 0, "events": [0], "result": 2}], "matches")
+        protocol.matches_of_json([{**answer, "result": 2}], "valuations")
 
 
 # --- fuzz -------------------------------------------------------------------------------------------------------------
