@@ -24,8 +24,9 @@ printed. *holds-corrected*: as printed it fails, with a counterexample, and a co
 Evidence: *decided* covers all streams, or all histories, for the formulas that the last column names; *exhaustive* all
 cases to a size; *solver* all values of attributes at the lengths named; *random* a sample; *measured* counted
 operations, over the range named; *proof* an argument from other entries. *In Coq* names the theorem that proves the
-claim, or its correction, for all queries and streams of a [model](theory/mechanised.md). The bounds are those of the
-quick check; `cerify claims --budget full` looks at more, and `--json` shows the counterexamples. This page is written
+claim, its correction, or the part of it that stands there, for all queries and streams of a
+[model](theory/mechanised.md). The bounds are those of the quick check; `cerify claims --budget full` looks at more,
+and `--json` shows the counterexamples. This page is written
 by `cerify claims --write docs/claims.md`, together with the errata, here with cerify {version}.
 """
 TOTALS = "| paper |"  # how the table of totals begins, here and in the README

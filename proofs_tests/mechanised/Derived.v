@@ -9,7 +9,7 @@ From Cerify Require Import Expressions.
 Section Derived.
 
 Variable event : Type.
-Variable viable_dec : forall A q, {viable event A q} + {~ viable event A q}.
+Variable letters : list event.
 
 Notation expression := (expression event).
 Notation history := (history event).
@@ -22,6 +22,7 @@ Notation Not := (Not event).
 Notation Relative := (Relative event).
 Notation Pipe := (Pipe event).
 Notation Between := (Between event).
+Notation searched := (searched event letters).
 
 Definition every : expression := Not (Null event).
 Definition or (E F : expression) : expression := Not (And (Not E) (Not F)).
@@ -36,19 +37,21 @@ Definition before (E : expression) : expression := prior E every.
 Definition happened (E : expression) : expression := or E (before E).
 Definition series (E T : expression) : expression := And T (Not (prior (Not E) T)).                 (* E * T *)
 
-Lemma meaning_dec E h o : ascending h -> In o h -> meaning E h o \/ ~ meaning E h o.
+(** Of prefix over any types of events this cannot be decided; without prefix it can, and of finitely many. *)
+Lemma meaning_dec E h o : searched E -> ascending h -> In o h -> meaning E h o \/ ~ meaning E h o.
 Proof.
-  intros S I; apply in_split in I; destruct I as [g [k ->]]; rewrite (corollary_1 event viable_dec E g o k S).
+  intros V S I; apply in_split in I; destruct I as [g [k ->]]; rewrite (corollary_1 event letters E V g o k S).
   destruct (accepts event _ _); [left; reflexivity|right; discriminate].
 Qed.
 
 Lemma meaning_every h o : meaning every h o <-> In o h.
 Proof. cbn; tauto. Qed.
 
-Theorem meaning_or E F h o : ascending h -> meaning (or E F) h o <-> meaning E h o \/ meaning F h o.
+Theorem meaning_or E F h o : searched E -> searched F -> ascending h ->
+  meaning (or E F) h o <-> meaning E h o \/ meaning F h o.
 Proof.
-  intros S; cbn; split.
-  - intros [I N]; destruct (meaning_dec E h o S I), (meaning_dec F h o S I); tauto.
+  intros V W S; cbn; split.
+  - intros [I N]; destruct (meaning_dec E h o V S I), (meaning_dec F h o W S I); tauto.
   - intros [H|H]; pose proof (meaning_in event _ _ _ H); tauto.
 Qed.
 
@@ -160,16 +163,16 @@ Qed.
 Theorem meaning_before E h o : meaning (before E) h o <-> In o h /\ exists e, meaning E h e /\ fst e < fst o.
 Proof. unfold before; rewrite meaning_prior, meaning_every; tauto. Qed.
 
-Theorem meaning_happened E h o : ascending h ->
+Theorem meaning_happened E h o : searched E -> ascending h ->
   meaning (happened E) h o <-> meaning E h o \/ (In o h /\ exists e, meaning E h e /\ fst e < fst o).
-Proof. intros S; unfold happened; rewrite meaning_or, meaning_before by exact S; tauto. Qed.
+Proof. intros V S; unfold happened; rewrite meaning_or, meaning_before by (try exact S; cbn; tauto); tauto. Qed.
 
 (** T, where E takes place at every event before. *)
-Theorem meaning_series E T h o : ascending h ->
+Theorem meaning_series E T h o : searched E -> ascending h ->
   meaning (series E T) h o <-> meaning T h o /\ forall p, In p h -> fst p < fst o -> meaning E h p.
 Proof.
-  intros S; unfold series; cbn [Expressions.meaning]; setoid_rewrite meaning_prior; cbn [Expressions.meaning]; split.
-  - intros [K [I N]]; split; [exact K|]; intros p J L; destruct (meaning_dec E h p S J) as [H|H]; [exact H|].
+  intros V S; unfold series; cbn [Expressions.meaning]; setoid_rewrite meaning_prior; cbn [Expressions.meaning]; split.
+  - intros [K [I N]]; split; [exact K|]; intros p J L; destruct (meaning_dec E h p V S J) as [H|H]; [exact H|].
     exfalso; apply N; split; [exact K|]; exists p; auto.
   - intros [K M]; split; [exact K|]; split; [eapply meaning_in, K|]; intros [_ [p [[J H] L]]]; apply H; auto.
 Qed.

@@ -76,10 +76,18 @@ Definition run (A : dfa) (q : Q A) (w : list event) : Q A := fold_left (step A) 
 Arguments run : simpl never.
 Definition accepts (A : dfa) (w : list event) : bool := accepting A (run A (start A) w).
 
-(** From the state an accepting one is reached by one event or more. For an automaton of finitely many states over finitely
-    many types of events this is a search in a graph, which is not modelled. *)
+(** From the state an accepting one is reached by one event or more. *)
 Definition viable (A : dfa) (q : Q A) : Prop := exists w, w <> [] /\ accepting A (run A q w) = true.
-Variable viable_dec : forall A q, {viable A q} + {~ viable A q}.
+
+(** The types of events that the search below tries. Of finitely many these are all: see FiniteExpressions.v. *)
+Variable letters : list event.
+
+(** A search in the graph of the states: whether an accepting one is reached by one event or more, n at most. *)
+Fixpoint within (A : dfa) (n : nat) (q : Q A) : bool :=
+  match n with
+  | 0 => false
+  | S n => existsb (fun e => accepting A (step A q e) || within A n (step A q e)) letters
+  end.
 
 Definition null_dfa : dfa := {| Q := unit; start := tt; step := fun q _ => q; accepting := fun _ => false |}.
 
@@ -141,13 +149,25 @@ Definition between_dfa (A B : dfa) : dfa := {|
   accepting := fun q => match fst q with Some r => accepting A r | None => false end
 |}.
 
-(** prefix: whether one event or more can lead to an accepting state. The start state must not accept. *)
-Definition prefix_dfa (A : dfa) : dfa := {|
+(** prefix: whether n events at most, one or more, can lead to an accepting state. The start state must not accept. *)
+Definition prefix_dfa (n : nat) (A : dfa) : dfa := {|
   Q := option (Q A);
   start := None;
   step := fun q e => Some (step A (match q with Some p => p | None => start A end) e);
-  accepting := fun q => match q with Some p => if viable_dec A p then true else false | None => false end
+  accepting := fun q => match q with Some p => within A n p | None => false end
 |}.
+
+(** How many states the automaton of E needs at most. *)
+Fixpoint size (E : expression) : nat :=
+  match E with
+  | Null => 1
+  | Primitive _ => 2
+  | And E F | Pipe E F => size E * size F
+  | Not E | Prefix E => S (size E)
+  | Relative E F => size E * 2 ^ size F
+  | RelativePlus E => 2 ^ size E
+  | Between F E => S (size F) * size E
+  end.
 
 Fixpoint automaton (E : expression) : dfa :=
   match E with
@@ -159,8 +179,29 @@ Fixpoint automaton (E : expression) : dfa :=
   | RelativePlus E => relative_plus_dfa (automaton E)
   | Pipe E F => pipe_dfa (automaton E) (automaton F)
   | Between F E => between_dfa (automaton F) (automaton E)
-  | Prefix E => prefix_dfa (automaton E)
+  | Prefix E => prefix_dfa (size E) (automaton E)
   end.
+
+(** Wherever prefix stands, the search has found all there is to find: so if there is no prefix, and if letters has all types of
+    events (all_searched in FiniteExpressions.v). *)
+Fixpoint searched (E : expression) : Prop :=
+  match E with
+  | Null | Primitive _ => True
+  | Not E | RelativePlus E => searched E
+  | And E F | Relative E F | Pipe E F | Between E F => searched E /\ searched F
+  | Prefix E => searched E /\ forall q, within (automaton E) (size E) q = true <-> viable (automaton E) q
+  end.
+
+Fixpoint prefix_free (E : expression) : bool :=
+  match E with
+  | Null | Primitive _ => true
+  | Not E | RelativePlus E => prefix_free E
+  | And E F | Relative E F | Pipe E F | Between E F => prefix_free E && prefix_free F
+  | Prefix _ => false
+  end.
+
+Lemma prefix_free_searched E : prefix_free E = true -> searched E.
+Proof. induction E; cbn; rewrite ?andb_true_iff; intuition congruence. Qed.
 
 (** All machines have a start state that does not accept. *)
 Definition proper (A : dfa) : Prop := accepts A [] = false.
@@ -674,20 +715,20 @@ Proof. induction w as [|e w IH]; intros n p; cbn; [intros []|]; intros [<-|I]; c
 Lemma numbered_ascending w : forall n, ascending (numbered n w).
 Proof. induction w as [|e w IH]; intros n; cbn; [auto|]; split; [|auto]; intros p I; apply numbered_from in I; cbn; lia. Qed.
 
-Lemma prefix_run A w : forall q, run (prefix_dfa A) (Some q) w = Some (run A q w).
+Lemma prefix_run n A w : forall q, run (prefix_dfa n A) (Some q) w = Some (run A q w).
 Proof. induction w as [|e w IH]; intros q; [reflexivity|apply IH]. Qed.
 
-Lemma prefix_accepts A w : w <> [] -> accepts (prefix_dfa A) w = true <-> viable A (run A (start A) w).
+Lemma prefix_accepts n A w : w <> [] -> accepts (prefix_dfa n A) w = within A n (run A (start A) w).
 Proof.
   destruct w as [|e w]; [congruence|]; intros _; unfold accepts.
-  change (run (prefix_dfa A) (start (prefix_dfa A)) (e :: w)) with (run (prefix_dfa A) (Some (step A (start A) e)) w).
-  rewrite prefix_run; cbn [accepting prefix_dfa]; change (run A (start A) (e :: w)) with (run A (step A (start A) e) w).
-  destruct (viable_dec A _); split; auto; discriminate.
+  change (run (prefix_dfa n A) (start (prefix_dfa n A)) (e :: w)) with (run (prefix_dfa n A) (Some (step A (start A) e)) w).
+  rewrite prefix_run; reflexivity.
 Qed.
 
-Lemma prefix_describes A E : describes A (meaning E) -> describes (prefix_dfa A) (meaning (Prefix E)).
+Lemma prefix_describes n A E : (forall q, within A n q = true <-> viable A q) -> describes A (meaning E) ->
+  describes (prefix_dfa n A) (meaning (Prefix E)).
 Proof.
-  intros H g o k S; rewrite prefix_accepts by apply snoc_nonempty; cbn [meaning]; unfold viable; split.
+  intros V H g o k S; rewrite prefix_accepts, V by apply snoc_nonempty; cbn [meaning]; unfold viable; split.
   - intros [g' [k' [l [p [X [S' [I M]]]]]]]; destruct (split_once _ _ _ _ _ S X) as [<- _].
     apply in_split in I; destruct I as [l1 [l2 ->]]; exists (types l1 ++ [snd p]); split; [apply snoc_nonempty|].
     assert (W : g ++ o :: l1 ++ p :: l2 = (g ++ o :: l1) ++ p :: l2) by (rewrite <- app_assoc; reflexivity).
@@ -715,30 +756,31 @@ Qed.
 
 (* --- the theorem ---------------------------------------------------------------------------------------------------- *)
 
-Theorem corollary_1 E : describes (automaton E) (meaning E).
+Theorem corollary_1 E : searched E -> describes (automaton E) (meaning E).
 Proof.
-  induction E; cbn [automaton].
+  induction E; cbn [automaton searched]; intros V; try match goal with H : _ /\ _ |- _ => destruct H as [V1 V2] end.
   - intros g o k _; rewrite accepts_last; cbn; split; [tauto|discriminate].
   - intros g o k _; rewrite accepts_last; cbn; split; [tauto|]; intros H; split; [apply here|exact H].
   - intros g o k S; unfold accepts; cbn [start and_dfa]; rewrite and_run; cbn [accepting and_dfa fst snd meaning].
-    rewrite andb_true_iff, (IHE1 g o k S), (IHE2 g o k S); reflexivity.
-  - intros g o k S; rewrite not_accepts by apply snoc_nonempty; cbn [meaning]; rewrite (IHE g o k S), negb_true_iff.
+    rewrite andb_true_iff, (IHE1 V1 g o k S), (IHE2 V2 g o k S); reflexivity.
+  - intros g o k S; rewrite not_accepts by apply snoc_nonempty; cbn [meaning]; rewrite (IHE V g o k S), negb_true_iff.
     split; [intros [_ H]; apply not_true_is_false, H|intros H; split; [apply here|congruence]].
   - apply relative_describes; auto using automaton_proper.
   - intros g o k S; rewrite relative_plus_accepts by apply automaton_proper; cbn [meaning].
-    split; intros [n H]; exists n; apply (chain_rounds _ _ IHE n g o k S), H.
-  - apply pipe_describes; assumption.
+    split; intros [n H]; exists n; apply (chain_rounds _ _ (IHE V) n g o k S), H.
+  - apply pipe_describes; auto.
   - apply between_describes; auto using automaton_proper.
-  - apply prefix_describes; assumption.
+  - apply prefix_describes; auto.
 Qed.
 
 (** Theorem 1: the last event of a history is in E[h] exactly if the automaton accepts after the history. *)
-Theorem theorem_1 E h o : ascending (h ++ [o]) -> meaning E (h ++ [o]) o <-> accepts (automaton E) (types (h ++ [o])) = true.
-Proof. intros S; rewrite types_app; apply (corollary_1 E h o [] S). Qed.
+Theorem theorem_1 E h o : searched E -> ascending (h ++ [o]) ->
+  meaning E (h ++ [o]) o <-> accepts (automaton E) (types (h ++ [o])) = true.
+Proof. intros V S; rewrite types_app; apply (corollary_1 E V h o [] S). Qed.
 
 (** An expression does not look ahead. *)
-Corollary no_look_ahead E g o k l : ascending (g ++ o :: k) -> ascending (g ++ o :: l) ->
+Corollary no_look_ahead E g o k l : searched E -> ascending (g ++ o :: k) -> ascending (g ++ o :: l) ->
   meaning E (g ++ o :: k) o <-> meaning E (g ++ o :: l) o.
-Proof. intros S S'; rewrite (corollary_1 E g o k S), (corollary_1 E g o l S'); reflexivity. Qed.
+Proof. intros V S S'; rewrite (corollary_1 E V g o k S), (corollary_1 E V g o l S'); reflexivity. Qed.
 
 End Expressions.

@@ -4,7 +4,7 @@
 
 From Coq Require Import List Arith Lia Bool.
 Import ListNotations.
-From Cerify Require Import Cel Words Compile Theorem62 Checker.
+From Cerify Require Import Cel Words Compile Theorem62 Determinize Checker.
 
 Section Finite.
 
@@ -327,6 +327,9 @@ Fixpoint sublists (xs : list T) : list (list T) :=
 Lemma in_sublists (keep : T -> bool) xs : In (filter keep xs) (sublists xs).
 Proof. induction xs as [|x xs IH]; cbn; [auto|]; apply in_or_app; destruct (keep x); [right; apply in_map, IH|left; exact IH]. Qed.
 
+Lemma sublists_length xs : length (sublists xs) = 2 ^ length xs.
+Proof. induction xs as [|x xs IH]; cbn; [reflexivity|]; rewrite app_length, map_length, IH; lia. Qed.
+
 Lemma existsb_same (P : T -> bool) R R' : (forall p q, f p = f q -> P p = P q) -> gathered R = gathered R' -> existsb P R = existsb P R'.
 Proof.
   intros H E; apply eq_true_iff_eq; rewrite !existsb_exists; split; intros [p [I K]];
@@ -421,6 +424,94 @@ Proof.
   destruct (compile_finite phi) as [canon [states H]]; exists (folded (compile phi) canon), states.
   destruct (finitely_many_states (compile phi) canon states H) as [M E]; split; [exact M|].
   intros w; rewrite (E w); apply theorem_6_2.
+Qed.
+
+(* --- determinized --------------------------------------------------------------------------------------------------- *)
+
+Notation eqw := (eqw event var).
+Notation io_deterministic := (io_deterministic event var).
+Notation grouped := (grouped var var_dec).
+
+Section Subsets.
+
+Variable A : cea.
+Variable A_dec : dec (Q A).
+Variable states : list (Q A).
+Variable A_states : has_states A states.
+
+(** A set of states, written as a sublist of the list of all. *)
+Definition ordered (T : list (Q A)) : list (Q A) := filter (fun q => if in_dec A_dec q T then true else false) states.
+
+Lemma in_ordered T q : In q (ordered T) <-> In q states /\ In q T.
+Proof. unfold ordered; rewrite filter_In; destruct (in_dec A_dec q T); intuition discriminate. Qed.
+
+(** As `determinized`, where a set of states is one list only. *)
+Definition subsets : cea := {|
+  Compile.Q := list (Q A);
+  Compile.initial := [ordered (initial A)];
+  Compile.final := fun T => existsb (final A) T;
+  Compile.step := fun T e => retarget ordered (grouped (flat_map (fun q => step A q e) T))
+|}.
+
+Lemma subsets_deterministic : io_deterministic subsets.
+Proof.
+  split; [intros p q [<-|[]] [<-|[]]; reflexivity|]; intros T e L M p q I J E.
+  apply in_retarget in I, J; destruct I as [S [I ->]], J as [R [J ->]]; f_equal.
+  exact (grouped_once var var_dec _ L M S R I J E).
+Qed.
+
+Lemma subsets_states : has_states subsets (sublists (Q A) states).
+Proof.
+  split; [intros T [<-|[]]; apply in_sublists|]; intros T e L S I; apply in_retarget in I; destruct I as [R [_ ->]]; apply in_sublists.
+Qed.
+
+Lemma subsets_runs w : forall T, runs subsets T w -> exists u q, eqw w u /\ In q T /\ runs A q u.
+Proof.
+  induction w as [|[e L] w IH]; intros T.
+  - cbn; intros F; apply existsb_exists in F; destruct F as [q [I F]]; exists [], q; repeat split; auto; constructor.
+  - intros [S [I R]]; cbn in I; apply in_retarget in I; destruct I as [S' [I ->]]; apply IH in R; destruct R as [u [q [E [J R]]]].
+    apply in_ordered in J; destruct (grouped_sound var var_dec _ _ _ _ I (proj2 J)) as [M [H K]].
+    apply in_flat_map in K; destruct K as [p [P K]].
+    exists ((e, M) :: u), p; split; [constructor; [split; auto|exact E]|]; split; [exact P|]; cbn; eauto.
+Qed.
+
+Lemma runs_subsets u : forall q T, In q T -> runs A q u -> exists w, eqw w u /\ runs subsets T w.
+Proof.
+  induction u as [|[e M] u IH]; intros q T I R.
+  - exists []; split; [constructor|]; cbn; apply existsb_exists; exists q; auto.
+  - destruct R as [p [J R]].
+    destruct (grouped_complete var var_dec (flat_map (fun q => step A q e) T) M p) as [L [S [K [E H]]]]; [apply in_flat_map; eauto|].
+    destruct (IH p (ordered S)) as [w [W D]]; [apply in_ordered; split; [eapply A_states, J|exact H]|exact R|].
+    exists ((e, L) :: w); split; [constructor; [split; auto|exact W]|].
+    exists (ordered S); split; [apply in_retarget; eauto|exact D].
+Qed.
+
+(** Proposition 5.5 with finitely many states: of n states, 2 ^ n sets. *)
+Theorem proposition_5_5_finite : io_deterministic subsets /\
+  has_states subsets (sublists (Q A) states) /\ length (sublists (Q A) states) = 2 ^ length states /\
+  (forall w, accepts subsets w -> exists u, eqw w u /\ accepts A u) /\
+  (forall u, accepts A u -> exists w, eqw w u /\ accepts subsets w).
+Proof.
+  split; [apply subsets_deterministic|]; split; [apply subsets_states|]; split; [apply sublists_length|]; split.
+  - intros w [T [[<-|[]] R]]; apply subsets_runs in R; destruct R as [u [q [E [I R]]]]; apply in_ordered in I.
+    exists u; split; [exact E|exists q; tauto].
+  - intros u [q [I R]]; destruct (runs_subsets u q (ordered (initial A))) as [w [E D]]; [apply in_ordered; split; [apply A_states|]; exact I|exact R|].
+    exists w; split; [exact E|]; exists (ordered (initial A)); split; [left; reflexivity|exact D].
+Qed.
+
+End Subsets.
+
+(** So for every formula there is an I/O-deterministic automaton of finitely many states. *)
+Theorem deterministic_finite phi : exists A states, io_deterministic A /\ has_states A states /\
+  (forall w, accepts A w -> exists u, eqw w u /\ lang phi u) /\
+  (forall u, lang phi u -> exists w, eqw w u /\ accepts A w).
+Proof.
+  destruct (compile_finite phi) as [canon [states H]]; destruct (finitely_many_states (compile phi) canon states H) as [M E].
+  destruct (proposition_5_5_finite (folded (compile phi) canon) (compile_dec event var var_dec type_of phi) states M) as [D [F [_ [U V]]]].
+  exists (subsets (folded (compile phi) canon) (compile_dec event var var_dec type_of phi) states), (sublists (Q (compile phi)) states).
+  split; [exact D|]; split; [exact F|]; split.
+  - intros w W; destruct (U w W) as [u [X Y]]; exists u; split; [exact X|]; apply theorem_6_2, E, Y.
+  - intros u W; apply V, E, theorem_6_2, W.
 Qed.
 
 End Finite.

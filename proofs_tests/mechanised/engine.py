@@ -43,6 +43,10 @@ NAMES: dict[type, str] = {
 }
 """The operators that have operands only, as driver.ml names them."""
 
+ANSWERED = (cel.Event, cel.In, cel.Filter, cel.Project, cel.Derived, *NAMES)
+FEATURES = tuple(operator.name for type_, operator in OPERATORS.items() if issubclass(type_, ANSWERED))
+"""The operators of the mechanised language. Of filters it has those on single events."""
+
 
 def words(phi: cel.Formula, predicates: list[Predicate]) -> Iterator[str]:
     """The formula in prefix form; its atomic predicates are appended to predicates. Raises Unsupported."""
@@ -136,5 +140,4 @@ if __name__ == "__main__":
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else PROGRAM
     if not path.exists():
         sys.exit(f"{path} is not built: run make -C {PROGRAM.parent}")
-    features = tuple(operator.name for operator in OPERATORS.values())
-    serve(protocol.EngineInfo("cel-in-coq", "1", ["cel"], features), {"cel": Extracted(path).matches})
+    serve(protocol.EngineInfo("cel-in-coq", "1", ["cel"], FEATURES), {"cel": Extracted(path).matches})

@@ -18,9 +18,10 @@ TARGET = HERE.parent.parent / "docs" / "theory" / "proved.md"
 HEAD = """# The theorems, side by side
 
 Each theorem of [The core, proved in Coq](mechanised.md) three times: the claim of the paper, in words, and as Coq has
-it. The statements in Coq are taken from the files, by `python -m proofs_tests.mechanised.statements`. The end of
-[that page](mechanised.md) lists what the model leaves out; what is wrong in print, and how it is corrected, is in
-[errata](../errata.md).
+it. The statements in Coq are taken from the files, by `python -m proofs_tests.mechanised.statements`. The variables of
+the sections around a statement stand before it: the theorem is for all of them, so that each that is a proposition, or
+decides one, is a premise. The end of [that page](mechanised.md) lists what the model leaves out; what is wrong in
+print, and how it is corrected, is in [errata](../errata.md).
 """
 
 
@@ -59,7 +60,10 @@ STATEMENTS = (
         "Theorem 7.2: also for STRICT(φ), NXT(φ), LAST(φ) and MAX(φ).",
         "On every stream, μ is a valuation of φ from i to j if and only if the automaton of φ accepts a word "
         "from i to j whose marks "
-        "are μ. The cases of :+, ALL, UNLESS, NXT, LAST and MAX are the corrected ones.",
+        "are μ. The cases of :+, ALL, UNLESS, NXT, LAST and MAX are the corrected ones. Of Theorem 7.2 this "
+        "is the part on "
+        "formulas: the paper's is about any CEA; that, I/O-determinism and the bounds on the size of the automata "
+        "are not proved.",
         (("Compile.v", "runs"), ("Compile.v", "accepts")),
     ),
     Statement(
@@ -77,8 +81,20 @@ STATEMENTS = (
         "proposition_5_5",
         "tods21, Proposition 5.5: CEA are closed under I/O-determinization.",
         "The automaton of subsets is I/O-deterministic and accepts the same words, up to the order in which "
-        "marks are written.",
+        "marks are written. Its states are lists; a run may reach infinitely many lists of the same states.",
         (("Determinize.v", "io_deterministic"), ("Determinize.v", "determinized")),
+    ),
+    Statement(
+        "Proposition 5.5, with finitely many states",
+        "Finite.v",
+        "proposition_5_5_finite",
+        "tods21, Definition 5.1 and Proposition 5.5: of a CEA with n states, an I/O-deterministic one with "
+        "2^n at most.",
+        "If a list has all states that A can reach, the sublists are all states that the automaton of "
+        "subsets can reach, "
+        "each subset written in one way. `deterministic_finite`: so every formula has an I/O-deterministic "
+        "automaton of finitely many states.",
+        (("Finite.v", "ordered"), ("Finite.v", "subsets"), ("Finite.v", "deterministic_finite")),
     ),
     Statement(
         "Algorithm 2",
@@ -93,7 +109,11 @@ STATEMENTS = (
         "Evaluate.v",
         "no_repetitions",
         "tods21, section 9: Algorithm 1 enumerates each complex event once, if the automaton is I/O-deterministic.",
-        "With one initial state and one step for an event and marks, nothing is put out twice.",
+        "With one initial state and one step for an event and marks as they are written, no trace, a list of positions "
+        "with marks, is put out twice. The paper's claim is about a CEA in normal form, I/O-deterministic and with a "
+        "single variable, whose complex events are sets of positions; here traces with other marks on the "
+        "same positions "
+        "are two.",
     ),
     Statement(
         "A formula, evaluated: its meaning",
@@ -109,7 +129,9 @@ STATEMENTS = (
         "Enumerated.v",
         "put_out_once",
         "tods21, Proposition 5.5 and Algorithm 1: each is put out once.",
-        "Of two places in what is put out after an event, the valuations differ.",
+        "At two places in what is put out after an event there are two valuations. So each valuation is there once; a "
+        "complex event, which is the set of positions that a valuation has, is there once for each valuation that has "
+        "it.",
     ),
     Statement(
         "The order of NXT is total",
@@ -136,7 +158,13 @@ STATEMENTS = (
         "If the list of events has one of each type, and the checker accepts, then the two formulas have the "
         "same valuations on every "
         "stream, or the left one's are among the right one's. `certified_events` says the same of complex events.",
-        (("Checker.v", "checks"), ("Checker.v", "steps_joined"), ("Checker.v", "joined"), ("Checker.v", "covers")),
+        (
+            ("Checker.v", "proves"),
+            ("Checker.v", "checks"),
+            ("Checker.v", "steps_joined"),
+            ("Checker.v", "joined"),
+            ("Checker.v", "covers"),
+        ),
     ),
     Statement(
         "The disjunctive normal form",
@@ -146,7 +174,11 @@ STATEMENTS = (
         "A formula and its disjunctive normal form mean the same. `disjuncts_have_no_or`: no disjunct has an "
         "OR but inside iterations "
         "and strategies.",
-        (("Rules.v", "equal"), ("Disjunctive.v", "disjuncts")),
+        (
+            ("Rules.v", "equal"),
+            *(("Disjunctive.v", name) for name in ("filtered", "unless", "pairs", "disjuncts", "union_of", "or_of")),
+            *(("Disjunctive.v", name) for name in ("disjunctive", "conjunctive", "disjuncts_have_no_or")),
+        ),
     ),
     Statement(
         "Filters, pushed down",
@@ -155,7 +187,11 @@ STATEMENTS = (
         "[Normal forms](../guide/normal-forms.md): with its filters pushed down a formula has the same valuations.",
         "A formula and what `push_filters` makes of it mean the same. `filters_are_pushed`: in this form, each filter "
         "of one atom stands on an event type or on NXT, LAST or MAX.",
-        (("PushFilters.v", "filtered"), ("PushFilters.v", "pushed"), ("PushFilters.v", "ground")),
+        tuple(
+            ("PushFilters.v", name)
+            for name in ("bindable", "narrowed", "each", "disjoint", "whole", "filtered", "push_filters")
+        )
+        + tuple(("PushFilters.v", name) for name in ("ground", "pushed", "filters_are_pushed")),
     ),
     Statement(
         "Theorem 1",
@@ -164,8 +200,14 @@ STATEMENTS = (
         "vldb92, Theorem 1: the last event occurrence of h is in E[h] iff the deterministic automaton of E "
         "is in an accepting state "
         "after scanning h.",
-        "As printed, with the corrected constructions of !E, F /+ E and prefix(E).",
-        (("Expressions.v", "meaning"), ("Expressions.v", "accepts")),
+        "As printed, with the corrected constructions of !E, F /+ E and prefix(E), if `searched E`: wherever "
+        "E has a prefix, "
+        "a search in the graph of as many events as the operand has states finds out whether a state is viable. "
+        "Without prefix there is nothing to ask; over finitely many types of events, all in `letters`, it is "
+        "`all_searched`.",
+        tuple(("Expressions.v", name) for name in ("meaning", "accepts", "viable", "within", "size", "automaton"))
+        + tuple(("Expressions.v", name) for name in ("searched", "prefix_free", "prefix_free_searched"))
+        + (("FiniteExpressions.v", "all_searched"),),
     ),
     Statement(
         "Corollary 1",
@@ -176,14 +218,16 @@ STATEMENTS = (
         "immediately after scanning o.",
         "As printed. It is what the induction proves: Theorem 1 alone would not do for the operators that "
         "look into a history.",
-        (("Expressions.v", "describes"),),
+        (("Expressions.v", "describes"), ("FiniteExpressions.v", "corollary_1_finite")),
     ),
     Statement(
         "Theorem 1, with finitely many states",
         "FiniteExpressions.v",
         "theorem_1_finite",
         "vldb92, Theorem 1 is about finite automata.",
-        "For every expression there is an automaton as in Theorem 1, and a list with all states that it can reach.",
+        "Over finitely many types of events, or without prefix: for every expression there is an automaton "
+        "as in Theorem 1, "
+        "and a list, of bounded length, with all states that it can reach.",
         (("FiniteExpressions.v", "has_states"),),
     ),
     Statement(
@@ -192,7 +236,8 @@ STATEMENTS = (
         "meaning_sequence",
         "vldb92, section 2.3, items a to p: what each derived operator is, and an expression that defines it.",
         "By its definition, sequence(E, F) is F at the event just after one of E. So for the other operators here; "
-        "with the text of their items, and the corrected definitions.",
+        "with the text of their items, and the corrected definitions. A history has no start event here. Three of "
+        "them ask for `searched` as Theorem 1 does.",
         (
             *(
                 ("Derived.v", name)
@@ -209,8 +254,25 @@ STATEMENTS = (
         "runs_are_matches",
         "sase07, Lemma A.1 and section 2.2: a query has an equivalent automaton.",
         "The buffers of the accepting runs are the matches of the [declarative definition](sase.md), for "
-        "each of the four strategies.",
-        (("Sase.v", "is_match"), ("Sase.v", "is_buffer"), ("Sase.v", "skips")),
+        "each of the four strategies and all readings of how a Kleene plus skips and stops. The definition's "
+        "conditions and "
+        "the formulas on the edges are written apart. Which clauses of WHERE look at an event, and whether "
+        "they hold, is a "
+        "variable of both (`clauses`, `ends`), as are types, WITHIN and !: Lemma A.1 without the part that "
+        "places the clauses "
+        "on edges.",
+        (
+            *(
+                ("Sase.v", name)
+                for name in ("selects", "in_partition", "skips", "must_stop", "passes", "may_stop", "stops")
+            ),
+            ("Sase.v", "is_match"),
+            *(
+                ("Sase.v", f"theta_{name}")
+                for name in ("window", "select", "begin", "skip", "ignore_first", "forced_stop", "take", "ignore")
+            ),
+            *(("Sase.v", name) for name in ("theta_auto_stop", "theta_proceed", "by_formulas", "is_buffer")),
+        ),
     ),
 )
 
@@ -228,6 +290,20 @@ def coq(file: str, name: str) -> str:
     return found[0]
 
 
+def premises(file: str, name: str) -> str:
+    """The variables of the sections that are open where the definition or theorem stands."""
+    text = (HERE / file).read_text(encoding="utf-8")
+    sections: list[list[str]] = [[]]
+    for line in text[: text.index(coq(file, name))].splitlines():
+        if line.startswith("Section "):
+            sections.append([])
+        elif line.startswith("End "):
+            sections.pop()
+        elif line.startswith(("Variable ", "Variables ")):
+            sections[-1].append(re.sub(r" {2,}", "  ", line))
+    return "\n".join(line for lines in sections for line in lines)
+
+
 def section(statement: Statement) -> str:
     """A theorem, three times."""
     ids = [id_ for id_, place in THEOREMS.items() if place in statement.shown]
@@ -238,7 +314,7 @@ def section(statement: Statement) -> str:
         f"*Claim.* {statement.paper}{claims}",
         f"*In words.* {statement.prose}",
         f"*In Coq*, in {link}:",
-        f"```coq\n{coq(statement.file, statement.theorem)}\n```",
+        "```coq\n" + "\n\n".join(filter(None, (premises(*statement.shown[0]), coq(*statement.shown[0])))) + "\n```",
     ]
     if statement.definitions:
         parts.append("where")
