@@ -1,4 +1,9 @@
-(** Check theorem_6_2.
+(** Prints each theorem with its statement, where the variables of sections are premises, and what it rests on: nothing. The
+    Makefile asks the same of Laws.v. *)
+
+From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Finite Enumerated Checker Printed Strategies Selection Disjunctive PushFilters Expressions FiniteExpressions Derived Sase.
+
+Check theorem_6_2.
 Print Assumptions theorem_6_2.
 Check valuations_are_words.
 Print Assumptions valuations_are_words.
