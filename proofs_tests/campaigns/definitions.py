@@ -49,7 +49,7 @@ CEL_PROFILE = replace(
     absent=0.15,
 )
 ALONE = 2_000  # valuations and choices of core-CEL that are tried without memory
-CORE_PROFILE = replace(generate_core_cel.ANYTHING, types=("A", "B"), variables=("x", "y"))
+CORE_PROFILE = replace(generate_core_cel.ANYTHING, types=("A", "B"), variables=("x", "y"), absent=0.15)
 
 Answers = Mapping[str, object]
 """What each way of computing it gives for one case; a way that cannot take the query is left out."""

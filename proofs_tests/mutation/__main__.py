@@ -13,7 +13,7 @@ import click
 
 from proofs_tests.mutation.mutants import Mutant
 from proofs_tests.mutation.run import Outcome, outcomes, outcomes_of
-from proofs_tests.mutation.table import Row, as_object, equivalents, page
+from proofs_tests.mutation.table import Row, as_object, equivalents, key_of, killers, page, write_killers
 from proofs_tests.mutation.targets import deletions, group_of, modules, sample
 
 
@@ -22,11 +22,17 @@ from proofs_tests.mutation.targets import deletions, group_of, modules, sample
 @click.option("--shared", is_flag=True, help="Only modules that a definition shares with what is judged by it.")
 @click.option("--definitions", is_flag=True, help="Only modules of the definitions.")
 @click.option("--operators", is_flag=True, help="All tables of operators, each without an entry, and nothing else.")
+@click.option("--most", type=click.IntRange(1), help="Of the tables of operators, so many; a hash says which.")
 @click.option(
     "--again", type=click.Path(exists=True, path_type=Path), help="Only what this JSON file does not have as killed."
 )
 @click.option("--json", "to_json", type=click.Path(path_type=Path), help="Write one object per mutant to this file.")
-@click.option("--page", "to_page", type=click.Path(path_type=Path), help="Write the page of the table to this file.")
+@click.option(
+    "--page",
+    "to_page",
+    type=click.Path(path_type=Path),
+    help="Write the page of the table to this file, and next to the command which test killed which mutant.",
+)
 @click.option(
     "--of", multiple=True, type=click.Path(exists=True, path_type=Path), help="Take the table from these JSON files."
 )
@@ -44,6 +50,7 @@ def main(
     shared: bool,
     definitions: bool,
     operators: bool,
+    most: int | None,
     again: Path | None,
     to_json: Path | None,
     to_page: Path | None,
@@ -60,16 +67,20 @@ def main(
         if shared or definitions:
             wanted = ["shared"] * shared + ["definition"] * definitions
             paths = [path for path in paths if group_of(path) in wanted]
-        chosen = deletions(paths) if operators else sample(paths)
-        keys = {mutant.key for mutant in chosen}
-        old = [row for row in (_rows(again) if again else ()) if row["status"] == "killed" and _key(row) in keys]
-        killed = {_key(row) for row in old}
+        chosen = deletions(paths, most) if operators else sample(paths)
+        keys, reasons = {mutant.key for mutant in chosen}, equivalents()
+        old = [row for row in (_rows(again) if again else ()) if row["status"] == "killed" and key_of(row) in keys]
+        done = {key_of(row) for row in old}
+        old += [as_object(Outcome(m, None, ()), reasons) for m in chosen if m.key in reasons and m.key not in done]
+        done.update(reasons)
         with TemporaryDirectory() as folder:
-            todo = [mutant for mutant in chosen if mutant.key not in killed]
-            made = outcomes_of(tests, todo, jobs) if tests else outcomes(todo, jobs, measured or Path(folder))
+            todo = [mutant for mutant in chosen if mutant.key not in done]
+            place = measured or Path(folder)
+            made = outcomes_of(tests, todo, jobs) if tests else outcomes(todo, jobs, place, killers())
             rows = _made(todo, made, to_json, old)
     if to_page is not None:
         to_page.write_text(page(rows), encoding="utf-8")
+        write_killers(rows)
     counts = Counter(row["status"] for row in rows)
     click.echo(f"{len(rows)} mutants: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
     for row in rows:
@@ -82,17 +93,12 @@ def _rows(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def _key(row: Row) -> tuple[str, str, str, int]:
-    return row["module"], row["function"], row["change"], row["number"]
-
-
 def _made(chosen: Sequence[Mutant], made: Iterable[Outcome], to_json: Path | None, old: list[Row]) -> list[Row]:
     """The table of the mutants, after old rows; the file has each row as soon as it is there, in order at the end."""
-    reasons = equivalents()
     rows = list(old)
     _write(rows, to_json)
     for n, one in enumerate(made, 1):
-        rows.append(as_object(one, reasons))
+        rows.append(as_object(one, {}))
         if to_json is not None:
             with to_json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")

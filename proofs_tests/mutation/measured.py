@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shlex
 import signal
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -39,16 +40,7 @@ class Measured:
     @cached_property
     def seconds(self) -> Mapping[str, float]:
         """The time of each test that passed, by its node id."""
-        rows = [json.loads(line) for line in (self.folder / TIMES).read_text(encoding="utf-8").splitlines()]
-        failed = {row["test"] for row in rows if row["failed"]}
-        if failed:
-            some = ", ".join(sorted(failed)[:5])
-            warnings.warn(f"{len(failed)} tests are left out, as they fail without a mutant: {some} …", stacklevel=2)
-        times: dict[str, float] = defaultdict(float)
-        for row in rows:
-            if row["test"] not in failed:
-                times[row["test"]] += row["seconds"]
-        return times
+        return _seconds((self.folder / TIMES).read_text(encoding="utf-8").splitlines())
 
     @cached_property
     def _contexts(self) -> Mapping[str, dict[int, list[str]]]:
@@ -77,12 +69,37 @@ class Measured:
         return frozenset(test for test in self.seconds if test in tests or test.partition("::")[0] in shared)
 
 
-def measure(files: Collection[str], jobs: int, folder: Path, compiled: bool) -> Measured:
-    """Runs files of tests without a mutant, each in a process, with the loops of cerify compiled or as Python."""
+def _seconds(lines: Iterable[str]) -> Mapping[str, float]:
+    """The time of each test that passed, from what `_Times` has written of its parts."""
+    rows = [json.loads(line) for line in lines]
+    failed = {row["test"] for row in rows if row["failed"]}
+    if failed:
+        some = ", ".join(sorted(failed)[:5])
+        warnings.warn(f"{len(failed)} tests are left out, as they fail without a mutant: {some} …", stacklevel=3)
+    times: dict[str, float] = defaultdict(float)
+    for row in rows:
+        if row["test"] not in failed:
+            times[row["test"]] += row["seconds"]
+    return times
+
+
+def times_of(tests: Collection[str], jobs: int, compiled: bool) -> Mapping[str, float]:
+    """The time of each of these tests, by their node ids, that passes without a mutant; nothing is traced."""
+    work = partial(_timed, tests=frozenset(tests), compiled=compiled)
+    files = sorted({test.partition("::")[0] for test in tests})
+    return _seconds(line for _, lines in in_processes(files, work, jobs) for line in lines)
+
+
+def measure(checks: Collection[str], jobs: int, folder: Path, compiled: bool) -> Measured:
+    """Runs files of tests without a mutant, each in a process, with the loops of cerify compiled or as Python.
+
+    checks: files, with options of pytest, which count only where the file is not there without options.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     work = partial(_measured, folder=folder, compiled=compiled)
     with (folder / TIMES).open("w", encoding="utf-8") as times:
-        for _, lines in in_processes(sorted(files), work, jobs):
+        files = sorted(check for check in checks if " " not in check or check.partition(" ")[0] not in checks)
+        for _, lines in in_processes(files, work, jobs):
             times.writelines(f"{line}\n" for line in lines)
     together = coverage.CoverageData(str(folder / COVERAGE))
     for part in folder.glob("*.part"):
@@ -94,12 +111,42 @@ def measure(files: Collection[str], jobs: int, folder: Path, compiled: bool) -> 
     return Measured(folder)
 
 
-def _measured(file: str, out: TextIO, folder: Path, compiled: bool) -> None:
-    if not compiled:
-        importlib.import_module("numba").config.DISABLE_JIT = True
+def _timed(file: str, out: TextIO, tests: frozenset[str], compiled: bool) -> None:
+    importlib.import_module("numba").config.DISABLE_JIT = not compiled
+    pytest.main([str(ROOT / file), *OPTIONS], plugins=[Selection(tests), _Times(out)])
+
+
+def _measured(check: str, out: TextIO, folder: Path, compiled: bool) -> None:
+    importlib.import_module("numba").config.DISABLE_JIT = not compiled
     os.environ["COVERAGE_FILE"] = str(folder / f"{os.getpid()}.part")
-    options = ("--cov=cerify", "--cov-context=test", "--cov-report=")
+    file, *options = shlex.split(check)
+    options += ("--cov=cerify", "--cov-context=test", "--cov-report=")
     pytest.main([str(ROOT / "proofs_tests" / file), *OPTIONS, *options], plugins=[_Times(out)])
+
+
+class Selection:
+    """Leaves out all tests but those given, None for all, and records which failed first, and which begins."""
+
+    def __init__(self, tests: frozenset[str] | None, begins: Callable[[str], None] = lambda test: None) -> None:
+        self.tests = tests
+        self.begins = begins
+        self.failed: str | None = None
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.begins(nodeid)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if self.tests is not None:
+            items[:] = [item for item in items if item.nodeid in self.tests]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and self.failed is None:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and self.failed is None:
+            self.failed = "import"
 
 
 class _Times:

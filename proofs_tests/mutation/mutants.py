@@ -10,7 +10,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 DELETION = "operator deleted"
 WIDTH, SHORT = 100, 40
@@ -43,6 +43,8 @@ METHODS = {"union": "intersection", "intersection": "union"}
 UNTOUCHED = {"annotation", "returns", "decorator_list", "exc", "bases", "keywords", "type_params", "msg"}
 """Fields whose expressions are types, decorators, or what an error says; keyword arguments of calls are looked into."""
 
+Key: TypeAlias = tuple[str, str, str, int]
+"""What identifies a mutant when lines move: its module, its function, its change, and which of the same it is."""
 
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -63,8 +65,7 @@ class Mutant:
     """Which of the same changes in the same function, from 0."""
 
     @property
-    def key(self) -> tuple[str, str, str, int]:
-        """What identifies the mutant when lines move."""
+    def key(self) -> Key:
         return self.module, self.function, self.change, self.number
 
 

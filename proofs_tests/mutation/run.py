@@ -10,7 +10,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -20,8 +20,8 @@ from typing import Any, TextIO
 
 import pytest
 
-from proofs_tests.mutation.measured import OPTIONS, Measured, measure
-from proofs_tests.mutation.mutants import Mutant, mutated
+from proofs_tests.mutation.measured import OPTIONS, Measured, Selection, measure, times_of
+from proofs_tests.mutation.mutants import Key, Mutant, mutated
 from proofs_tests.mutation.processes import in_processes
 from proofs_tests.mutation.targets import ROOT, checks_of, own_checks, source
 
@@ -40,8 +40,8 @@ LONGEST = 600.0
 class Outcome:
     """What a mutant did, and the seconds of processor time that each of its tests took.
 
-    `by` is the first test that failed, or "import" if the module could not be imported, or the tests that ran out of
-    their time, with the words "(time)"; None if the mutant survived.
+    `by` is the first test that failed, or "import" if the module could not be imported, or the test in which the time
+    ran out, with the word "(time)"; None if the mutant survived.
     """
 
     mutant: Mutant
@@ -76,27 +76,6 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-class _Selection:
-    """Leaves out all tests but those given, None for all, and records which failed first."""
-
-    def __init__(self, tests: frozenset[str] | None) -> None:
-        self.tests = tests
-        self.failed: str | None = None
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        if self.tests is not None:
-            items[:] = [item for item in items if item.nodeid in self.tests]
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed and self.failed is None:
-            self.failed = report.nodeid
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed and self.failed is None:
-            self.failed = "import"
-
-
 @dataclass(frozen=True)
 class _Check:
     """Tests of a file, with options of pytest, None for all, and the most seconds of processor time for them."""
@@ -112,9 +91,9 @@ class _Task:
     checks: tuple[_Check, ...]
 
 
-def first_failure(test: str, tests: frozenset[str] | None) -> str | None:
+def first_failure(test: str, tests: frozenset[str] | None, begins: Callable[[str], None]) -> str | None:
     """What of these tests fails first in this process, "import" if they cannot be collected; None if all pass."""
-    selection = _Selection(tests)
+    selection = Selection(tests, begins)
     path, *options = shlex.split(test)
     status = pytest.main([str(ROOT / "proofs_tests" / path), *options, "-x", *OPTIONS], plugins=[selection])
     passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -130,24 +109,37 @@ def outcomes_of(tests: Sequence[str], mutants: Sequence[Mutant], jobs: int) -> I
     """What these tests, files with options of pytest, find of each mutant."""
     checks = tuple(_Check(test, None, LONGEST) for test in tests)
     for task, lines in in_processes((_Task(mutant, checks) for mutant in mutants), _tested, jobs):
-        yield _outcome(task.mutant, lines)
+        yield outcome_of(task.mutant, lines)
 
 
-def outcomes(mutants: Sequence[Mutant], jobs: int, folder: Path) -> Iterator[Outcome]:
+def outcomes(mutants: Sequence[Mutant], jobs: int, folder: Path, killers: Mapping[Key, str]) -> Iterator[Outcome]:
     """What each mutant did, in the order in which they are done, by so many processes at a time.
 
-    The tests are measured without a mutant first, unless the folder has that already; one that fails then is left out,
-    with a warning.
+    First each mutant is run against the test that has killed it before, by its node id. The tests of those that pass it
+    are measured without a mutant, unless the folder has that already; one that fails then is left out, with a warning.
     """
+    left = [mutant for mutant in mutants if "::" not in killers.get(mutant.key, "")]
     for compiled in (True, False):
-        some = [mutant for mutant in mutants if _is_compiled(mutant.module) != compiled]
+        some = [m for m in mutants if "::" in killers.get(m.key, "") and _is_compiled(m.module) != compiled]
+        known = {mutant.key: killers[mutant.key].removesuffix(" (time)") for mutant in some}
+        seconds = times_of(set(known.values()), jobs, compiled)
+        left += [mutant for mutant in some if known[mutant.key] not in seconds]  # it fails without a mutant, too
+        tasks = [_Task(m, (_killer(test, seconds[test]),)) for m in some if (test := known[m.key]) in seconds]
+        for task, lines in in_processes(tasks, _tested, jobs):
+            outcome = outcome_of(task.mutant, lines)
+            if outcome.by is None:
+                left.append(task.mutant)
+            else:
+                yield outcome
+    for compiled in (True, False):
+        some = [mutant for mutant in left if _is_compiled(mutant.module) != compiled]
         if some:
             place = folder / ("compiled" if compiled else "python")
-            files = {shlex.split(check)[0] for module in {m.module for m in some} for check in checks_of(module)}
-            measured = Measured(place) if place.exists() else measure(files, jobs, place, compiled)
+            checks = {check for module in {m.module for m in some} for check in checks_of(module)}
+            measured = Measured(place) if place.exists() else measure(checks, jobs, place, compiled)
             tasks = (_Task(mutant, tuple(_checks(mutant, measured))) for mutant in some)
             for task, lines in in_processes(tasks, _tested, jobs):
-                yield _outcome(task.mutant, lines)
+                yield outcome_of(task.mutant, lines)
 
 
 def _checks(mutant: Mutant, measured: Measured) -> Iterable[_Check]:
@@ -163,19 +155,23 @@ def _checks(mutant: Mutant, measured: Measured) -> Iterable[_Check]:
     return [check for *_, check in sorted(found, key=lambda entry: entry[:2])]
 
 
+def _killer(test: str, seconds: float) -> _Check:
+    """One test, by its node id."""
+    return _Check(test.partition("::")[0].removeprefix("proofs_tests/"), frozenset({test}), LEAST + PATIENCE * seconds)
+
+
 def _is_compiled(path: str) -> bool:
     """Whether there may be machine code of the module in a cache, so that it has to be run as Python."""
     text = source(path)
     return "import numba" in text or ".jit import" in text
 
 
-def _outcome(mutant: Mutant, lines: list[str]) -> Outcome:
-    """From what a process wrote, line by line: a test when it begins, then what failed in it, or null, and its time."""
-    tests, ends = lines[::2], [json.loads(line) for line in lines[1::2]]
-    seconds = tuple(round(end["seconds"], 1) for end in ends)
-    if len(tests) > len(ends):
-        return Outcome(mutant, f"{tests[-1]} (time)", seconds)
-    return Outcome(mutant, ends[-1]["by"], seconds)
+def outcome_of(mutant: Mutant, lines: list[str]) -> Outcome:
+    """From what a process wrote: each test when it begins, and of some tests together what failed, or null."""
+    written = [json.loads(line) for line in lines]
+    seconds = tuple(round(line["seconds"], 1) for line in written if "seconds" in line)
+    last = written[-1]
+    return Outcome(mutant, last["by"] if "seconds" in last else f"{last['begins']} (time)", seconds)
 
 
 def _tested(task: _Task, out: TextIO) -> None:
@@ -183,14 +179,22 @@ def _tested(task: _Task, out: TextIO) -> None:
     if _is_compiled(mutant.module):
         importlib.import_module("numba").config.DISABLE_JIT = True
     sys.meta_path.insert(0, _Finder(name_of(mutant.module), mutated(mutant, source(mutant.module))))
+
+    def write(**line: str | float | None) -> None:
+        out.write(json.dumps(line) + "\n")
+
     for check in (None, *task.checks):
         most = check.most if check else LEAST
         signal.setitimer(signal.ITIMER_PROF, most)  # ends the process, as nothing handles its signal; so does the next
         signal.alarm(WAITING * math.ceil(most))
-        out.write(f"{check.test if check else 'import'}\n")
+        write(begins=check.test if check else "import")
         begun = time.process_time()
-        by = first_failure(check.test, check.tests) if check else _import_failure(mutant)
-        out.write(json.dumps({"by": by, "seconds": time.process_time() - begun}) + "\n")
+        by = (
+            first_failure(check.test, check.tests, lambda test: write(begins=test))
+            if check
+            else _import_failure(mutant)
+        )
+        write(by=by, seconds=time.process_time() - begun)
         if by is not None:
             return
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from proofs_tests.mutation.mutants import Mutant
+from proofs_tests.mutation.mutants import Key, Mutant
 from proofs_tests.mutation.run import Outcome
 from proofs_tests.mutation.targets import NUMBERS, group_of
 
 EQUIVALENT = Path(__file__).parent / "equivalent.json"
-Key: TypeAlias = tuple[str, str, str, int]
+KILLERS = Path(__file__).parent / "killers.jsonl"
 Row: TypeAlias = dict[str, Any]
 
 
@@ -21,6 +21,25 @@ def equivalents() -> dict[Key, str]:
     """Why a mutant is equivalent to the module, by its key."""
     entries = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
     return {(e["module"], e["function"], e["change"], e.get("number", 0)): e["reason"] for e in entries}
+
+
+def killers() -> dict[Key, str]:
+    """The test that killed a mutant when the table was made last, by its key."""
+    if not KILLERS.exists():
+        return {}
+    entries = map(json.loads, KILLERS.read_text(encoding="utf-8").splitlines())
+    return {(module, function, change, number): by for module, function, change, number, by in entries}
+
+
+def write_killers(rows: Iterable[Row]) -> None:
+    """Write which test has killed which mutant; `killers` reads it."""
+    killed = sorted((*key_of(row), row["by"]) for row in rows if row["status"] == "killed")
+    KILLERS.write_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in killed), encoding="utf-8")
+
+
+def key_of(row: Row) -> Key:
+    """The key of the mutant in a row."""
+    return row["module"], row["function"], row["change"], row["number"]
 
 
 def as_object(outcome: Outcome, reasons: Mapping[Key, str]) -> Row:
@@ -49,16 +68,19 @@ def _named(mutant: Mutant) -> Row:
 HEAD = """# Mutants
 
 A mutant is one of our modules with one small change: a comparison swapped, a bound moved by one, a condition negated,
-an operand or a statement left out, an entry deleted from a table. Each mutant is run against those tests of its module
-that pass through the changed function, as a run under coverage.py has measured it, in order, until one fails; then it
-is *killed*, by that test. One that passes all is *equivalent* if there is a reason why the change makes no difference
-to any answer, else it *survived*, and a test is missing. Tests that take four times as long as they do without the
-mutant, and ten seconds more, kill the mutant too.
+an operand or a statement left out, an entry deleted from a table. Each mutant is run first against the test that killed
+it when this table was made last (`proofs_tests/mutation/killers.jsonl`, which is written with the page). One that
+passes it, or that is new, is run against those tests of its module that pass through the changed function, as a run
+under coverage.py measures it, in order, until one fails; then it is *killed*, by that test. One that passes all has
+*survived*, and a test is missing. One is *equivalent*, and is not run, if `equivalent.json` has the reason why the
+change makes no difference to any answer. Tests that take four times as long as they do without the mutant, and ten
+seconds more, kill the mutant too; a test that fails without the mutant counts for nothing.
 
 The changes are made in the syntax tree, so that they do not depend on lines or layout. Of each module of a definition
 {definition} mutants are taken, of each that a definition shares with what is judged by it {shared}, of each other
 {other}; which ones is decided by a hash of the change. With `--operators` all tables that have an operator of a
-language in them are taken, each without one of its entries. All tests are of those that `pytest` runs by default.
+language in them are taken, each without one of its entries, and with `--most N` so many of these. All tests are of
+those that `pytest` runs by default.
 
 ```sh
 python -m proofs_tests.mutation --json mutants.jsonl     # the sample; two processes

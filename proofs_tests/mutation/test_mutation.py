@@ -6,13 +6,15 @@ import ast
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from proofs_tests.mutation.mutants import Mutant, lines_of, mutants, mutated
-from proofs_tests.mutation.run import Outcome
-from proofs_tests.mutation.table import as_object, equivalents, page
-from proofs_tests.mutation.targets import AREAS, LITERAL, ROOT, checks_of, group_of, modules, sample, source
+from proofs_tests.mutation import table
+from proofs_tests.mutation.mutants import DELETION, Mutant, lines_of, mutants, mutated
+from proofs_tests.mutation.run import Outcome, outcome_of
+from proofs_tests.mutation.table import as_object, equivalents, killers, page, write_killers
+from proofs_tests.mutation.targets import AREAS, LITERAL, ROOT, checks_of, deletions, group_of, modules, sample, source
 
 MODULE = '''"""A module."""
 from cerify.semantics.cel import syntax as cel
@@ -112,6 +114,14 @@ def test_there_are_enough_mutants_and_all_are_python() -> None:
         compile(mutated(mutant, source(mutant.module)), mutant.module, "exec")
 
 
+def test_of_the_tables_of_operators_some_are_taken_or_all() -> None:
+    paths = ["semantics/cel/operators.py", "semantics/cel/extent.py"]
+    every, some = deletions(paths), deletions(paths, 3)
+    assert len(some) == 3 < len(every)
+    assert {m.key for m in some} <= {m.key for m in every}
+    assert {m.kind for m in every} == {DELETION}
+
+
 def test_the_tests_that_are_named_are_there() -> None:
     named = {test.split()[0] for area in AREAS for test in area.tests} | {test.split()[0] for test in LITERAL}
     assert [test for test in sorted(named) if not (ROOT / "proofs_tests" / test).exists()] == []
@@ -147,6 +157,22 @@ def test_the_status_of_a_mutant_and_the_page() -> None:
     assert "| `automata/minimize.py` | 3 | 1 | 1 | 1 |" in text
     assert "## Survivors\n\n| module | function | change |\n|---|---|---|\n| `automata/minimize.py` |  |" in text
     assert "| It is the same. |" in text
+
+
+def test_a_test_in_which_the_time_ran_out_is_what_killed_the_mutant() -> None:
+    mutant = mutants("m.py", MODULE)[0]
+    begun = ['{"begins": "import"}', '{"by": null, "seconds": 0.5}', '{"begins": "a.py"}', '{"begins": "a.py::test"}']
+    assert outcome_of(mutant, begun) == Outcome(mutant, "a.py::test (time)", (0.5,))
+    assert outcome_of(mutant, [*begun, '{"by": "a.py::test", "seconds": 1}']).by == "a.py::test"
+    assert outcome_of(mutant, begun[:2]).by is None
+
+
+def test_what_killed_a_mutant_is_written_down_for_the_next_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(table, "KILLERS", tmp_path / "killers.jsonl")
+    assert killers() == {}
+    one, two = mutants("m.py", MODULE)[:2]
+    write_killers([as_object(Outcome(one, "a.py::test", ()), {}), as_object(Outcome(two, None, ()), {})])
+    assert killers() == {one.key: "a.py::test"}
 
 
 @pytest.mark.thorough

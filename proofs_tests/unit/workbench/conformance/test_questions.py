@@ -1,0 +1,38 @@
+"""The pool of questions: each axis has a stage, in which each of its values differs from the definition."""
+
+from __future__ import annotations
+
+import pytest
+
+from cerify.conformance.hypotheses import AXES
+from cerify.conformance.identification.identify import STAGES
+from cerify.conformance.identification.predicting import Predictor
+from cerify.conformance.identification.questions import questions
+
+NUMBER = {"cel": 0, "core-cel": 0, "sase": 0, "event-expression": 0}
+"""The questions of each language."""
+
+
+@pytest.mark.parametrize("language", STAGES)
+def test_every_axis_has_a_stage(language: str) -> None:
+    named = {name for stage in STAGES[language] for name in stage.axes}
+    assert named == set(AXES[language])
+
+
+@pytest.mark.parametrize("language", STAGES)
+def test_the_number_of_questions(language: str) -> None:
+    assert sum(1 for stage in STAGES[language] for t in stage.templates for _ in t.streams()) == NUMBER[language]
+
+
+@pytest.mark.parametrize("language", STAGES)
+def test_every_value_shows_in_a_question_of_its_stage(language: str) -> None:
+    known = Predictor(language)
+    unseen = []
+    for stage in STAGES[language]:
+        pool = [question for template in stage.templates for question in questions(template)]
+        for axis in (known.interpretation.axes[name] for name in stage.axes):
+            for value in axis.values[1:]:
+                other = {**known.default, axis.name: value}
+                if all(known.answer(question, other) == known.answer(question, known.default) for question in pool):
+                    unseen.append((axis.name, value))
+    assert unseen == []
