@@ -23,7 +23,7 @@ from cerify.semantics import predicates as pred
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
 from cerify.semantics.events import TYPE
 from cerify.semantics.predicates import mentions
-from cerify.semantics.values import parse_time
+from cerify.semantics.values import encodable, parse_time
 
 MAX_DEPTH = 200  # nesting that every recursive function of the toolkit carries within Python's own limit
 
@@ -42,6 +42,9 @@ def parser_of(folder: Path) -> Lark:
 def parsed(text: str, parser: Lark, builder: PredicateBuilder) -> Any:
     """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
     with errors_in(text):
+        if not encodable(text):
+            half = next(i for i, character in enumerate(text) if not encodable(character))
+            raise ParseError(f"{text[half]!r} is no text in Unicode", Span(half, half + 1))
         too_deep = f"the formula is nested more than {MAX_DEPTH} operators deep; write it with fewer inside each other"
         try:
             phi = builder.transform(parser.parse(text))

@@ -30,9 +30,12 @@ def seen(language: str, seed: int) -> Iterator[str]:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_all_agree_with_the_definition(language: str, seed: int) -> None:
-    found = list(seen(language, seed))
-    assert [outcome for outcome in found if "WRONG" in outcome] == []
-    assert any(outcome.endswith(": matched") for outcome in found)
+    assert [outcome for outcome in seen(language, seed) if "WRONG" in outcome] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_some_of_the_cases_match(language: str) -> None:
+    assert any(outcome.endswith(": matched") for seed in range(4) for outcome in seen(language, seed))
 
 
 def test_a_writer_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,3 +134,13 @@ def test_a_pattern_is_one_on_its_own(pattern: str) -> None:
     """In the parentheses that match it as a whole `)(` would be one."""
     with pytest.raises(ParseError):
         parse(f"A FILTER A.s like '{pattern}'")
+
+
+@pytest.mark.parametrize("text", ["A FILTER A.s like '\udcaf%'", "A FILTER A.s = '\udcaf'", "A[s = '\udcaf'] IN X"])
+def test_half_of_a_surrogate_pair_is_an_error_at_its_place(text: str) -> None:
+    """Found by the fuzzer: the first was a UnicodeEncodeError, the second was taken for a query."""
+    with pytest.raises(ParseError) as raised:
+        parse(text)
+    assert raised.value.span is not None
+    assert text[raised.value.span.start : raised.value.span.end] == "\udcaf"
+    str(raised.value).encode()
