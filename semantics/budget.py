@@ -36,11 +36,15 @@ class Budget:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """A context in which `check_time` raises once the seconds are over, or those of a context around this one."""
+        """A context in which `check_time` raises once the seconds are over, or those of a context around this one.
+
+        What is nested too deeply for Python is a BudgetExceeded in it, too.
+        """
         seconds = math.inf if self.seconds is None else self.seconds
         before = _LIMIT.set(min(_LIMIT.get(), (time.monotonic() + seconds, seconds)))
         try:
-            yield
+            with depth_limited():
+                yield
         finally:
             _LIMIT.reset(before)
 

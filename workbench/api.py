@@ -15,7 +15,7 @@ from cerify.fit import FirstBatch, warn_of_misfits
 from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
 from cerify.languages.language import Checked, Language, Options, OptionValues, Question
 from cerify.plan import Plan, Want, plan
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported, errors_in
 from cerify.semantics.events import Events, Schema, Stream
 from cerify.semantics.matches import Matches
@@ -35,7 +35,7 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
     With a schema the query is checked against it. Raises ParseError, IllFormed.
     """
     require_schema(schema)
-    with errors_in(query if isinstance(query, str) else ""):
+    with errors_in(query if isinstance(query, str) else ""), depth_limited():
         lang = language_named(language) if isinstance(query, str) else language_of(query)
         tree = lang.parse(query) if isinstance(query, str) else query
         if schema is not None:
@@ -57,7 +57,8 @@ def parse(text: str, language: str = DEFAULT) -> Any:
 
 def show(query: Any) -> str:
     """The text of a syntax tree, in its language. Raises IllFormed for what is no syntax tree."""
-    return language_of(query).show(query)
+    with depth_limited():
+        return language_of(query).show(query)
 
 
 def planned(

@@ -6,6 +6,7 @@ Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input 
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 import warnings
@@ -69,6 +70,7 @@ def main() -> NoReturn:
     warnings.simplefilter("ignore", QueryWarning)  # what reads events prints them itself
     try:
         status = cerify.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         fail("interrupted", 130)
     except click.ClickException as error:
@@ -79,6 +81,9 @@ def main() -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # readers and writers of files raise InputError: this is standard output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to fail at the exit
+        fail(f"cannot write: {error.strerror}", 2)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -2,7 +2,8 @@
 
 A term has one kind; integers are those of 64 bits, floats are those of IEEE 754, and a number that is only ever
 compared may be a point of the line ("real"), or not a number ("nan"). What z3 cannot express exactly is
-TooHard: a quotient of integers, a pattern, an integer beside a float, unless it is compared with a constant.
+TooHard: a pattern; a quotient of integers, unless it is by a constant and compared with one; an integer beside a float,
+unless it is compared with a constant.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from cerify.semantics.values import EXACT, INT64, Value, microseconds, time_at
 
 Kind = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
 NUMBERS: frozenset[Kind] = frozenset({"int", "float", "real", "nan"})
+MIRRORED: Mapping[pred.Comparator, pred.Comparator] = {
+    "=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
+}  # fmt: skip
+MAX_EXPONENT = sys.float_info.max_exp  # no quotient that is a float has 2 to this
 LARGEST_FLOAT = sys.float_info.max
 
 
@@ -37,11 +42,15 @@ BOUNDS: Mapping[Kind | None, tuple[int, int]] = {
 
 
 class Symbol(NamedTuple):
-    """A term as the solver knows it: its kind, its expression, and when it has a value."""
+    """A term as the solver knows it: its kind, its expression, and when it has a value.
+
+    With a divisor, which is positive, the term is the expression, an integer, divided by it and rounded to a float.
+    """
 
     kind: Kind
     expression: Any
     defined: Any
+    divisor: int = 0
 
 
 def variable(name: str, kind: Kind) -> Any:
@@ -102,10 +111,12 @@ def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
                 return None
             if a.kind != b.kind:
                 a, b = _as_float(a), _as_float(b)
+            if a.divisor or b.divisor:
+                raise TooHard
             defined = z3.And(a.defined, b.defined)
             match symbol, a.kind:
                 case "/", "int":
-                    raise TooHard
+                    return _quotient(a, b, defined)
                 case "/", _:
                     defined = z3.And(defined, z3.Not(z3.fpIsZero(b.expression)))
                     return Symbol("float", a.expression / b.expression, defined)
@@ -115,6 +126,65 @@ def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
                     return Symbol(a.kind, a.expression - b.expression, defined)
                 case _:
                     return Symbol(a.kind, a.expression * b.expression, defined)
+
+
+def _quotient(a: Symbol, b: Symbol, defined: Any) -> Symbol | None:
+    """An integer divided by one that is a constant; None if that is 0. Raises TooHard for another."""
+    if not z3.is_int_value(b.expression):
+        raise TooHard
+    divisor = b.expression.as_long()
+    if divisor == 0:
+        return None
+    expression = a.expression if divisor > 0 else -a.expression
+    largest = _least(abs(divisor), lambda quotient: quotient == math.inf)
+    return Symbol("float", expression, z3.And(defined, -largest < expression, expression < largest), abs(divisor))
+
+
+def _divided(n: int, divisor: int) -> float:
+    """The quotient, infinite where it is too large for a float and has no value."""
+    try:
+        return n / divisor
+    except OverflowError:
+        return math.inf if n > 0 else -math.inf
+
+
+def _least(divisor: int, reached: Callable[[float], bool]) -> int:
+    """The least integer from which on it is true of the quotient, or one whose quotient has no value."""
+    below, at = -divisor << MAX_EXPONENT, divisor << MAX_EXPONENT
+    while at - below > 1:
+        middle = (below + at) // 2
+        if reached(_divided(middle, divisor)):
+            at = middle
+        else:
+            below = middle
+    return at
+
+
+def _compared_quotient(comparator: pred.Comparator, left: Symbol, right: Symbol) -> Any:
+    """A quotient compared with a constant: the integers with which that is true are an interval, or all but one."""
+    k: int | float
+    if right.divisor:
+        raise TooHard
+    if z3.is_int_value(right.expression):
+        k = right.expression.as_long()
+    elif z3.is_fp_value(right.expression):
+        k = _float(right.expression)
+    else:
+        raise TooHard
+    if math.isnan(k):
+        return z3.And(left.defined, right.defined, z3.BoolVal(comparator == "!="))
+    n = left.expression
+    at_least = n >= _least(left.divisor, lambda quotient: quotient >= k)
+    above = n >= _least(left.divisor, lambda quotient: quotient > k)
+    results = {
+        "=": z3.And(at_least, z3.Not(above)),
+        "!=": z3.Or(z3.Not(at_least), above),
+        "<": z3.Not(at_least),
+        ">": above,
+        "<=": z3.Not(above),
+        ">=": at_least,
+    }
+    return z3.And(left.defined, right.defined, results[comparator])
 
 
 def constant(value: Value) -> Symbol:
@@ -159,14 +229,20 @@ def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | N
     """The comparison; false where a side has no value or they are of different kinds (predicates.compare)."""
     if left is None or right is None:
         return z3.BoolVal(False)
+    if right.divisor:
+        left, right, comparator = right, left, MIRRORED[comparator]
     if left.kind != right.kind:
         if not {left.kind, right.kind} <= NUMBERS:
             return z3.BoolVal(False)
         if "nan" in (left.kind, right.kind):
             return z3.BoolVal(comparator == "!=")
+        if left.divisor:
+            return _compared_quotient(comparator, left, right)
         points = any(side.kind == "real" or z3.is_fp_value(side.expression) for side in (left, right))
         convert = _as_real if points else _as_float  # a constant float is a point of the line
         left, right = convert(left), convert(right)
+    if left.divisor:
+        return _compared_quotient(comparator, left, right)
     a, b = left.expression, right.expression
     if left.kind == "bool" and comparator not in ("=", "!="):
         return z3.BoolVal(False)

@@ -35,7 +35,8 @@ def partitioned(phi: Formula) -> Formula:
     match phi:
         case cel.Filter():
             psi, conditions = _filters(phi)
-            return _partitioned(partitioned(psi), conditions) or replace(phi, phi=partitioned(phi.phi))
+            inner = partitioned(psi)  # where all filters together make no partition, some of them make none either
+            return _partitioned(inner, conditions) or _filtered(phi, inner)
         case cel.In() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
             return replace(phi, phi=partitioned(phi.phi))
         case cel.Unless(left, _):
@@ -106,6 +107,17 @@ def _filters(phi: Formula) -> tuple[Formula, list[Condition]]:
                 found.append(condition)
         phi = phi.phi
     return phi, found[::-1]
+
+
+def _filtered(phi: Formula, psi: Formula) -> Formula:
+    """psi in the filters that phi begins with."""
+    filters: list[cel.Filter] = []
+    while isinstance(phi, cel.Filter):
+        filters.append(phi)
+        phi = phi.phi
+    for node in reversed(filters):
+        psi = replace(node, phi=psi)
+    return psi
 
 
 def _equation(condition: Condition) -> Iterator[tuple[str, Equation]]:

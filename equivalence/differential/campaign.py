@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -10,8 +11,10 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from random import Random
+from threading import Thread
 from typing import Any, Protocol, TypeAlias
 
 from cerify.equivalence.differential.judge import (
@@ -282,7 +285,7 @@ def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[C
         yield from _chunk(plan, indices)
         return
     chunks = (indices[start : start + CHUNK] for start in range(0, len(indices), CHUNK))
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent) as pool:
         pending: deque[Future[list[CaseOutcome]]] = deque()
         try:
             while True:
@@ -293,6 +296,18 @@ def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[C
                 yield from pending.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def end_with_parent() -> None:
+    """In a process of a pool, end it when the one that started it has ended, which may have been killed."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _chunk(plan: Plan, indices: Sequence[int]) -> Iterator[CaseOutcome]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO, cast, get_args
@@ -17,6 +18,7 @@ from cerify.equivalence.differential.judge import Answer, Outcome, Output
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Match, Stream, result_of
 from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json, schema_of_json, stream_of_json
+from cerify.semantics.output_files import lock
 from cerify.semantics.values import plain
 
 FORMAT = "cerify-campaign"
@@ -35,12 +37,14 @@ class Checkpoint:
         self.known: dict[int, tuple[Outcome, Disagreement | None]] = {}
         header = _header(plan, name)
         try:
-            text = path.read_text(encoding="utf-8") if path.exists() else ""
+            self._file: TextIO = path.open("a+", encoding="utf-8", newline="\n")
+            lock(self._file, path)
+            self._file.seek(0)
+            text = self._file.read()
             whole = text[: text.rfind("\n") + 1]
             lines = whole.split("\n")[:-1]  # not splitlines: JSON may have the other line ends inside a string
             for number, line in enumerate(lines, 1):
                 self._read(line, number, header, plan)
-            self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
             if whole != text:
                 self._file.truncate(len(whole.encode()))
         except (OSError, UnicodeDecodeError) as error:
@@ -52,7 +56,8 @@ class Checkpoint:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._file.close()
+        with suppress(OSError):  # what could not be written was raised when it was added
+            self._file.close()
 
     def add(self, index: int, outcome: Outcome, found: Disagreement | None) -> None:
         """Write what became of a case, at once."""
@@ -60,8 +65,11 @@ class Checkpoint:
         self.known[index] = outcome, found
 
     def _write(self, obj: dict[str, Any]) -> None:
-        self._file.write(json.dumps(obj, ensure_ascii=False) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(obj, ensure_ascii=False) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror}; resume from it once there is room") from None
 
     def _read(self, line: str, number: int, header: dict[str, Any], plan: Plan) -> None:
         where = f"{self.path}, line {number}"

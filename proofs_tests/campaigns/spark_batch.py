@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING
@@ -16,10 +18,12 @@ import pyarrow.compute as pc
 
 from cerify.api import match as local_match
 from cerify.examples import flights
+from cerify.languages import LANGUAGES as PLUGINS
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.errors import CerifyError, IllFormed, InputError, Unsupported
 from cerify.semantics.events import TYPE, Match, Result, Stream
 from cerify.spark.runs.query import Query
+from proofs_tests.campaigns.values import wild_case
 from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair
 
 if TYPE_CHECKING:
@@ -129,11 +133,27 @@ def with_ids(answer: Answer, table: pa.Table) -> Answer:
     return named
 
 
-def differing(spark: SparkSession, cases: int, seed: int, counts: Counter[str]) -> Iterator[str]:
+def wild_pair(rng: Random, language: str) -> tuple[Query, Stream]:
+    """A query and a stream of the campaign of values, with one kind of values for each attribute."""
+    while True:
+        with suppress(IllFormed, InputError, Unsupported):
+            case = wild_case(PLUGINS[language], str(rng.random()))
+            query = Query(PLUGINS[language].show(case.query), language, schema=case.S.schema)
+            if case.typed and len(case.S.table) and query.parsed:
+                return query, case.S
+
+
+def differing(
+    spark: SparkSession,
+    cases: int,
+    seed: int,
+    counts: Counter[str],
+    made: Callable[[Random, str], tuple[Query, Stream]] = partial(pair, events=40),
+) -> Iterator[str]:
     """The generated pairs for which the two differ; counts says how many there were of what."""
     for i in range(cases):
         rng, language = Random(f"{seed}/{i}"), LANGUAGES[i % len(LANGUAGES)]
-        query, S = pair(rng, language, events=40)
+        query, S = made(rng, language)
         table = data(rng, S, query)
         right, ided = expected(table, query), i % 8 >= 4
         df = spark.createDataFrame(table).repartition(3)
@@ -164,13 +184,19 @@ def flights_differing(spark: SparkSession, counts: Counter[str]) -> Iterator[str
 @click.command()
 @click.option("--cases", default=200, show_default=True)
 @click.option("--seed", default=1, show_default=True)
-def main(cases: int, seed: int) -> None:
+@click.option("--values", is_flag=True, help="Cases of the campaign of values, and no flights.")
+def main(cases: int, seed: int, values: bool) -> None:
     """What differs, and how much was compared; status 1 if anything differs."""
     from cerify.spark.session import session
 
     spark = session("local[2]", **{"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "3"})
     counts, differ = Counter[str](), 0
-    for line in chain(differing(spark, cases, seed, counts), flights_differing(spark, counts)):
+    generated = (
+        differing(spark, cases, seed, counts, wild_pair)
+        if values
+        else chain(differing(spark, cases, seed, counts), flights_differing(spark, counts))
+    )
+    for line in generated:
         click.echo(f"  differ: {line}")
         differ += 1
     spark.stop()

@@ -1,13 +1,14 @@
 """Random cases of every language with values that are easy to get wrong: `python -m proofs_tests.campaigns.values`.
 
 Queries and streams come from the languages' generators; the constants of a query, and the values of each attribute, are
-then replaced. Half of the streams have values of one type for an attribute, and are written to files and read back; in
-the others an attribute has values of several kinds. Every evaluator, over the whole stream and in batches, has to have
-the matches of the definition.
+then replaced. Half of the streams have values of one type for an attribute, and are written to files and read back, and
+half of these have a schema; in the others an attribute has values of several kinds. Every evaluator, over the whole
+stream and in batches, has to have the matches of the definition. `spark_batch --values` asks Spark for the first half.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 import sys
 import tempfile
@@ -30,11 +31,11 @@ from cerify.plan import Want, plan
 from cerify.protocol import line
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, Unsupported
-from cerify.semantics.events import TIME, Event, Match, Stream
+from cerify.semantics.events import TIME, TYPE, Event, Match, Schema, Stream
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.predicates import Constant, InRange, OneOf
 from cerify.semantics.readers import read
-from cerify.semantics.values import Value, parse_time
+from cerify.semantics.values import ARROW, Value, parse_time
 
 BUDGET = Budget(valuations=50_000, states=2_000, matches=5_000, seconds=5)
 OPTIONS = Options(budget=BUDGET)
@@ -87,7 +88,21 @@ def wild_case(language: Language[Any], seed: str, nodes: int = 8, events: int = 
     new = with_constants(query, lambda: rng.choice(constants))
     if language.parse(language.show(new)) != new:
         raise AssertionError(f"{language.show(new)} is read back as another query")
-    return Wild(new, Stream(replaced), typed)
+    S = Stream(replaced)
+    if typed and rng.random() < 0.5:
+        S = Stream(replaced, drawn_schema(rng, S))
+        language.require_typed(new, S.schema)
+    return Wild(new, S, typed)
+
+
+def drawn_schema(rng: Random, S: Stream) -> Schema:
+    """A schema that the stream fits, with some attributes and types that it does not have."""
+    types = {R: {n: t for n, t in of.items() if n != TIME} for R, of in Schema.of(S).types.items()}
+    everywhere, new = {n: t for of in types.values() for n, t in of.items()}, {"new": rng.choice(list(ARROW))}
+    for R in ("Z", *types):
+        if rng.random() < 0.3:
+            types[R] = types.get(R, {}) | rng.choice((everywhere, new))
+    return Schema(types)
 
 
 def pool_of(rng: Random, typed: bool) -> tuple[Value, ...]:
@@ -150,7 +165,8 @@ def from_file(language: Language[Any], case: Wild, suffix: str, write: Callable[
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"events.{suffix}")
         write(case.S, path)
-        return sorted(language.matches(case.query, read(path), DENOTATIONAL, OPTIONS))
+        schema = Schema.of(case.S) if suffix == "csv" else None  # where it is known what is no text
+        return sorted(language.matches(case.query, read(path, schema=schema), DENOTATIONAL, OPTIONS))
 
 
 def write_lines(S: Stream, path: Path) -> None:
@@ -158,6 +174,21 @@ def write_lines(S: Stream, path: Path) -> None:
     if any(isinstance(v, datetime) for event in S for name, v in event.attributes.items() if name != TIME):
         raise InputError("JSON has no times")
     path.write_text("".join(line(json_of_event(event)) + "\n" for event in S), encoding="utf-8")
+
+
+def write_csv(S: Stream, path: Path) -> None:
+    """CSV. Raises InputError for an empty string, which CSV reads as no value."""
+    if any(value == "" for event in S for value in event.attributes.values()):
+        raise InputError("CSV has no empty strings")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.DictWriter(file, S.table.column_names)
+        rows.writeheader()
+        rows.writerows({TYPE: event.type} | {n: cell(v) for n, v in event.attributes.items()} for event in S)
+
+
+def cell(value: Value) -> str:
+    """The value as CSV has it."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def write_parquet(S: Stream, path: Path) -> None:
@@ -171,7 +202,7 @@ def write_arrow(S: Stream, path: Path) -> None:
         writer.write_table(S.table)
 
 
-WRITERS = {"jsonl": write_lines, "parquet": write_parquet, "arrow": write_arrow}
+WRITERS = {"csv": write_csv, "jsonl": write_lines, "parquet": write_parquet, "arrow": write_arrow}
 
 
 def outcomes(language: Language[Any], case: Wild) -> Iterator[tuple[str, str]]:
@@ -193,7 +224,7 @@ def outcomes(language: Language[Any], case: Wild) -> Iterator[tuple[str, str]]:
 
 def refusable(case: Wild, error: CerifyError) -> bool:
     """Whether the values of the case give a reason for the error."""
-    return not case.typed or any(text in error.message for text in ("JSON", "one type", "in its order"))
+    return not case.typed or any(text in error.message for text in ("JSON", "CSV", "one type", "in its order"))
 
 
 @click.command()

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from cerify.semantics.output_files import write_whole
 from proofs_tests.claims.errata import page as errata
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.claims.ledger import Effort
@@ -55,11 +56,11 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
         written = page(jobs)
         if wrong := list(errata.problems()):
             raise click.ClickException("; ".join(wrong))
-        path.write_text(written, encoding="utf-8")
-        path.with_name("errata.md").write_text(errata.page(), encoding="utf-8")
+        write_whole(path, written)
+        write_whole(path.with_name("errata.md"), errata.page())
         readme = path.resolve().parent.parent / "README.md"
         if readme.exists():
-            readme.write_text(with_totals(readme.read_text(encoding="utf-8")), encoding="utf-8")
+            write_whole(readme, with_totals(readme.read_text(encoding="utf-8")))
         return
     chosen = [id_ for id_ in LEDGER if not ids or id_.startswith(ids)]
     if unknown := [id_ for id_ in ids if not any(one.startswith(id_) for one in LEDGER)]:

@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
+from cerify.equivalence.differential.campaign import end_with_parent
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.claims.ledger import Effort, entry
 
@@ -16,7 +17,7 @@ def checked(ids: Sequence[str], effort: Effort, jobs: int) -> Iterator[dict[str,
     if jobs == 1:
         yield from (_checked(id_, effort) for id_ in ids)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent) as pool:
         yield from pool.map(_checked, ids, [effort] * len(ids))
 
 

@@ -1,4 +1,4 @@
-"""Fuzz a target, or all of them. Inputs that end in an error that is not typed are added to the corpus."""
+"""Fuzz a target, or all. What ends in an error that is not typed is made smaller and added to the corpus."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser
 from hashlib import sha256
 
-from proofs_tests.fuzz.run import fuzz
+from proofs_tests.fuzz.run import LIMITS, fuzz, memory, minimised, outcome_of
 from proofs_tests.fuzz.targets import CORPUS, TARGETS
 
 
@@ -21,8 +21,14 @@ def main() -> int:
     crashed = False
     for name in names:
         found = fuzz(name, asked.seed, seconds=60 * asked.minutes / len(names))
-        print(f"{name}: {found.inputs:,} inputs, {len(found.outcomes)} outcomes, {len(found.crashes)} crashes")
+        print(
+            f"{name}: {found.inputs:,} inputs, {len(found.outcomes)} outcomes, "
+            f"{len(found.edges):,} calls, {len(found.crashes)} crashes; {memory()} MiB at most"
+        )
         for outcome, data in found.crashes.items():
+            if outcome not in LIMITS:
+                target = TARGETS[name]
+                data = minimised(data, lambda part, target=target, o=outcome: outcome_of(target, part)[0] == o)
             path = CORPUS / f"{name}-{sha256(data).hexdigest()[:12]}"
             path.write_bytes(data)
             print(f"  {outcome}: {path}")

@@ -1,18 +1,28 @@
-"""A mutating fuzzer: an input whose outcome is new is kept, and changed further."""
+"""A mutating fuzzer: an input that has a new outcome, or makes calls that none made before, is changed further."""
 
 from __future__ import annotations
 
 import re
+import resource
+import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, count, islice
 from random import Random
+from types import CodeType, FrameType
 
 from cerify.semantics.errors import CerifyError
 from proofs_tests.fuzz.targets import CORPUS, TARGETS, Target
 
 SLOW = 20.0  # seconds for one input, on a machine that does other things too
+MEMORY = 3072  # MiB of the process, of which a file may claim one gigabyte
+LIMITS = ("slow", "memory")
+CALLS = 300  # of the target, to make an input that ended in an error smaller
+Edge = tuple[CodeType, int]
+"""A function, and the line of its caller."""
 WORDS = [
     *rb"0 -1 9223372036854775808 1e400 NaN -Infinity null true [] {} \ud800 , : ( ) [ ] { }".split(),
     *[b"\n", b"\r", b"\0", b"\xff", b"\x1b[31m", b"\xef\xbb\xbf", b"\xff\xff\xff\x7f", b'"', b"'", b'""'],
@@ -22,10 +32,11 @@ WORDS = [
 
 @dataclass
 class Found:
-    """What a run has found: the inputs tried, their outcomes, and those that ended in another error or took long."""
+    """What a run has found: the inputs tried, their outcomes, the calls made, and what ended in another error."""
 
     inputs: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    edges: set[Edge] = field(default_factory=set)
     crashes: dict[str, bytes] = field(default_factory=dict)
 
 
@@ -39,17 +50,56 @@ def fuzz(name: str, seed: int = 0, inputs: int | None = None, seconds: float | N
     for data in islice(chain(first, changes), inputs):
         if until is not None and time.monotonic() > until and found.inputs >= len(first):
             break
-        began = time.monotonic()
-        outcome, crashed = outcome_of(target, data)
+        began, before = time.monotonic(), len(found.edges)
+        with calls_in(found.edges):
+            outcome, crashed = outcome_of(target, data)
         if time.monotonic() - began > SLOW:
             outcome, crashed = "slow", True
+        elif memory() > MEMORY:
+            outcome, crashed = "memory", True
         found.inputs += 1
-        if not found.outcomes[outcome]:
+        if not found.outcomes[outcome] or len(found.edges) > before:
             pool.append(data)
         found.outcomes[outcome] += 1
         if crashed:
             found.crashes.setdefault(outcome, data)
+        if outcome == "memory":
+            break
     return found
+
+
+def memory() -> int:
+    """The most MiB that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+@contextmanager
+def calls_in(edges: set[Edge]) -> Iterator[None]:
+    """A context in which all calls of functions in Python are added."""
+
+    def call(frame: FrameType, event: str, argument: object) -> None:
+        edges.add((frame.f_code, frame.f_back.f_lineno if frame.f_back else 0))
+
+    before = sys.gettrace()
+    sys.settrace(call)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def minimised(data: bytes, fails: Callable[[bytes], bool], calls: int = CALLS) -> bytes:
+    """A shorter input that fails too: parts are left out, halves first, as long as there are calls."""
+    size = len(data)
+    while size := size // 2:
+        at = 0
+        while at < len(data) and calls:
+            calls -= 1
+            if fails(shorter := data[:at] + data[at + size :]):
+                data = shorter
+            else:
+                at += size
+    return data
 
 
 def outcome_of(target: Target, data: bytes) -> tuple[str, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,13 +13,20 @@ import pyarrow.parquet as pq
 
 from cerify import protocol
 from cerify.api import compile, equivalent
+from cerify.commands.engine import answered as answers
+from cerify.conformance.campaigns import definition, plan_of
 from cerify.conformance.cases import load
+from cerify.conformance.claims import claims_of_json
 from cerify.conformance.policy import read_policy
+from cerify.conformance.stored import read_stored
 from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.differential.campaign import campaign
+from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.verdict import Equivalent
 from cerify.languages import LANGUAGES, language_named
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.errors import InputError, InternalError
+from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.readers import read, read_schema
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -28,6 +35,17 @@ EACH = 25  # of the queries of a suite, this is how far one that is taken is fro
 CSV = b'type,x,s,time,\nA,1,"a,\n b",2013-01-31T14:05:00Z,\nB,-9223372036854775808,,2013-01-31T14:05:01+02:00,\n'
 LINES = b'{"type": "A", "x": 1, "s": "\\u00e9\\n", "f": -0.0}\n{"type": "B", "x": 9007199254740993, "b": true}\n'
 ANSWER = {"id": "1", "matches": [{"at": 1, "events": [0, 1], "bindings": {"X": [0]}, "result": {"a": 1.5}}]}
+STARTED = {
+    "protocol": 1, "engine": {"name": "e", "version": "1"}, "languages": ["cel", "sase"], "features": ["seq"],
+    "claims": {"cel": {"operators": ["seq"], "output": ["matches"], "ordered_time": True}},
+}  # fmt: skip
+RUN = {"cmd": "run", "id": "1", "schema": None, "events": [{"type": "A", "x": 1, "time": 3}, {"type": "B"}]}
+ASKED = (
+    {"language": "cel", "query": "A ; B WITHIN 9 EVENTS", "output": "valuations", "consumption": "any"},
+    {"language": "core-cel", "query": "(A AS x)+ FILTER x.x > 0"},
+    {"language": "event-expression", "query": "relative(A, !B)"},
+    {"language": "sase", "query": "PATTERN SEQ(A a, B b) WITHIN 5 seconds RETURN a.x"},
+)
 PROFILE = {"language": "cel", "axes": {}}
 
 
@@ -121,6 +139,53 @@ def answered(data: bytes) -> object:
     return protocol.answer_of_json(obj, "valuations", 3)
 
 
+def started(data: bytes) -> object:
+    """The answer to start, and what it claims, as the harness reads them."""
+    info = protocol.info_of_json(protocol.read(data, "started"))
+    return [claims_of_json(info.claims, name).described for name in LANGUAGES]
+
+
+def served(data: bytes) -> object:
+    """What the built-in engine answers. Raises InternalError where it says that the fault is its own."""
+    answer = answers(data, protocol.EngineInfo("fuzzed", "1", list(LANGUAGES), ()), SERVED) or {}
+    if answer.get("error", {}).get("code") == "internal":
+        raise InternalError(answer["error"]["message"])
+    if "error" in answer:
+        raise InputError(answer["error"]["message"])
+    return answer
+
+
+def checkpoint(path: Path) -> object:
+    """The cases of a campaign that is resumed."""
+    with Checkpoint(path, PLAN, "planted") as found:
+        return found.known
+
+
+def campaign_file() -> list[bytes]:
+    """A campaign that found a disagreement."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "campaign.jsonl")
+        with Checkpoint(path, PLAN, "planted") as found:
+            campaign(PLAN, checkpoint=found)
+        return [path.read_bytes()]
+
+
+def nothing(query: object, S: Stream, output: str) -> list[Match]:
+    """The answer of an evaluator that finds nothing."""
+    return []
+
+
+CEL = LANGUAGES["cel"]
+PLAN = plan_of(CEL, "core", None, definition(CEL), cases=8, nodes=4, events=4)
+PLAN = replace(PLAN, right=nothing)
+SERVED = {
+    name: lambda query, S, options, language=language: language.matches(
+        query, S, "automaton", replace(options, budget=BUDGET)
+    )
+    for name, language in LANGUAGES.items()
+}
+
+
 def suite() -> list[bytes]:
     """Some cases of the built-in suites, a line each."""
     folder = Path(protocol.__file__).parent / "conformance" / "suite"
@@ -137,9 +202,14 @@ TARGETS = {
         lambda: [b'{"T": {"id": "int", "s": "string"}}'], in_file(".json", lambda path: read_schema(str(path)))
     ),
     "answer": Target(lambda: [json.dumps(ANSWER).encode(), b'{"id":"1","skipped":"no","link":""}'], answered),
-    "message": Target(
-        lambda: [b'{"cmd":"run","id":"1","language":"cel","query":"A","schema":null,"events":[{"type":"A"}]}'],
-        lambda data: protocol.read(data, "run"),
+    "started": Target(lambda: [json.dumps(STARTED).encode()], started),
+    "engine": Target(
+        lambda: [b'{"cmd":"start","protocol":1}', *(json.dumps(RUN | asked).encode() for asked in ASKED)], served
+    ),
+    "campaign": Target(campaign_file, in_file(".jsonl", checkpoint)),
+    "stored-run": Target(
+        lambda: [b'{"summary":{"totals":{"passed":1}}}\n{"id":"a","outcome":"failed","got":null}\n'],
+        in_file(".jsonl", lambda path: read_stored(path).failing),
     ),
     "state": Target(state, lambda data: compile("A ; B+ WITHIN 9 EVENTS").restore(data)),
     "certificate": Target(certificate, checked),

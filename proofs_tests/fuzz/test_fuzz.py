@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proofs_tests.fuzz.run import fuzz, outcome_of
+from proofs_tests.fuzz.run import fuzz, minimised, outcome_of
 from proofs_tests.fuzz.targets import TARGETS, Target
 
 pytestmark = pytest.mark.filterwarnings("ignore::cerify.semantics.errors.InputWarning")  # of changed files
@@ -35,4 +35,21 @@ def test_an_error_that_is_not_typed_is_found(monkeypatch: pytest.MonkeyPatch) ->
             raise KeyError(data)
 
     monkeypatch.setitem(TARGETS, "planted", Target(lambda: [b"abc"], run))
-    assert any(outcome.startswith("KeyError") for outcome in fuzz("planted", inputs=3_000).crashes)
+    crashes = fuzz("planted", inputs=3_000).crashes
+    assert any(outcome.startswith("KeyError") for outcome in crashes)
+    assert minimised(next(iter(crashes.values())), lambda part: outcome_of(TARGETS["planted"], part)[1]) == b"\xff"
+
+
+def test_an_input_that_makes_new_calls_is_changed_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two bytes, which chance does not find together, and of which the first one alone has the same outcome as none."""
+
+    def second(data: bytes) -> None:
+        if data[:1] == b"\x92":
+            raise KeyError
+
+    def first(data: bytes) -> None:
+        if data[:1] == b"\x81":
+            second(data[1:])
+
+    monkeypatch.setitem(TARGETS, "planted", Target(lambda: [b"..."], first))
+    assert fuzz("planted", inputs=60_000).crashes

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from cerify.commands.files import write
 from cerify.commands.options import FILE, argument, option, takes
 from cerify.commands.progress import interruptible, progress
 from cerify.conformance.cases import load
@@ -26,6 +25,7 @@ from cerify.conformance.run import conform
 from cerify.conformance.stored import against, read_stored
 from cerify.conformance.words import count_of, plural, unasked_sentence
 from cerify.console import Screen
+from cerify.semantics.output_files import write_whole
 from cerify.semantics.sase.reading import read_reading
 from cerify.terminal import echo, printable
 
@@ -89,17 +89,17 @@ class Asked:
         if self.html is not None:
             from cerify.conformance.html import render
 
-            write(self.html, render(report))
+            write_whole(self.html, render(report))
             if not self.as_json:
                 echo(f"report: {self.html}")
         if self.junit is not None:
             from cerify.conformance.junit import junit
 
-            write(self.junit, junit(report))
+            write_whole(self.junit, junit(report))
         if self.badge is not None:
             from cerify.conformance.badge import badge
 
-            write(self.badge, badge(report))
+            write_whole(self.badge, badge(report))
 
 
 @click.command("conform")

@@ -24,6 +24,7 @@ from cerify.examples.findings import Finding, find, passed
 from cerify.examples.page import outcomes, render
 from cerify.examples.queries import EXAMPLES
 from cerify.semantics.errors import InputError
+from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
 BUILT_IN = "automaton"
@@ -105,10 +106,10 @@ def write(out: Path, findings: Sequence[Finding], report: Report, engine: str, n
     index, other = out / "index.html", out / "conformance.html"
     try:
         out.mkdir(parents=True, exist_ok=True)
-        other.write_text(conformance_page(report), encoding="utf-8")
-        index.write_text(render(findings, report, engine, note, other.name), encoding="utf-8")
     except OSError as error:
         raise InputError(f"the report cannot be written to {out}: {error.strerror}") from None
+    write_whole(other, conformance_page(report))
+    write_whole(index, render(findings, report, engine, note, other.name))
     return index
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from cerify.api import planned
-from cerify.commands.files import Source, write
+from cerify.commands.files import Source
 from cerify.commands.options import FILE, argument, either, group, language, option, takes
 from cerify.draw.diagram import dot
 from cerify.draw.page import page
@@ -19,6 +19,7 @@ from cerify.drawing import diagram_of, hoa_of
 from cerify.languages.language import Options
 from cerify.semantics.errors import errors_in
 from cerify.semantics.events import Schema, Stream
+from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
 SUFFIXES = (".svg", ".html")
@@ -83,7 +84,7 @@ def command(asked: Asked) -> int:
         from markupsafe import Markup
 
         text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=Markup(inline))
-    write(output_file, text)
+    write_whole(output_file, text)
     echo(f"{output_file}: {says}")
     return 0
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from cerify.api import BOUND, contained, equivalent
-from cerify.commands.files import schema_of, write
+from cerify.commands.files import schema_of
 from cerify.commands.options import FILE, LEVELS, LanguageChoice, argument, language, option, takes
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
@@ -19,6 +19,7 @@ from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent
 from cerify.explanations.evidence import braces, row
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_event
+from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
 COLOURS = {"equivalent": "green", "contained": "green", "different": "red", "undecided": "yellow"}
@@ -71,7 +72,7 @@ def command(asked: Asked) -> int:
     )
     file = asked.certificate_file
     if file is not None and isinstance(verdict, Equivalent | Contained):
-        write(file, verdict.certificate.to_json() + "\n")
+        write_whole(file, verdict.certificate.to_json() + "\n")
     elif file is not None:
         echo(f"{file} is not written: there is a certificate only where the claim is proved", error=True)
     if asked.as_json:

@@ -11,11 +11,12 @@ import click
 
 from cerify.api import read_query
 from cerify.automata.evaluator import Output
-from cerify.commands.files import Source, write
+from cerify.commands.files import Source
 from cerify.commands.options import FILE, argument, group, language, option, takes
 from cerify.explanations.explainer import Explainer, Request
 from cerify.semantics.errors import InputError, errors_in
 from cerify.semantics.events import ComplexEvent, Valuation
+from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
 
@@ -81,7 +82,7 @@ def command(asked: Asked) -> int:
         if asked.html_file is not None:
             from cerify.explanations.html import render
 
-            write(asked.html_file, render(explainer, shown, listing))
+            write_whole(asked.html_file, render(explainer, shown, listing))
         if asked.as_json:
             answer = explainer.json(found) if listing is None else explainer.listing_json(listing)
             echo(json.dumps(answer, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""The files of commands: events that are read, with the options that say how, and what is written."""
+"""The files of commands: events that are read, with the options that say how."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import get_args
 
 import click
@@ -15,7 +14,7 @@ import click
 from cerify.commands.options import option
 from cerify.fit import require_fit
 from cerify.languages import language_named
-from cerify.semantics.errors import InputError, InputWarning
+from cerify.semantics.errors import InputWarning
 from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.readers import Format, read, read_schema
 from cerify.terminal import echo
@@ -80,11 +79,3 @@ def _notes() -> Iterator[None]:
         yield
     for warning in issued:
         echo(f"cerify: note: {warning.message}", error=True)
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file. Raises InputError."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None

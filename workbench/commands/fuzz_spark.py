@@ -15,6 +15,7 @@ from cerify.commands.progress import progress_bar
 from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES
 from cerify.console import Screen
 from cerify.semantics.errors import Unsupported
+from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def run(url: str, job: Job, cases: int, first: int, out: Path, as_json: bool) ->
         for each in started:
             each.stop()
     found = found_in(out)
-    (out / "report.html").write_text(render(found), encoding="utf-8")
+    write_whole(out / "report.html", render(found))
     (_print_json if as_json else _print)(found, ran, out)
     return 0 if found.agreed and not found.wrong and ran.ended is None else 1
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from cerify.automata.cea.compile import compilable
-from cerify.commands.files import schema_of, write
+from cerify.commands.files import schema_of
 from cerify.commands.options import FILE, LEVELS, argument, option, takes
 from cerify.equivalence.claim import Level
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
@@ -20,6 +20,7 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import size
 from cerify.semantics.cel.wellformed import require_typed
 from cerify.semantics.errors import InputError, errors_in
+from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
 
@@ -104,4 +105,4 @@ def _write(path: Path, found: Simplified) -> None:
     if found.proof is None:
         why = "could not be decided as a whole" if compilable(found.original) else "compares events with each other"
         raise InputError(f"there is no certificate: the query {why}")
-    write(path, found.proof.to_json() + "\n")
+    write_whole(path, found.proof.to_json() + "\n")

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from cerify.commands.files import Source, write
+from cerify.commands.files import Source
 from cerify.commands.options import FILE, argument, group, language, option, takes
 from cerify.draw.stepper import stepper, summary
 from cerify.drawing import record
 from cerify.semantics.errors import errors_in
+from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
 
@@ -45,6 +46,6 @@ def command(asked: Asked) -> int:
         S = asked.source.read_for(asked.query, asked.language, asked.file)
         run = record(asked.query, S, asked.language, "valuations" if asked.valuations else "matches")
         text = stepper(run)
-    write(asked.output_file, text)
+    write_whole(asked.output_file, text)
     echo(f"{asked.output_file}: {summary(run)}")
     return 0

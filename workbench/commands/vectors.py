@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from cerify.api import match, parse
-from cerify.commands.files import schema_of, write
+from cerify.commands.files import schema_of
 from cerify.conformance.cases import line_of_case
 from cerify.conformance.model import Case
 from cerify.equivalence.complete_tests import marked_dfa, vectors
 from cerify.semantics.errors import errors_in
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
 
@@ -39,7 +40,7 @@ def command(query: str, states: int | None, schema_text: str | None, out: Path |
         for line in lines:
             echo(line)
     else:
-        write(out, "".join(f"{line}\n" for line in lines))
+        write_whole(out, "".join(f"{line}\n" for line in lines))
     if not as_json:
         own, kinds = len(automaton.steps), len(automaton.events)
         echo(

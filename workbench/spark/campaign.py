@@ -61,26 +61,26 @@ def campaign(
     session is called only if a case is left. size: the cases of a range, if the folder is new. Raises InputError.
     """
     begun, folder = time.monotonic(), Folder(path)
-    size = folder.open(job, size)
-    run, ended, deaths = uuid.uuid4().hex[:12], None, 0
-    before = _cases(folder)
-    while ended is None and (left := missing(folder.done(), first, first + cases, size)):
-        try:
-            work = Work(job.text(), str(path.absolute()), run, tuple(left))
-            ended = _run_ranges(session(), work, lambda: progress(_cases(folder)))
-        except (PySparkException, Py4JError) as error:
-            deaths += 1
-            if isinstance(error, PythonException) and NOT_EVEN not in str(error):
-                raise
-            if deaths > DEATHS:
-                raise InputError(
-                    f"{deaths} workers have died, which is too many; {folder.begun} has their last cases"
-                ) from error
-    progress(_cases(folder))
-    done = _cases(folder)
-    if done > before or not (path / "shrunk.parquet").exists():
-        shrink_sample(job, folder)
-    return Ran(before, done - before, time.monotonic() - begun, deaths, ended)
+    with folder.opened(job, size) as size:
+        run, ended, deaths = uuid.uuid4().hex[:12], None, 0
+        before = _cases(folder)
+        while ended is None and (left := missing(folder.done(), first, first + cases, size)):
+            try:
+                work = Work(job.text(), str(path.absolute()), run, tuple(left))
+                ended = _run_ranges(session(), work, lambda: progress(_cases(folder)))
+            except (PySparkException, Py4JError) as error:
+                deaths += 1
+                if isinstance(error, PythonException) and NOT_EVEN not in str(error):
+                    raise
+                if deaths > DEATHS:
+                    raise InputError(
+                        f"{deaths} workers have died, which is too many; {folder.begun} has their last cases"
+                    ) from error
+        progress(_cases(folder))
+        done = _cases(folder)
+        if done > before or not (path / "shrunk.parquet").exists():
+            shrink_sample(job, folder)
+        return Ran(before, done - before, time.monotonic() - begun, deaths, ended)
 
 
 def missing(done: set[Range], begin: int, end: int, size: int) -> list[Range]:

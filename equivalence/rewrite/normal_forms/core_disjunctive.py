@@ -14,7 +14,7 @@ from cerify.equivalence.rewrite.normal_forms.limit import (
     NODES,
     check_nodes,
     filtered,
-    filtered_nodes,
+    filtered_size,
     joined,
     product_size,
 )
@@ -47,7 +47,7 @@ def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
         case core.Or():
             found = below[0] + below[1]
         case core.Filter(_, condition):
-            check_nodes(sum(filtered_nodes(condition, len(sizes[0]), sum(sizes[0]))), nodes, phi)
+            check_nodes(filtered_size(condition, sizes[0]), nodes, phi)
             found = filtered(below[0], condition)
         case core.Strict():
             found = [with_children(phi, [psi]) for psi in below[0]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias, assert_never
 
 from cerify.equivalence.rewrite.normal_forms.core_trees import around, with_children
-from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, filtered, filtered_nodes, joined, named
+from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes, filtered, filtered_size, joined, named
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.variables import Variables, bound, defined_outside_iteration
@@ -40,7 +40,7 @@ def _desugared(phi: core.Formula, nodes: int) -> core.Formula:
     below = [_desugared(psi, nodes) for psi in children(phi)]
     if not isinstance(phi, core.Filter):
         return with_children(phi, below)
-    check_nodes(sum(filtered_nodes(phi.condition, 1, core.size(below[0]))), nodes, phi)
+    check_nodes(filtered_size(phi.condition, [core.size(below[0])]), nodes, phi)
     psi: core.Formula = joined(core.Or, filtered(below, phi.condition))
     return psi
 

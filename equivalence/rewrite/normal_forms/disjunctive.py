@@ -15,7 +15,7 @@ from cerify.equivalence.rewrite.normal_forms.limit import (
     NODES,
     check_nodes,
     filtered,
-    filtered_nodes,
+    filtered_size,
     joined,
     product_size,
 )
@@ -50,7 +50,7 @@ def _disjuncts(phi: cel.Formula, nodes: int) -> Disjuncts:
         case cel.Or():
             found = below[0] + below[1]
         case cel.Filter(_, condition):
-            check_nodes(sum(filtered_nodes(condition, len(sizes[0]), sum(sizes[0]))), nodes, phi)
+            check_nodes(filtered_size(condition, sizes[0]), nodes, phi)
             found = filtered(below[0], condition)
         case (
             cel.In() | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()

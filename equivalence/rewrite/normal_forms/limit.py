@@ -65,13 +65,19 @@ def filtered(phis: list[Any], condition: cel.Condition | core.Condition) -> list
             assert_never(condition)
 
 
-def filtered_nodes(condition: cel.Condition | core.Condition, count: int, size: int) -> tuple[int, int]:
+def filtered_size(condition: cel.Condition | core.Condition, sizes: Sequence[int]) -> int:
+    """The nodes of the OR of all that `filtered` makes of formulas of these sizes."""
+    count, nodes = _filtered_nodes(condition, len(sizes), sum(sizes))
+    return nodes + count - 1
+
+
+def _filtered_nodes(condition: cel.Condition | core.Condition, count: int, size: int) -> tuple[int, int]:
     """The numbers of formulas that `filtered` makes of `count` formulas, and of nodes, of `size` nodes."""
     match condition:
         case cel.Conjunction(left, right) | core.Conjunction(left, right):
-            return filtered_nodes(right, *filtered_nodes(left, count, size))
+            return _filtered_nodes(right, *_filtered_nodes(left, count, size))
         case cel.Disjunction(left, right) | core.Disjunction(left, right):
-            (count1, size1), (count2, size2) = filtered_nodes(left, count, size), filtered_nodes(right, count, size)
+            (count1, size1), (count2, size2) = _filtered_nodes(left, count, size), _filtered_nodes(right, count, size)
             return count1 + count2, size1 + size2
         case cel.Every() | cel.Correlated() | cel.Named() | core.Unary() | core.Correlated():
             return count, size + count

@@ -225,13 +225,28 @@ def test_an_engine_that_dies_too_often_ends_the_campaign(spark: SparkSession, tm
 
 
 def test_a_folder_of_another_campaign_or_of_something_else_is_refused(tmp_path: Path) -> None:
-    Folder(tmp_path / "c").open(CEL, 100)
+    def opened(name: str, job: Job = CEL) -> int:
+        with Folder(tmp_path / name).opened(job, 100) as size:
+            return size
+
+    (tmp_path / "c" / "begun").mkdir(parents=True)  # as a call leaves it that is killed at once
+    (tmp_path / "c" / ".plan.parquet.7").touch()
+    assert opened("c") == 100
     with pytest.raises(InputError, match="seed is 0 there and 1 here"):
-        Folder(tmp_path / "c").open(replace(CEL, seed=1), 100)
+        opened("c", replace(CEL, seed=1))
+    script = "from cerify.semantics.output_files import *; lock(open(sys.argv[1], 'a'), Path()); print(); input()"
+    holder = [sys.executable, "-c", f"import sys; {script}", str(tmp_path / "c" / "lock")]
+    with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(InputError, match="another run writes to"):
+            opened("c")
+        other.kill()
+    assert opened("c") == 100
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").touch()
     with pytest.raises(InputError, match="no folder of a campaign"):
-        Folder(tmp_path / "other").open(CEL, 100)
+        opened("other")
 
 
 def test_what_is_missing_does_not_overlap_what_is_done() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import reduce
-from itertools import islice
+from itertools import islice, product
 from random import Random
 
 import greenery
 import pytest
+import z3
 
 from cerify.api import equivalent
 from cerify.automata.algebra import strings
+from cerify.automata.algebra import symbolic as s
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.algebra.minterms import minterms
 from cerify.automata.algebra.strings import decidable, samples_of_strings
@@ -24,7 +27,19 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import Event, Schema
-from cerify.semantics.predicates import Both, Either, Not, OfType, Predicate, holds, matches
+from cerify.semantics.predicates import (
+    Arithmetic,
+    Both,
+    Comparison,
+    Constant,
+    Either,
+    Not,
+    OfType,
+    Predicate,
+    holds,
+    matches,
+    satisfied,
+)  # fmt: skip
 from cerify.semantics.values import Value
 
 SCHEMA = Schema({"A": {"x": "int", "y": "int", "f": "float", "s": "string"}, "B": {"b": "bool", "t": "timestamp"}})
@@ -238,3 +253,19 @@ def test_patterns_that_are_not_decided_prove_nothing(left: str, right: str) -> N
     verdict = equivalent(f"A FILTER A.x like {left}", "A FILTER A.x = 'b' AND A.x = 'c'")
     assert isinstance(verdict, Undecided | Different)
     assert isinstance(equivalent(f"A FILTER A.x like {left}", f"A FILTER A.x like {left}"), Equivalent)
+
+
+BOUNDS = (0, 1, -1, 2**53, 2**64, 0.5, 1 / 7, -1e300, 1.7976931348623157e308, math.inf, math.nan)
+
+
+@pytest.mark.parametrize("divisor", [1, 2, -2, 3, 7, -(10**19), 2**63, 10**320])
+def test_a_quotient_by_a_constant_is_compared_as_python_does(divisor: int) -> None:
+    """Its nearest float decides, and where that is too large there is no value."""
+    for bound, comparator in product(BOUNDS, s.MIRRORED):
+        near = divisor * (Fraction(bound) if math.isfinite(bound) else 2**1024)
+        for n in (0, 1, -1, *(math.floor(near) + shift for shift in (-(2**970), -(2**10), -1, 0, 1, 2, 2**10, 2**970))):
+            quotient = Arithmetic("/", Constant(n), Constant(divisor))
+            for sides in ((quotient, Constant(bound)), (Constant(bound), quotient)):
+                test = Comparison(comparator, *sides)
+                found = z3.simplify(s.formula(test, lambda _: None, lambda _: None))
+                assert z3.is_true(found) == satisfied(test, lambda _: None), test

@@ -178,9 +178,20 @@ def test_a_set_grows_by_every_pair_that_it_contains_a_part_of() -> None:
     assert normal_form(0b0100, [(0b0010, 0b0100)]) == 0b0110
 
 
+@pytest.mark.parametrize("schema", [None, *(Schema({"A": {"x": kind}}) for kind in ("int", "float"))])
+@pytest.mark.parametrize(
+    ("quotient", "same", "other"),
+    [("x / 2 = 1", "x = 2", "x = 3"), ("x / -2 <= 1", "x >= -2", "x > -2"), ("1 < x / 2", "2 < x", "1 < x")],
+)
+def test_quotients_by_constants_are_decided(quotient: str, same: str, other: str, schema: Schema | None) -> None:
+    left, right, third = (parse(f"A FILTER A[{text}]") for text in (quotient, same, other))
+    assert isinstance(equivalent(left, right, schema=schema), Equivalent)
+    assert isinstance(equivalent(left, third, schema=schema), Different)
+
+
 def test_with_a_schema_it_is_not_told_to_give_one() -> None:
-    phi, psi = parse("A FILTER A[x / 2 = 1]"), parse("A FILTER A[x = 2]")
-    verdict = equivalent(phi, psi, schema=Schema({"A": {"x": "int"}}))
+    phi, psi = parse("A FILTER A[x / y = 2]"), parse("A FILTER A[x = y + y and y != 0]")
+    verdict = equivalent(phi, psi, schema=Schema({"A": {"x": "int", "y": "int"}}))
     assert isinstance(verdict, Undecided)
     assert "schema" not in verdict.reason
 

@@ -5,6 +5,7 @@
     verdicts/outcome=…/<begin>-<end>.parquet         every case that disagrees or is over a budget, in full
     shrunk.parquet                                   a sample of the disagreements, shrunk
     begun/                                           notes of running workers
+    lock                                             locked by the process that runs the campaign
 
 A file is written under a temporary name and renamed, and its name has the numbers of its cases: a range that is judged
 again replaces its files, so no case is stored twice. The folder must be visible to all workers.
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ import pyarrow.parquet as pq
 
 from cerify.conformance.campaign_plan import Job
 from cerify.semantics.errors import InputError
+from cerify.semantics.output_files import locked
 
 Row = Mapping[str, Any]
 
@@ -60,6 +63,9 @@ VERDICTS = pa.schema(
 )
 SHRUNK = pa.schema([*VERDICTS, pa.field("found", pa.string()), pa.field("note", pa.string())])  # found: the query
 PLAN = pa.schema({"plan": pa.string(), "range": pa.int64()})
+LOCK = "lock"
+OTHERS = re.compile(r"(?!lock$|begun$|\.plan\.parquet\.).*").fullmatch
+"""Whether a file was there before a campaign was begun in its folder."""
 NAME = re.compile(r"(\d+)-(\d+)\.parquet")
 
 
@@ -79,24 +85,34 @@ class Folder:
         """The path of the HTML report."""
         return self.path / "report.html"
 
-    def open(self, job: Job, size: int) -> int:
+    @contextmanager
+    def opened(self, job: Job, size: int) -> Iterator[int]:
         """Begin a campaign in a new folder, or resume one with the same plan; the size of its ranges.
 
-        Raises InputError if the folder is that of another campaign, or cannot be used.
+        No other process may have it open meanwhile. Raises InputError if one has, or the folder is that of another
+        campaign, or cannot be used.
         """
         try:
-            if not (self.path / "plan.parquet").exists():
-                if self.path.exists() and any(self.path.iterdir()):
-                    raise InputError(f"{self.path} is not empty, and no folder of a campaign; give a new one")
-                self.begun.mkdir(parents=True)
-                write([{"plan": job.text(), "range": size}], PLAN, self.path / "plan.parquet")
-            known, size = self.plan()
-            if known != job:
-                raise InputError(f"{self.path} is of another campaign: {_differ(known, job)}")
-            self.begun.mkdir(exist_ok=True)
-            self._drop_unfinished()
+            self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot use the folder {self.path}: {error}") from None
+        if any(OTHERS(path.name) for path in self.path.iterdir()) and not (self.path / "plan.parquet").exists():
+            raise InputError(f"{self.path} is not empty, and no folder of a campaign; give a new one")
+        with locked(self.path / LOCK):
+            try:
+                yield self._begun(job, size)
+            except OSError as error:
+                raise InputError(f"cannot use the folder {self.path}: {error}") from None
+
+    def _begun(self, job: Job, size: int) -> int:
+        """The size of the ranges, after what a killed call has left was removed."""
+        self.begun.mkdir(exist_ok=True)
+        if not (self.path / "plan.parquet").exists():
+            write([{"plan": job.text(), "range": size}], PLAN, self.path / "plan.parquet")
+        known, size = self.plan()
+        if known != job:
+            raise InputError(f"{self.path} is of another campaign: {_differ(known, job)}")
+        self._drop_unfinished()
         return size
 
     def plan(self) -> tuple[Job, int]:

@@ -1,5 +1,7 @@
 """The normal forms of core-CEL: cep17, Lemma 2 and Theorems 1 and 2, with what their proofs leave out."""
 
+from collections.abc import Callable
+
 import pytest
 
 from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive
@@ -8,6 +10,7 @@ from cerify.equivalence.rewrite.normal_forms.core_safe import safe
 from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.show import show
+from cerify.semantics.core_cel.syntax import Formula, size
 from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe, is_well_formed
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Stream
@@ -167,3 +170,12 @@ def test_a_form_that_is_too_large_is_an_error_that_names_the_place() -> None:
     tests = " ; ".join(f"((B AS y{i} FILTER x.a = {i}) OR C AS y{i})" for i in range(20))
     with pytest.raises(BudgetExceeded, match="already at this ;, and 1000 are allowed"):
         lp_normal(parse(f"A AS x ; ({tests})"), 1000)
+
+
+@pytest.mark.parametrize("form", [disjunctive, lp_normal])
+def test_a_filter_just_as_large_as_allowed(form: Callable[[Formula, int], Formula]) -> None:
+    for query in ("A AS x FILTER x.a = 1", "A AS x FILTER (x.a = 1 OR x.a = 2) AND x.b = 1"):
+        found = form(parse(query), 100)
+        assert form(parse(query), size(found)) == found
+        with pytest.raises(BudgetExceeded):
+            form(parse(query), size(found) - 1)

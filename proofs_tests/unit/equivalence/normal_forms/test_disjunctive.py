@@ -88,9 +88,9 @@ def test_a_form_just_as_large_as_allowed() -> None:
     phi = parse("A UNLESS (B OR C OR D)")
     assert size(disjunctive(phi, 7)) == 7
     copies = parse("A FILTER (A.x = 1 OR A.x = 1) AND A.y = 1")
-    assert size(disjunctive(copies, 8)) == 3
+    assert size(disjunctive(copies, 7)) == 3
     with pytest.raises(BudgetExceeded):  # all copies are made before all but one are left out
-        disjunctive(copies, 7)
+        disjunctive(copies, 6)
 
 
 def test_very_many_disjuncts_are_joined_as_a_tree() -> None:

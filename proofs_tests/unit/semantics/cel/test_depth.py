@@ -8,6 +8,7 @@ from functools import reduce
 
 import pytest
 
+import cerify
 from cerify.semantics import predicates
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.fragment import beyond_star
@@ -15,8 +16,10 @@ from cerify.semantics.cel.interpreter import valuations
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.wellformed import is_unary, problems
+from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
-from cerify.semantics.errors import BudgetExceeded, ParseError
+from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported
+from cerify.semantics.event_expressions import syntax as expressions
 from cerify.semantics.predicates import Arithmetic, Attribute, Comparison, Constant, Not, Predicate, Term
 from proofs_tests.support import stream
 
@@ -183,3 +186,29 @@ def test_core_cel_shares_these_limits() -> None:
         parse_core_cel("A AS x FILTER x.a " + "+ 1 " * DEEP + "> 1")
     with pytest.raises(ParseError, match="at most 308 digits"):
         parse_core_cel("A AS x FILTER x.a > " + "9" * 5000)
+
+
+DEEPER = 20_000
+OTHERS: dict[str, Callable[[], object]] = {
+    "core-cel": lambda: reduce(lambda phi, _: core.Plus(phi), range(DEEPER), core.Event("A", "x")),
+    "core-cel OR": lambda: reduce(core.Or, [core.Event("A", "x")] * DEEPER),
+    "cel FILTER": lambda: reduce(lambda phi, _: cel.Filter(phi, cel.Every("A", POSITIVE)), range(DEEPER), A),
+    "cel not": lambda: a_filter(reduce(lambda P, _: Not(P), range(DEEPER), POSITIVE)),
+    "event-expression": lambda: reduce(lambda E, _: expressions.Not(E), range(DEEPER), expressions.Primitive("A")),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_functions_of_the_api_refuse_what_is_nested_too_deeply(name: str) -> None:
+    """Some ended in a RecursionError, and compile took minutes of a thousand filters after each other."""
+    query, S = OTHERS[name](), [cerify.Event("A", {"x": 1})]
+    for function in (
+        lambda: cerify.match(query, S),
+        lambda: cerify.count(query, S),
+        lambda: cerify.compile(query),
+        lambda: cerify.explain(query, S, [0], at=0),
+        lambda: cerify.show(query),
+    ):
+        with pytest.raises((BudgetExceeded, Unsupported)):
+            function()
+    assert isinstance(cerify.equivalent(query, query), cerify.Undecided)

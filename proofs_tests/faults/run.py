@@ -1,0 +1,259 @@
+"""Each fault, done to some work: what came of it in a few words, or an AssertionError."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from random import Random
+
+import psutil
+
+from proofs_tests.faults.works import Work
+
+MARK = "CERIFY_FAULTS"  # in the environment of all that is started, so that what is left is found
+GONE = 20.0  # seconds within which what a killed command has started has ended
+LONGEST = 600.0  # seconds for a call that is not killed
+DROP, OVERRIDE = 24, 1  # PR_CAPBSET_DROP of prctl(2), CAP_DAC_OVERRIDE
+JUMPS = """
+import random, time
+now, now_ns, jump = time.time, time.time_ns, lambda: random.choice((0, 3600, -3600, 10**8, -10**8))
+time.time, time.time_ns = lambda: now() + jump(), lambda: now_ns() + 10**9 * jump()
+"""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A process under way, and the files of its output."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+
+    def ended(self, seconds: float = LONGEST) -> int | None:
+        """The exit status; None if it runs for longer."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    @property
+    def message(self) -> str:
+        """What it wrote on standard error."""
+        return self.err.read_text(encoding="utf-8", errors="replace")
+
+
+class Trial:
+    """A work, what an undisturbed call of it leads to, and how long that takes."""
+
+    def __init__(self, work: Work, place: Path, seed: int) -> None:
+        self.work, self.place, self.rng = work, place, Random(seed)
+        self.mark = f"{os.getpid()}.{id(self)}"
+        self.number = 0
+
+    @cached_property
+    def undisturbed(self) -> tuple[object, float]:
+        """The result of a call that nothing disturbs, and its seconds."""
+        folder, began = self.folder(), time.monotonic()
+        found = self.whole(folder)
+        return found, time.monotonic() - began
+
+    def folder(self) -> Path:
+        """A new folder."""
+        self.number += 1
+        folder = self.place / str(self.number)
+        folder.mkdir()
+        self.work.prepare(folder)
+        return folder
+
+    def start(
+        self,
+        folder: Path,
+        env: dict[str, str] | None = None,
+        limit: Callable[[], None] | None = None,
+        out: Path | None = None,
+        slow: bool = False,
+    ) -> Call:
+        """Begin a call. limit: what the process does before it becomes the command."""
+        self.number += 1
+        out, err = out or self.place / f"{self.number}.out", self.place / f"{self.number}.err"
+        argv = self.work.with_slow_engine if slow else self.work.argv
+        assert argv is not None
+        with out.open("w") as output, err.open("w") as errors:
+            process = subprocess.Popen(
+                argv(folder),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                env=os.environ | {MARK: self.mark} | (env or {}),
+                preexec_fn=limit,
+                start_new_session=True,
+            )
+        return Call(process, out, err)
+
+    def result(self, folder: Path, call: Call) -> object:
+        """What a call that has ended has found. Raises AssertionError if it has failed."""
+        status = call.ended()
+        assert status in (0, 1), f"status {status}: {call.message[-500:]}"
+        return self.work.found(folder, call.out.read_text(encoding="utf-8"))
+
+    def whole(self, folder: Path) -> object:
+        """What an undisturbed call in the folder finds."""
+        return self.result(folder, self.start(folder))
+
+    def require_same(self, found: object) -> None:
+        """Raises AssertionError if it is not what an undisturbed call finds."""
+        assert found == self.undisturbed[0], "the result differs from that of an undisturbed call"
+
+    def require_refused(self, call: Call) -> None:
+        """Raises AssertionError unless the call has ended with a message and status 2."""
+        status, message = call.ended(), call.message
+        assert status == 2, f"status {status}, not 2: {message[-300:]}"
+        assert "Traceback" not in message, message[-500:]
+        assert message.strip(), "no message"
+
+    def require_none_left(self) -> None:
+        """Raises AssertionError if a process that was started runs on; it is killed then."""
+        deadline = time.monotonic() + GONE
+        while (left := list(self.running())) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        names = [" ".join(process.cmdline())[:80] for process in left if process.is_running()]
+        for process in left:
+            with suppress(psutil.Error):
+                process.kill()
+        assert not left, f"still running: {names}"
+
+    def running(self) -> Iterator[psutil.Process]:
+        """All processes that were started and run."""
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get(MARK) == self.mark and process.status() != psutil.STATUS_ZOMBIE:
+                    yield process
+
+
+def killed(trial: Trial, kills: int) -> str:
+    """A call is killed at a random moment, again and again; what is there then is always a part of the whole."""
+    whole, folder, done = 0, trial.folder(), 0
+    seconds = trial.undisturbed[1]
+    while done < kills:
+        call = trial.start(folder)
+        if call.ended(trial.rng.uniform(0, 1.1 * seconds)) is None:
+            call.process.kill()
+            call.ended()
+            done += 1
+            trial.require_none_left()
+            trial.work.partial(folder)
+        else:
+            trial.require_same(trial.result(folder, call))
+            whole += 1
+            folder = trial.folder()
+    trial.require_same(trial.whole(folder))
+    return f"killed {done} times, {whole + 1} wholes, all the same"
+
+
+def full(trial: Trial, times: int = 5) -> str:
+    """No file grows beyond some size, and standard output is full; the next call has room."""
+    sizes = [path.stat().st_size for path in trial.place.glob("1/*") if path.is_file()]
+    folder, refused = trial.folder(), 0
+    for _ in range(times if sizes else 0):
+        size = trial.rng.randrange(max(sizes))
+        call = trial.start(folder, limit=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size)))
+        if call.ended() not in (0, 1):
+            trial.require_refused(call)
+            refused += 1
+        trial.work.partial(folder)
+    trial.require_refused(trial.start(folder, out=Path("/dev/full")))
+    trial.require_same(trial.whole(folder))
+    trial.require_none_left()
+    return f"{refused + 1} of {(times if sizes else 0) + 1} calls without room refused, then the same"
+
+
+def read_only(trial: Trial) -> str:
+    """The folder may not be written to; then it may."""
+    folder = trial.folder()
+    folder.chmod(0o555)
+    call = trial.start(folder, limit=lambda: ctypes.CDLL(None).prctl(DROP, OVERRIDE, 0, 0, 0))
+    trial.require_refused(call)
+    folder.chmod(0o755)
+    trial.require_same(trial.whole(folder))
+    return "refused, then the same"
+
+
+def clock(trial: Trial) -> str:
+    """Python's clock jumps hours and years to and fro."""
+    site = trial.place / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(JUMPS)
+    folder = trial.folder()
+    trial.require_same(trial.result(folder, trial.start(folder, env={"PYTHONPATH": str(site)})))
+    return "the same"
+
+
+def slow(trial: Trial) -> str:
+    """An engine answers some queries long after the limit."""
+    folder = trial.folder()
+    trial.result(folder, trial.start(folder, slow=True))
+    trial.require_none_left()
+    return "ended, with the time-outs"
+
+
+def two(trial: Trial) -> str:
+    """Two calls at once in one folder."""
+    folder = trial.folder()
+    calls = [trial.start(folder), trial.start(folder)]
+    refused = [call for call in calls if call.ended() == 2]
+    for call in refused:
+        trial.require_refused(call)
+        assert "another run" in call.message or "not empty" in call.message, call.message
+    assert len(refused) == trial.work.sole, f"{len(refused)} of two were refused"
+    for call in calls:
+        if call not in refused:
+            trial.require_same(trial.result(folder, call))
+    trial.require_none_left()
+    return "one refused, the other the same" if refused else "both the same"
+
+
+FAULTS: dict[str, Callable[[Trial], str]] = {
+    "disk full": full,
+    "read-only": read_only,
+    "clock jumps": clock,
+    "slow engine": slow,
+    "two at once": two,
+}
+
+
+@contextmanager
+def trial_of(work: Work, seed: int) -> Iterator[Trial]:
+    """A trial in a folder of its own; nothing that it has started runs afterwards."""
+    place = Path(tempfile.mkdtemp())
+    trial = Trial(work, place, seed)
+    try:
+        yield trial
+    finally:
+        for process in trial.running():
+            with suppress(psutil.Error):
+                process.send_signal(signal.SIGKILL)
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def outcome_of(trial: Trial, name: str, fault: Callable[[Trial], str]) -> tuple[str, bool]:
+    """What came of a fault, and whether the work has survived it; "" where it does not concern the work."""
+    if (name == "slow engine" and trial.work.with_slow_engine is None) or name in trial.work.untouched:
+        return "", True
+    if sys.platform != "linux":
+        return "only on Linux", True
+    try:
+        return fault(trial), True
+    except AssertionError as error:
+        return f"**{error}**", False
