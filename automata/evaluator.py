@@ -14,13 +14,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
-import pyarrow as pa
-
 from cerify.automata.saved_state import seal, unseal
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Events, Match, Stream
 from cerify.semantics.matches import Matches
+from cerify.semantics.packages import pa
 from cerify.semantics.readers import as_stream
 
 Batch: TypeAlias = Events | str | Path

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
+from cerify.semantics.packages import pa, pc
 from cerify.semantics.text_columns import Place, first, first_failure
-from cerify.semantics.values import ARROW, Value, ValueType, microseconds, time_at
+from cerify.semantics.values import Value, ValueType, microseconds, time_at
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
 READY = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}
 """The Arrow types whose columns are taken as they are; a timestamp may be outside the years that Python has."""
 
 
-def table_of(source: object) -> pa.Table | None:
-    """The Arrow table of a table or data frame of any library; None for anything else. Raises InputError.
+def arrow_table(source: object) -> pa.Table:
+    """The Arrow table of a table or data frame of any library. Raises InputError.
 
     Taken are tables and record batches of Arrow, pandas frames without their index, and whatever has the method
     `__arrow_c_stream__` or `__arrow_c_array__`, such as frames of polars. NaN is null in a pandas frame.
@@ -31,9 +30,7 @@ def table_of(source: object) -> pa.Table | None:
             return pa.Table.from_pandas(source, preserve_index=False)
         if hasattr(source, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(source).read_all()
-        if hasattr(source, "__arrow_c_array__"):
-            return pa.Table.from_batches([pa.record_batch(source)])
-        return None
+        return pa.Table.from_batches([pa.record_batch(source)])
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"{type(source).__name__}: no table of events can be made of it: {error}") from None
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from cerify.semantics.arrow_columns import canonical, lossless
+from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
+from cerify.semantics.csv_rows import renamed, shown
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema
-from cerify.semantics.text_columns import Place, first, shown, values_of_text
-from cerify.semantics.values import ARROW, VALUE_TYPES
+from cerify.semantics.packages import pa, pc
+from cerify.semantics.text_columns import Place, first, values_of_text
 
 
 def fitted_table(
@@ -23,7 +22,7 @@ def fitted_table(
     the file, and place gives the place of a row in it.
     """
     in_file = table.column_names
-    table = _renamed(table, reserved, name)
+    table = table.rename_columns(renamed(in_file, reserved, name))
     fields = dict(zip(table.column_names, in_file, strict=True))  # for messages
     columns = {column: canonical(table[column], field, name, place) for column, field in fields.items()}
     columns[TYPE] = _types(columns[TYPE], fields[TYPE], schema, place)
@@ -33,20 +32,6 @@ def fitted_table(
         for column in columns.keys() - {TYPE}:
             columns[column] = _fitted(columns[column], column, fields[column], columns[TYPE], schema, place)
     return pa.table({column: values for column, values in columns.items() if not pa.types.is_null(values.type)})
-
-
-def _renamed(table: pa.Table, reserved: Mapping[str, str], name: str) -> pa.Table:
-    names = table.column_names
-    for column, meant in reserved.items():
-        if column not in names:
-            purpose = {TYPE: "the event type", TIME: "the time"}[meant]
-            raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}")
-    names = [reserved.get(column, column) for column in names]
-    if (doubled := next((column for column in names if names.count(column) > 1), None)) is not None:
-        origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)
-        reason = f"; {origin!r} takes that name, so rename the other" if origin else "; give each its own name"
-        raise InputError(f"{name}: two columns are called {doubled!r}{reason}")
-    return table.rename_columns(names)
 
 
 def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Place) -> pa.ChunkedArray:

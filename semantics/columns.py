@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, assert_never
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from cerify.semantics import predicates as pred
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.events import TYPE, Stream
+from cerify.semantics.packages import pa, pc
 from cerify.semantics.predicates import combined, holds, mentions, whole
-from cerify.semantics.values import ARROW, EXACT, KIND_OF, Kind, Value, value_type_of
+from cerify.semantics.values import EXACT, KIND_OF, Kind, Value, value_type_of
 
 Column: TypeAlias = pa.ChunkedArray | pa.Scalar
 """One value for each row, or the same for all; null where there is none."""

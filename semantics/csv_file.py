@@ -8,29 +8,14 @@ values, as trailing commas write it, is left out with an InputWarning; one with 
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice
-from typing import BinaryIO
+from collections.abc import Mapping
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-
+from cerify.semantics.csv_rows import Source, line_of, not_csv, not_utf8, shown
 from cerify.semantics.errors import InputError, InputWarning
-from cerify.semantics.text_columns import first, may_be_rounded, require_kept, shown, values_of_text
+from cerify.semantics.packages import arrow_csv, pa, pc
+from cerify.semantics.text_columns import first, may_be_rounded, require_kept, values_of_text
 from cerify.semantics.values import ValueType
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file by its name in messages, and how to open it from its beginning, as often as needed."""
-
-    name: str
-    open: Callable[[], BinaryIO]
 
 
 def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:
@@ -40,7 +25,7 @@ def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:
     if times := [f.name for f in table.schema if pa.types.is_time(f.type)]:  # to Arrow, not to us, 12:30 is a value
         table = _parsed(source, texts | dict.fromkeys(times, pa.string()))
     if any(pa.types.is_binary(field.type) for field in table.schema):  # inferred for text that is not UTF-8
-        raise InputError(_not_utf8(source))
+        raise InputError(not_utf8(source))
 
     def place(row: int) -> str:
         return line_of(source, row)
@@ -57,22 +42,13 @@ def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:
     return table
 
 
-def line_of(source: Source, row: int) -> str:
-    """The file and line of a row, counted from 0 after the header; the first line of a file is 1."""
-    try:
-        line, _ = next(islice(_records(source), row + 1, None))
-    except (csv.Error, StopIteration):
-        return f"{source.name}, row {row} after the header"
-    return f"{source.name}, line {line}"
-
-
 def _parsed(source: Source, column_types: Mapping[str, pa.DataType]) -> pa.Table:
     with source.open() as file:
         try:
-            table = pyarrow.csv.read_csv(
+            table = arrow_csv.read_csv(
                 file,
-                parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-                convert_options=pyarrow.csv.ConvertOptions(
+                parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+                convert_options=arrow_csv.ConvertOptions(
                     null_values=[""],
                     strings_can_be_null=True,
                     true_values=["true", "True", "TRUE"],  # not 1, which is a number
@@ -82,7 +58,7 @@ def _parsed(source: Source, column_types: Mapping[str, pa.DataType]) -> pa.Table
             )
             names = table.column_names
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            raise InputError(_explained(source, str(error))) from None
+            raise InputError(not_csv(source, str(error))) from None
     if (doubled := next((name for name in names if name.strip() and names.count(name) > 1), None)) is not None:
         raise InputError(f"{source.name}, line 1: two columns are called {doubled!r}; give each its own name")
     return table
@@ -102,41 +78,3 @@ def _named(source: Source, table: pa.Table) -> pa.Table:
     places = ", ".join(str(i + 1) for i in unnamed)
     warnings.warn(InputWarning(f"{source.name}: left out without name and values: column {places}"), stacklevel=4)
     return table.select([i for i in range(table.num_columns) if i not in unnamed])
-
-
-def _records(source: Source) -> Iterator[tuple[int, list[str]]]:
-    """The records as Arrow counts them, that is without empty lines, each with the line that it starts on."""
-    with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text:
-        reader, line = csv.reader(text), 1
-        for record in reader:
-            if record:
-                yield line, record
-            line = reader.line_num + 1
-
-
-def _explained(source: Source, reason: str) -> str:
-    """Why Arrow could not read the file, with the line: a second pass, slow and only on this path."""
-    try:
-        header: list[str] | None = None
-        for line, record in _records(source):
-            header = header or record
-            if len(record) != len(header):
-                return (
-                    f"{source.name}, line {line}: {len(record)} fields, where the header has {len(header)} "
-                    f"({', '.join(header)})"
-                )
-        if header is None:
-            return f"{source.name}: empty; a CSV file starts with a line of column names"
-    except csv.Error:
-        pass
-    return _not_utf8(source) if "UTF" in reason.upper() else f"{source.name}: not a CSV file: {reason}"
-
-
-def _not_utf8(source: Source) -> str:
-    with source.open() as file:
-        for line, data in enumerate(file, 1):
-            try:
-                data.decode()
-            except UnicodeDecodeError as error:
-                return f"{source.name}, line {line}: byte {data[error.start]:#04x} is not text in UTF-8"
-    return f"{source.name}: not text in UTF-8"

@@ -58,6 +58,10 @@ class Unsupported(CerifyError):
     code = "unsupported"
 
 
+class MissingPackage(Unsupported, ImportError):
+    """A package is not installed; the message names the extra of cerify that brings it."""
+
+
 class BudgetExceeded(CerifyError):
     """The computation would have used more than it was allowed; nothing was computed in part."""
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeAlias, cast, overload
 
-import pyarrow as pa
-
-from cerify.semantics.arrow_columns import stream_table, table_of, values_in
 from cerify.semantics.errors import IllFormed, InputError
+from cerify.semantics.packages import pa
 from cerify.semantics.values import (
-    ARROW,
+    KIND_OF,
     PLAIN,
     Value,
     ValueType,
@@ -77,8 +75,8 @@ class Schema:
         seen: dict[str, tuple[str, ValueType]] = {}
         for name, attributes in self.types.items():
             for attribute, value_type in attributes.items():
-                if value_type not in ARROW:
-                    raise IllFormed(f"attribute {name}.{attribute} has type {value_type!r}; use {', '.join(ARROW)}")
+                if value_type not in KIND_OF:
+                    raise IllFormed(f"attribute {name}.{attribute} has type {value_type!r}; use {', '.join(KIND_OF)}")
                 if attribute == TYPE:
                     raise IllFormed(f"{name}.{TYPE} is reserved for the event's type; name the attribute differently")
                 other, known = seen.setdefault(attribute, (name, value_type))
@@ -174,6 +172,8 @@ class Stream(Sequence[Event]):
         self._table: pa.Table | None = None
         self.schema = schema
         if (table := table_of(events)) is not None:
+            from cerify.semantics.arrow_columns import stream_table
+
             self._table = stream_table(table, TYPE)
         else:
             self._events = tuple(_checked(event, n, schema) for n, event in enumerate(cast("Iterable[Event]", events)))
@@ -241,6 +241,16 @@ class Stream(Sequence[Event]):
         return f"Stream({len(self)} events)"
 
 
+def table_of(source: object) -> pa.Table | None:
+    """The Arrow table of a table or data frame of any library, see `arrow_table`; None for anything else."""
+    frame = type(source).__module__.startswith("pandas.") and hasattr(source, "columns")
+    if not (frame or hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
+        return None
+    from cerify.semantics.arrow_columns import arrow_table
+
+    return arrow_table(source)
+
+
 def bindings_of(mu: Valuation) -> Bindings:
     """A valuation as the pairs (variable, positions), both ascending."""
     positions: dict[str, list[int]] = {}
@@ -304,6 +314,8 @@ def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) ->
 
 
 def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
+    from cerify.semantics.arrow_types import ARROW
+
     declared = dict(schema.attributes) if schema is not None else {}
     columns = declared | {k: v for k, v in Schema.of(events).attributes.items() if k not in declared}
     arrays = {TYPE: pa.array([event.type for event in events], pa.string())}
@@ -325,6 +337,8 @@ def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
 
 
 def _events_of(table: pa.Table) -> Iterator[Event]:
+    from cerify.semantics.arrow_columns import values_in
+
     names = [name for name in table.column_names if name != TYPE]
     types = table[TYPE].to_pylist()
     columns = [values_in(table[name]) for name in names]

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from cerify.semantics.events import Match
-
-POSITIONS = pa.list_(pa.int64())
-RESULT = pa.schema(
-    [
-        ("at", pa.int64()),
-        ("events", POSITIONS),
-        ("bindings", pa.map_(pa.string(), POSITIONS)),
-        ("result", pa.string()),
-    ]
-)
-"""A match: `at` and `events` are positions, `bindings` maps variables to positions, and `result` is JSON.
-
-bindings and result are null where the query does not give them.
-"""
+from cerify.semantics.packages import pa
 
 
 class Matches(list[Match]):
@@ -32,6 +16,8 @@ class Matches(list[Match]):
 
         A result has its attributes in the order of RETURN.
         """
+        from cerify.semantics.match_tables import RESULT, table_of_matches
+
         written = [None if m.result is None else m.result.written for m in self]
         return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
 
@@ -41,17 +27,3 @@ class Matches(list[Match]):
         Raises ImportError where pandas is not installed.
         """
         return self.to_arrow().to_pandas(maps_as_pydicts="strict")
-
-
-def table_of_matches(matches: Sequence[Match]) -> pa.Table:
-    """The table of some matches, with the columns of RESULT."""
-    bindings: list[list[tuple[str, tuple[int, ...]]] | None] = [
-        None if m.bindings is None else list(m.bindings) for m in matches
-    ]
-    columns: list[Any] = [
-        [m.at for m in matches],
-        [m.events for m in matches],
-        bindings,
-        [None if m.result is None else m.result.text for m in matches],
-    ]
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, RESULT.types, strict=True)], RESULT)

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from cerify.semantics.events import TYPE, Schema, Stream
-from cerify.semantics.values import ARROW, VALUE_TYPES, Value, ValueType, value_type_of
+from cerify.semantics.packages import np, pa, pc
+from cerify.semantics.values import Value, ValueType, value_type_of
 
 
 @dataclass(frozen=True)
@@ -52,6 +49,8 @@ def _of_events(S: Stream) -> ObservedSchema:
 
 
 def _of_table(table: pa.Table) -> ObservedSchema:
+    from cerify.semantics.arrow_types import ARROW
+
     encoded = table[TYPE].cast(ARROW["string"]).combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     types: list[str] = encoded.dictionary.to_pylist()
@@ -67,6 +66,8 @@ def _of_table(table: pa.Table) -> ObservedSchema:
 
 def _value_type(column: pa.ChunkedArray) -> ValueType | None:
     """The value type of a column, None for one without values."""
+    from cerify.semantics.arrow_types import VALUE_TYPES
+
     type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     return VALUE_TYPES.get(type_)
 

@@ -12,8 +12,6 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 from lark.tree import Meta
@@ -89,11 +87,8 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
 
     def like(self, meta: Meta, term: pred.Term, token: Token) -> pred.Predicate:
         pattern = _unquoted(token)
-        try:  # on its own: `)(` is one only where it is put in parentheses
-            pc.match_substring_regex(pa.scalar(""), pattern)
-        except pa.ArrowInvalid as error:
-            reason = str(error).removeprefix("Invalid regular expression: ")
-            raise ParseError(f"not a regular expression (RE2 syntax): {reason}", span_of(token)) from None
+        if (reason := pred.flaw(pattern)) is not None:  # on its own: `)(` is one only where it is put in parentheses
+            raise ParseError(f"not a regular expression (RE2 syntax): {reason}", span_of(token))
         return pred.Like(term, pattern)
 
     def arithmetic(self, meta: Meta, left: pred.Term, operator: Token, right: pred.Term) -> pred.Term:

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-import pyarrow as pa
-
-from cerify.semantics.arrow_columns import table_of
-from cerify.semantics.arrow_tables import fitted_table
-from cerify.semantics.csv_file import Source, line_of, read_csv
+from cerify.semantics.csv_rows import Source, events_of_csv, line_of
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Event, Events, Schema, Stream
+from cerify.semantics.events import TIME, TYPE, Event, Events, Schema, Stream, table_of
 from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
 from cerify.semantics.observed import observed
+from cerify.semantics.packages import installed, pa
 from cerify.semantics.values import ValueType, is_exact_float, joined, value_type_of
 
 Format = Literal["csv", "jsonl", "parquet", "arrow"]
@@ -40,6 +37,7 @@ SUFFIXES: Mapping[str, Format] = {
     ".ipc": "arrow",
 }
 IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin
+SMALL = 2**16  # bytes of a CSV file that are read in plain Python, in less time than it takes to import Arrow
 VALUE_BYTES = 8  # that a value takes in memory, about
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
@@ -64,19 +62,13 @@ def read(
     reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
     match format or SUFFIXES.get(Path(source).suffix.lower()) or _sniffed(opened):
         case "csv":
-            known: dict[str, ValueType] = {type_column: "string"}
-            for name, value_type in schema.attributes.items() if schema is not None else ():
-                known[time_column if time_column is not None and name == TIME else name] = value_type
-            table = fitted_table(
-                read_csv(opened, known), schema, reserved, opened.name, lambda row: line_of(opened, row)
-            )
+            return _csv(opened, schema, reserved)
         case "jsonl":
             return _json_lines(opened, schema, reserved)
         case "parquet":
-            table = _positioned(_read_parquet(opened), schema, reserved, opened.name)
+            return _positioned(_read_parquet(opened), schema, reserved, opened.name)
         case "arrow":
-            table = _positioned(_read_ipc(opened), schema, reserved, opened.name)
-    return Stream.from_table(table, schema)
+            return _positioned(_read_ipc(opened), schema, reserved, opened.name)
 
 
 def as_stream(
@@ -108,7 +100,7 @@ def as_stream(
         table, reserved = S.table, {TYPE: TYPE}
     elif schema is None and reserved == {TYPE: TYPE}:
         return Stream(table)
-    return Stream(fitted_table(table, schema, reserved, "the events", "event {}".format), schema)
+    return _fitted(table, schema, reserved, "the events", "event {}".format)
 
 
 def read_schema(text: str, *, type_column: str = TYPE, time_column: str | None = None) -> Schema:
@@ -151,8 +143,35 @@ def _sniffed(source: Source) -> Format:
     return "jsonl" if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else "csv"
 
 
-def _positioned(table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str) -> pa.Table:
-    return fitted_table(table, schema, reserved, name, lambda row: f"{name}, position {row}")
+def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str]) -> Stream:
+    """The stream of a CSV file: of a small one in plain Python, if it is clear what each column is; else by Arrow."""
+    with source.open() as file:
+        small = len(file.read(SMALL + 1)) <= SMALL
+    if small or not installed("pyarrow"):
+        try:
+            return Stream(events_of_csv(source, schema, reserved), schema)
+        except InputError:
+            if not installed("pyarrow"):
+                raise
+    from cerify.semantics.csv_file import read_csv
+
+    fields = {meant: name for name, meant in reserved.items()}
+    known: dict[str, ValueType] = {fields[TYPE]: "string"}
+    for name, value_type in schema.attributes.items() if schema is not None else ():
+        known[fields.get(name, name)] = value_type
+    return _fitted(read_csv(source, known), schema, reserved, source.name, lambda row: line_of(source, row))
+
+
+def _fitted(
+    table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, place: Callable[[int], str]
+) -> Stream:
+    from cerify.semantics.arrow_tables import fitted_table
+
+    return Stream(fitted_table(table, schema, reserved, name, place), schema)
+
+
+def _positioned(table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str) -> Stream:
+    return _fitted(table, schema, reserved, name, lambda row: f"{name}, position {row}")
 
 
 def _read_parquet(source: Source) -> pa.Table:
@@ -221,8 +240,13 @@ def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, st
         if meant == TIME and TIME not in columns.types:
             raise InputError(f"{source.name}: no event has the field {field!r} for the time")
     columns.check_exact(source.name)
-    # through the table, so that a number is a float in the events as well where it is one in the column
-    return Stream.from_table(Stream(events, schema).table, schema)
+    floats = {name for name, value_type in columns.types.items() if value_type == "float"}
+    return Stream((_with_floats(event, floats) for event in events), schema)
+
+
+def _with_floats(event: Event, names: Set[str]) -> Event:
+    """The event with the numbers of these attributes as floats, as they are in a column."""
+    return Event(event.type, {a: float(v) if type(v) is int and a in names else v for a, v in event.attributes.items()})
 
 
 def _reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:

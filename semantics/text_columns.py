@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from typing import NoReturn, TypeAlias
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.csv_rows import PATTERNS, shown
 from cerify.semantics.errors import InputError
-from cerify.semantics.values import ARROW, EXACT, ValueType, parse_time
+from cerify.semantics.packages import pa, pc
+from cerify.semantics.values import EXACT, ValueType, parse_time
 
 Place: TypeAlias = Callable[[int], str]
 """Where a row, counted from 0, stands in its file, for a message."""
 
-PATTERNS: Mapping[ValueType, tuple[str, str]] = {
-    "int": ("-?[0-9]+", "an integer"),
-    "float": (r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", "a number"),
-    "bool": ("(?i)true|false", "true or false"),
-}
 ZONE = r"(?i)\d\d(z|[+-]\d\d(:?\d\d)?)\z"
 WHOLE = r"\A\s*[+-]?[0-9]+\s*\z"
 DATE = r"\A\d\d\d\d-\d\d-\d\d\z"
@@ -75,11 +70,6 @@ def first_failure(column: pa.ChunkedArray, convert: Callable[[pa.ChunkedArray], 
         except pa.ArrowInvalid:
             bad = middle
     return good
-
-
-def shown(text: str) -> str:
-    """The text in quotes for a message, cut where it is long."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _numbers(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Place) -> pa.ChunkedArray:

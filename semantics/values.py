@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
-import pyarrow as pa
-
 from cerify.semantics.errors import InputError
 
 Value: TypeAlias = bool | int | float | str | datetime
@@ -29,15 +27,6 @@ KIND_OF: Mapping[ValueType, Kind] = {
     "bool": "bool",
     "timestamp": "timestamp",
 }
-ARROW: Mapping[ValueType, pa.DataType] = {
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "string": pa.string(),
-    "bool": pa.bool_(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-}
-VALUE_TYPES: Mapping[pa.DataType, ValueType] = {arrow: value_type for value_type, arrow in ARROW.items()}
-
 PLAIN = frozenset({bool, int, float})
 """The Python classes of which every instance is a value."""
 

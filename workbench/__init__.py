@@ -80,7 +80,10 @@ def __getattr__(name: str) -> Any:
 
         return version("cerify")
     if name in _HOME:
-        return getattr(import_module(f"cerify.{_HOME[name]}"), name)
+        from cerify.semantics.packages import naming_extras
+
+        with naming_extras():
+            return getattr(import_module(f"cerify.{_HOME[name]}"), name)
     raise AttributeError(f"module 'cerify' has no attribute {name!r}")
 
 

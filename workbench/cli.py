@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from cerify.semantics.errors import CerifyError, QueryWarning
+from cerify.semantics.packages import naming_extras
 from cerify.terminal import echo
 
 COMMANDS = {
@@ -69,7 +70,8 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no engine under test is left behind
     warnings.simplefilter("ignore", QueryWarning)  # what reads events prints them itself
     try:
-        status = cerify.main(standalone_mode=False)
+        with naming_extras():
+            status = cerify.main(standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Abort:
         fail("interrupted", 130)

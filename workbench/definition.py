@@ -8,12 +8,11 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-import pyarrow as pa
-
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Match, Stream
+from cerify.semantics.packages import pa
 
 F = TypeVar("F")
 

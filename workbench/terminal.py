@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import click
 
+WIDEST = 100_000  # characters of a line in a pipe, where lines are as long as they need to be
 LAYOUT = "\n\t"  # all that a text itself may have of characters that are not printable
 
 
@@ -46,3 +51,103 @@ def picked(source: object, *names: str) -> dict[str, Any]:
 def _json_escape(c: str) -> str:
     data = c.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[i : i + 2].hex()}" for i in range(0, len(data), 2))
+
+
+# --- lines in colour, and tables --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of parts, each with its style ("", or words such as "bold cyan"), that begins with `first`.
+
+    Where it is wrapped, each further line begins with `rest`.
+    """
+
+    parts: Sequence[tuple[str, str]] = ()
+    first: str = ""
+    rest: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line without styles, not wrapped."""
+        return self.first + "".join(text for text, _ in self.parts)
+
+
+def lines_of(text: str, style: str = "") -> list[Line]:
+    """A text as lines of one style."""
+    return [Line([(line, style)]) for line in text.split("\n")]
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def screen_width() -> int:
+    """The columns of the terminal; WIDEST where standard output is none."""
+    return shutil.get_terminal_size().columns if on_terminal() else WIDEST
+
+
+def echo_lines(lines: Iterable[Line]) -> None:
+    """Write lines to standard output, wrapped to the width of the terminal and in colour where it is one."""
+    for line in styled_lines(lines, screen_width()):
+        click.echo(line)
+
+
+def styled_lines(lines: Iterable[Line], width: int) -> Iterator[str]:
+    """The lines with codes for their styles, of at most this width where they have spaces to break at."""
+    for line in lines:
+        for parts in _wrapped(line, width):
+            yield "".join(_styled(shielded(text), style) for text, style in parts)
+
+
+def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 1) -> list[Line]:
+    """A table; cells may have several lines, and are folded where the table is wider than the terminal.
+
+    The first columns, as many as `numbers`, are aligned at the right.
+    """
+    cells = [[cell.split("\n") for cell in row] for row in rows]
+    widths = [
+        max(map(len, [heading, *(line for row in cells for line in row[i])])) for i, heading in enumerate(headings)
+    ]
+    room = screen_width() - 3 * len(widths)
+    while sum(widths) > room and max(widths) > 8:
+        widths[widths.index(max(widths))] -= 1
+    found = [Line(), Line([(_row(headings, widths, numbers), "bold")])]
+    found.append(Line([(" " + "─" * (sum(widths) + 3 * len(widths) - 1) + " ", "")]))
+    for row in cells:
+        folded = [
+            [part for line in cell for part in wrap(line, width) or [""]]
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        for i in range(max(map(len, folded))):
+            found += lines_of(_row([cell[i] if i < len(cell) else "" for cell in folded], widths, numbers))
+    return [*found, Line()]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], numbers: int) -> str:
+    pads = [str.rjust] * numbers + [str.ljust] * (len(cells) - numbers)
+    return "  " + "   ".join(pad(cell, width) for pad, cell, width in zip(pads, cells, widths, strict=True)) + "  "
+
+
+def _wrapped(line: Line, width: int) -> Iterator[list[tuple[str, str]]]:
+    """The parts of a line as lines of at most this width, broken at spaces."""
+    if len(line.text) <= width:
+        yield [(line.first, ""), *line.parts]
+        return
+    parts, used = [(line.first, "")], len(line.first)
+    for text, style in line.parts:
+        for i, word in enumerate(text.split(" ")):
+            spaced = " " * (i > 0) + word
+            if used + len(spaced) > width and used > len(line.rest):
+                yield parts
+                parts, used, spaced = [(line.rest, "")], len(line.rest), word
+            parts.append((spaced, style))
+            used += len(spaced)
+    yield parts
+
+
+def _styled(text: str, style: str) -> str:
+    words = style.split()
+    colour = next((word for word in words if word not in ("bold", "dim")), None)
+    return click.style(text, fg=colour, bold="bold" in words or None, dim="dim" in words or None) if words else text

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from cerify.automata.algebra.values import DEFAULT, pieces, tested_attribute
 from cerify.semantics.budget import check_time, time_left
 from cerify.semantics.events import TIME
+from cerify.semantics.packages import z3
 from cerify.semantics.predicates import Arithmetic, Comparison, InRange, Like, OfType, OneOf, mentions, nodes, satisfied
 from cerify.semantics.values import Value, ValueType
 
@@ -145,7 +146,6 @@ def _plain(value_type: ValueType | None) -> list[Value | None]:
 
 def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Values | None:
     """Values of these kinds with the wanted results of the tests; None if there are none. Raises TooHard."""
-    import z3
 
     from cerify.automata.algebra.symbolic import BOUNDS, Symbol, TooHard, formula, value_of, variable
 

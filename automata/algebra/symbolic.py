@@ -16,9 +16,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
-import z3
-
 from cerify.semantics import predicates as pred
+from cerify.semantics.packages import z3
 from cerify.semantics.predicates import combined
 from cerify.semantics.values import EXACT, INT64, Value, microseconds, time_at
 

@@ -7,17 +7,17 @@ the order of their first use.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from cerify.automata.dfa.model import DFA, Alphabet
-from cerify.semantics.columns import mask
 from cerify.semantics.errors import InternalError
 from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import TYPE, Event, Stream
+from cerify.semantics.packages import installed, np, pa
 from cerify.semantics.predicates import Both, OfType, Predicate, holds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SHORT = 256  # events; below this, going event by event is faster than going by columns
 CHUNK = 65_536  # events whose masks are put together at a time, so that they stay in the cache
@@ -55,8 +55,13 @@ class Classes:
         passed = (1 << m for m, P in enumerate(self.masks) if bits >> m & 1 and holds(P, event))
         return self._class(event.type, sum(passed))
 
-    def of_stream(self, S: Stream) -> NDArray[np.int32]:
+    def listed(self, S: Stream) -> list[int]:
         """The classes of all events of a stream."""
+        by_events = len(S) < SHORT or not installed("pyarrow")
+        return list(map(self.of_event, S)) if by_events else self.of_stream(S).tolist()
+
+    def of_stream(self, S: Stream) -> NDArray[np.int32]:
+        """The classes of all events of a stream, as an array."""
         if len(S) < SHORT:
             return np.fromiter(map(self.of_event, S), np.int32, len(S))
         column = S.table[TYPE]
@@ -71,6 +76,8 @@ class Classes:
 
     def _of_part(self, table: pa.Table, types: list[str], codes: NDArray[np.int32]) -> NDArray[np.int32]:
         """The classes of the events of a table, their types given by number."""
+        from cerify.semantics.columns import mask
+
         outcomes = [(T, 0) for T in types]
         for m in range(0, len(self.masks), BITS):
             some = self.masks[m : m + BITS]

@@ -6,8 +6,6 @@ semantics/event_expressions/compatible.py.
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from cerify.automata.dfa.arguments import order_in
 from cerify.automata.dfa.inlined import inlined
 from cerify.automata.dfa.parametric import ParametricMonitor, symbolic
@@ -17,7 +15,8 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.relation import Relation, Row
 from cerify.semantics.events import Stream
-from cerify.semantics.values import ARROW, Value, value_type_of
+from cerify.semantics.packages import pa
+from cerify.semantics.values import Value, value_type_of
 
 AT = "at"  # the column of the events
 
@@ -70,6 +69,8 @@ def _has_prefix(E: expr.Expression) -> bool:
 
 
 def _type(X: str, values: list[Value]) -> pa.DataType:
+    from cerify.semantics.arrow_types import ARROW
+
     kinds = {value_type_of(v) for v in values}
     if kinds == {"int", "float"}:
         kinds = {"float"}

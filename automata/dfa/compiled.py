@@ -36,7 +36,8 @@ class CompiledRunner(TableRunner):
 
     def read_classes(self, classes: NDArray[np.int32]) -> list[Positions]:
         """The same for events given by their classes, as self.classes numbers them."""
-        self._require_starts(classes)
+        if starts := sorted(self.classes.starts):
+            self._require_starts(np.flatnonzero(np.isin(classes, starts)).tolist())
         with numba_required():
             from cerify.automata.dfa.kernels import advance_four, advance_one
         self._tabulate()
@@ -69,7 +70,7 @@ class CompiledRunner(TableRunner):
             self._step = np.concatenate([self._step, np.array(rows, np.int32)])
 
 
-def _positions(begins: range, parts: list[NDArray[np.int32]]) -> Positions:
+def _positions(begins: range, parts: list[NDArray[np.int32]]) -> NDArray[np.int64]:
     """Positions that are counted from where each part begins, counted from the first event."""
     found, at = np.empty(sum(map(len, parts)), np.int64), 0
     for begin, part in zip(begins, parts, strict=True):

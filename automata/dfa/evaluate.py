@@ -5,11 +5,11 @@ The compiled twin is compiled.CompiledRunner.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
 
 from cerify.automata.dfa.classes import Classes
 from cerify.automata.dfa.decide import coaccessible_states
@@ -17,7 +17,13 @@ from cerify.automata.dfa.model import DFA, Names, require_first
 from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import Event, Stream
 
-Positions = NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Positions: TypeAlias = "array[int] | NDArray[np.int64]"
+"""Positions in ascending order, as 64-bit integers."""
+
 NO_VARIABLE: Names = frozenset()
 
 
@@ -61,12 +67,12 @@ class TableRunner:
         Raises InputError for a late start event.
         """
         found: list[list[int]] = [[] for _ in self.automata]
-        classes = self.classes.of_stream(S)
-        self._require_starts(classes)
-        for c in classes.tolist():
+        classes = self.classes.listed(S)
+        self._require_starts(i for i, c in enumerate(classes) if c in self.classes.starts)
+        for c in classes:
             for k in self._advance(c):
                 found[k].append(self.position - 1)
-        return [np.array(positions, np.int64) for positions in found]
+        return [array("q", positions) for positions in found]
 
     def can_still(self) -> list[bool]:
         """For each expression whether it may take place at an event to come."""
@@ -88,11 +94,10 @@ class TableRunner:
         for types in self.classes.types[len(self._steps) :]:
             self._steps.append([column(A, a) for A, a in zip(self.automata, types, strict=True)])
 
-    def _require_starts(self, classes: NDArray[np.int32]) -> None:
-        """None of the next events is a late start event."""
-        if self.classes.starts:
-            for i in np.flatnonzero(np.isin(classes, sorted(self.classes.starts)))[:2].tolist():
-                require_first(Event(START), self.position + i)
+    def _require_starts(self, places: Iterable[int]) -> None:
+        """None of the start events among the next events, which are at these places there, is a late one."""
+        for i in islice(places, 2):
+            require_first(Event(START), self.position + i)
 
 
 def column(A: DFA, a: int) -> list[int]:

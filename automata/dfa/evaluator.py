@@ -10,11 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cerify.automata.dfa.compiled import CompiledRunner
-from cerify.automata.dfa.evaluate import TableRunner
+from cerify.automata.dfa.evaluate import Positions, TableRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
 from cerify.automata.evaluator import Counters, Evaluator
@@ -81,15 +77,16 @@ class ReadableEvaluator(Evaluator):
     def _runner(self, A: DFA) -> TableRunner:
         return TableRunner([A])
 
-    def _positions(self, S: Stream) -> NDArray[np.int64]:
+    def _positions(self, S: Stream) -> Positions:
         self._require_whole()
         try:
-            found = self._machine.read(S)
+            machine = self._machine
+            found = machine.read(S) if isinstance(machine, ParametricMonitor) else machine.read(S)[0]
         except BudgetExceeded:
             self._whole = False
             raise
         self.position += len(S)
-        return found if isinstance(found, np.ndarray) else found[0]
+        return found
 
 
 class CompiledEvaluator(ReadableEvaluator):
@@ -99,4 +96,6 @@ class CompiledEvaluator(ReadableEvaluator):
         super().__init__(automaton, budget)
 
     def _runner(self, A: DFA) -> TableRunner:
+        from cerify.automata.dfa.compiled import CompiledRunner
+
         return CompiledRunner([A])

@@ -10,15 +10,13 @@ Letters, here and in valued.py:  X  a variable, by number     key  a choice: for
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import product
 from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
 
 from cerify.automata.dfa.arguments import ArgumentOrder, kinded, order_under
 from cerify.automata.dfa.classes import Classes
@@ -182,7 +180,7 @@ class ParametricMonitor:
         self.position += 1
         return any(True for _ in self._accepting())
 
-    def read(self, S: Stream) -> NDArray[np.int64]:
+    def read(self, S: Stream) -> array[int]:
         """The positions of the events, of the next ones, at which the expression takes place.
 
         Raises InputError for a late start event; then nothing is read.
@@ -190,7 +188,7 @@ class ParametricMonitor:
         begin = self.position
         for i, event in enumerate(S):
             require_first(event, begin + i)
-        return np.array([begin + i for i, event in enumerate(S) if self.push(event)], np.int64)
+        return array("q", [begin + i for i, event in enumerate(S) if self.push(event)])
 
     def tuples(self) -> list[tuple[KindedValue, ...]]:
         """The choices of values for which the expression takes place at the last event."""

@@ -5,46 +5,55 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, assert_never
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from cerify.semantics import predicates as pred
 from cerify.semantics.events import TYPE, Event, Stream
+from cerify.semantics.packages import installed, np, pa, pc
 from cerify.semantics.predicates import atoms, combined, holds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SHORT = 256  # events; below this, going event by event is faster than going by columns
 DENSE = 1 << 16  # numbers; beyond so many they are sorted rather than looked up in a table
 
-Mask: TypeAlias = NDArray[np.bool_]
+Mask: TypeAlias = "NDArray[np.bool_]"
 
 
 def classify(predicates: Sequence[pred.Predicate], S: Stream) -> list[int]:
     """For each event of the stream the mask in which bit i is set if the event is in predicates[i]."""
-    classes, types = classified(predicates, S)
-    return [types[c] for c in classes.tolist()]
+    if len(S) < SHORT or not installed("pyarrow"):
+        numbers, types = _of_events(predicates, S)
+    else:
+        classes, types = classified(predicates, S)
+        numbers = classes.tolist()
+    return [types[c] for c in numbers]
 
 
 def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray[np.int32], list[int]]:
     """For each event its class, and for each class its type as a bit mask; no two classes have the same."""
-    by_type, n = all(map(_of_types, predicates)), len(S)
-    if n < SHORT:
-        numbers: dict[int, int] = {}
-        masks: dict[str, int] = {}
-        for event in S if by_type else ():
-            if event.type not in masks:
-                masks[event.type] = _mask(predicates, event)
-        of = (masks[event.type] if by_type else _mask(predicates, event) for event in S)
-        classes = np.fromiter((numbers.setdefault(mask, len(numbers)) for mask in of), np.int32, n)
-        return classes, list(numbers)
+    if len(S) < SHORT:
+        found, masks = _of_events(predicates, S)
+        return np.array(found, np.int32), masks
     columns = _Columns.of(S.table)
-    if by_type:
+    if all(map(_of_types, predicates)):
         classes, types = _classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
         return classes[columns.codes], types
     return _classes(predicates, columns)
+
+
+def _of_events(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[list[int], list[int]]:
+    """As `classified`, event by event."""
+    by_type = all(map(_of_types, predicates))
+    numbers: dict[int, int] = {}
+    masks: dict[str, int] = {}
+    for event in S if by_type else ():
+        if event.type not in masks:
+            masks[event.type] = _mask(predicates, event)
+    of = (masks[event.type] if by_type else _mask(predicates, event) for event in S)
+    classes = [numbers.setdefault(mask, len(numbers)) for mask in of]
+    return classes, list(numbers)
 
 
 def _mask(predicates: Sequence[pred.Predicate], event: Event) -> int:

@@ -1,4 +1,4 @@
-"""Evaluators of batches in readable Python; the twins of those in compiled_evaluator.py."""
+"""Evaluators of batches in readable Python; the twins are in compiled_evaluator and compiled_core_evaluator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import ces_window as ces
-from cerify.automata.evaluate.automaton_evaluator import AutomatonEvaluator, CelEvaluator
+from cerify.automata.evaluate.automaton_evaluator import AutomatonEvaluator, CelEvaluator, CoreEvaluator
 from cerify.automata.evaluate.ces_window import BOTTOM, Node, complex_event, enumerate_, number, valuation
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.running_bounds import RunningBounds
@@ -133,6 +133,17 @@ class ReadableEvaluator(AutomatonEvaluator):
 
 class ReadableCelEvaluator(CelEvaluator, ReadableEvaluator):
     """The matches of a formula of CEL in readable Python."""
+
+
+class ReadableCoreEvaluator(CoreEvaluator, ReadableEvaluator):
+    """The matches of a unary formula in readable Python."""
+
+    def at_end(self) -> Iterator[tuple[int, ...]]:
+        ends = self.evaluation.ends() if self.waits else iter(())
+        return (complex_event(path) for n in ends for path in enumerate_(n, self.low))
+
+    def _completed(self) -> Iterator[Node]:
+        return iter(()) if self.waits else super()._completed()
 
 
 def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:

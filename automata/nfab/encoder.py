@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate.classify import dictionary_of
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.programs import Kind, Programs
+from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE
-from cerify.semantics.values import ARROW, VALUE_TYPES
 
 MOST_UNUSED = 65_536  # partitions without runs, above which they are dropped
 

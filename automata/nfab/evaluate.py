@@ -16,8 +16,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import pyarrow as pa
-
 from cerify.automata.nfab.absences import Absences
 from cerify.automata.nfab.buffer import Node, matches_of
 from cerify.automata.nfab.plan import AscendingTimes, QueryPlan, StatePlan
@@ -25,7 +23,8 @@ from cerify.automata.nfab.registers import RegisterValues
 from cerify.automata.nfab.selection import EventContext, Selection
 from cerify.semantics.budget import Budget, check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded, InputError
-from cerify.semantics.events import TIME, Bindings, Event, Stream
+from cerify.semantics.events import TIME, Bindings, Event, Stream, table_of
+from cerify.semantics.packages import pa
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
@@ -108,7 +107,7 @@ class BlockRunner:
     def read(self, S: Iterable[Event] | pa.RecordBatch | pa.Table) -> list[Bindings]:
         """The matches that some events, or the rows of a batch, complete."""
         found: list[Bindings] = []
-        for event in Stream.from_table(S) if isinstance(S, pa.Table | pa.RecordBatch) else S:
+        for event in S if (table := table_of(S)) is None else Stream.from_table(table):
             found += self.push(event)
             require_matches(len(found), self.budget)
         return found

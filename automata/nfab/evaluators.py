@@ -9,12 +9,9 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cerify.automata.evaluator import Counters, Evaluator
-from cerify.automata.nfab.compiled import CompiledBlockRunner
 from cerify.automata.nfab.evaluate import BlockRunner, require_matches
 from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.results import attributes_of, positions_of
@@ -22,12 +19,15 @@ from cerify.automata.nfab.stored import StoredEvents
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Bindings, Match, Stream, result_of
+from cerify.semantics.packages import pa
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.sase.show import show
-from cerify.semantics.values import ARROW
+
+if TYPE_CHECKING:
+    from cerify.automata.nfab.compiled import CompiledBlockRunner
 
 T = TypeVar("T")
 SPARE = 4_096  # events that may be stored without being needed
@@ -178,12 +178,16 @@ class CompiledEvaluator(BlockEvaluator):
     _runner: CompiledBlockRunner
 
     def runner(self) -> CompiledBlockRunner:
+        from cerify.automata.nfab.compiled import CompiledBlockRunner
+
         return CompiledBlockRunner(self.q, self.reading, self.budget)
 
     def columns(self) -> dict[str, str]:
         return {"kinds": json.dumps(self._runner.kinds)}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
+        from cerify.semantics.arrow_types import ARROW
+
         for name, kind in json.loads(head["kinds"]).items():
             if name not in table.column_names:
                 table = table.append_column(name, pa.nulls(table.num_rows, ARROW[kind]))

@@ -6,9 +6,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import overload
 
-import pyarrow as pa
-
 from cerify.semantics.events import Event, Stream
+from cerify.semantics.packages import pa
 
 
 class StoredEvents(Sequence[Event]):

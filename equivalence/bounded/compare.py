@@ -10,8 +10,6 @@ import time
 from collections.abc import Mapping
 from typing import TypeVar
 
-import z3
-
 from cerify.automata.algebra.symbolic import TooHard
 from cerify.equivalence.bounded.inferred import inferred_schema
 from cerify.equivalence.bounded.meaning import Guard, Guarded, SymbolicMeaning
@@ -23,6 +21,7 @@ from cerify.semantics.budget import Budget, time_left
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import ComplexEvent, Schema, Valuation
+from cerify.semantics.packages import z3
 
 Found = TypeVar("Found", Valuation, ComplexEvent)
 

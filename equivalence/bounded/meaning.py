@@ -11,14 +11,13 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, TypeAlias, assert_never
 
-import z3
-
 from cerify.automata.algebra.symbolic import Symbol, compared, constant
 from cerify.equivalence.bounded.stream import UnknownStream
 from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, ComplexEvent, Valuation
+from cerify.semantics.packages import z3
 from cerify.semantics.predicates import mentions
 
 Guard: TypeAlias = Any

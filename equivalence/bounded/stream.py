@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import z3
-
 from cerify.automata.algebra.symbolic import BOUNDS, Symbol, formula, value_of, variable
 from cerify.semantics.events import TIME, Event, Schema, Stream
+from cerify.semantics.packages import z3
 from cerify.semantics.predicates import Attribute, Predicate
 from cerify.semantics.values import ValueType
 

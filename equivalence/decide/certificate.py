@@ -16,6 +16,7 @@ from cerify.equivalence.claim import Claim, Level
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
+from cerify.semantics.packages import naming_extras
 
 if TYPE_CHECKING:
     from jsonschema import (
@@ -64,7 +65,8 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str, where: str = "the certificate") -> Certificate:
         """The certificate that a text holds. Raises InputError, which names the field that is wrong."""
-        from jsonschema.exceptions import best_match
+        with naming_extras():
+            from jsonschema.exceptions import best_match
 
         data: dict[str, Any] = parse_json(text, where)
         if (error := best_match(_validator().iter_errors(data))) is not None:

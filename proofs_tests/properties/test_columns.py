@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cerify.semantics import columns
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.columns import mask
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.predicates import (
@@ -31,7 +32,6 @@ from cerify.semantics.predicates import (
     Predicate,
     holds,
 )
-from cerify.semantics.values import ARROW
 
 INTS = [0, 1, -1, 2, 3, 7, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63)]
 FLOATS = [0.0, -0.0, 0.5, 1.0, 3.0, -7.25, 1e-320, 2.0**53, 2.0**53 + 2, 2.0**63, -(2.0**63), 1e300, -1e300]

@@ -14,10 +14,11 @@ from cerify.automata.evaluator import Output
 from cerify.commands.files import Source
 from cerify.commands.options import FILE, argument, group, language, option, takes
 from cerify.explanations.explainer import Explainer, Request
+from cerify.explanations.text import explanation_lines, listing_lines
 from cerify.semantics.errors import InputError, errors_in
 from cerify.semantics.events import ComplexEvent, Valuation
 from cerify.semantics.output_files import write_whole
-from cerify.terminal import echo
+from cerify.terminal import echo, echo_lines
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,7 @@ def command(asked: Asked) -> int:
             answer = explainer.json(found) if listing is None else explainer.listing_json(listing)
             echo(json.dumps(answer, ensure_ascii=False))
         else:
-            from cerify.explanations.text import print_explanation, print_listing
-
-            if listing is None:
-                print_explanation(explainer, found, _console())
-            else:
-                print_listing(explainer, listing, _console())
+            echo_lines(explanation_lines(explainer, found) if listing is None else listing_lines(explainer, listing))
         return 0 if shown and explainer.view(shown[0]).matched else 1
 
 
@@ -126,11 +122,3 @@ def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
         for p in places:
             explainer.require_on_stream(p, "--valuation")
     return frozenset((A, p) for A, places in read_.items() for p in places)
-
-
-def _console() -> Any:
-    from cerify.console import Screen
-
-    console = Screen(soft_wrap=False)
-    # into a pipe lines are as long as they need to be
-    return console if console.is_terminal else Screen(width=1000)

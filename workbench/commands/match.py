@@ -22,7 +22,7 @@ from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.sase.reading import read_reading
 from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value, plain, show_time
-from cerify.terminal import echo, printable
+from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
 TABLE_ROWS = 100
 
@@ -124,45 +124,30 @@ def _print_json(matches: Iterable[Match]) -> int:
 
 
 def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool, results: bool) -> int:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from cerify.console import Screen
-
     matches = list(islice(found, limit + 1))
-    console = Screen()
     if not matches:
-        console.print(f"no match in {len(S)} events")
+        echo(f"no match in {len(S)} events")
         return 1
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("at", justify="right")
-    table.add_column("events", overflow="fold")
-    if valuations:
-        table.add_column("bindings", overflow="fold")
-    if results:
-        table.add_column("result", overflow="fold")
-    if console.is_terminal:
-        table.add_column("rows", overflow="fold")
+    headings = ["at", "events", *["bindings"] * valuations, *["result"] * results, *["rows"] * on_terminal()]
+    rows = []
     for match in sorted(matches[:limit]):
         cells = [str(match.at), _positions(match.events)]
         if valuations:
             values = match.values if isinstance(match, ValuedMatch) else ()
             bound = [*((X, _shown(v)) for X, v in values), *((x, _positions(p)) for x, p in match.bindings or ())]
             cells.append("\n".join(printable(f"{variable}: {shown}") for variable, shown in bound))
-        if match.result is not None:
-            named = plain(match.result.attributes).items()
-            said = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in named)
-            cells.append("\n".join(map(printable, said)))
-        if console.is_terminal:
+        if results:
+            named = plain(match.result.attributes).items() if match.result is not None else ()
+            written = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in named)
+            cells.append("\n".join(map(printable, written)))
+        if on_terminal():
             cells.append("\n".join(f"{p}  {_row(S.part(p, 1)[0])}" for p in match.events))
-        table.add_row(*map(Text, cells))
-    # into a pipe lines are as long as they need to be
-    console.print(table, width=None if console.is_terminal else 1000)
+        rows.append(cells)
+    echo_lines(table_lines(headings, rows))
     if len(matches) > limit:
-        console.print(f"the first {limit} matches; there are more: --limit N shows N of them, --json all")
+        echo(f"the first {limit} matches; there are more: --limit N shows N of them, --json all")
     else:
-        console.print(f"{len(matches)} match{'' if len(matches) == 1 else 'es'} in {len(S)} events")
+        echo(f"{len(matches)} match{'' if len(matches) == 1 else 'es'} in {len(S)} events")
     return 0
 
 

@@ -37,6 +37,10 @@ class LanguageChoice(click.Choice):  # type: ignore[type-arg]
     def choices(self, _: object) -> None:
         """Nothing: they are always the registry's."""
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name of a language; installed packages are searched for others only where it is not a built-in one."""
+        return value if value in LANGUAGES else super().convert(value, param, ctx)
+
 
 language_option = click.option("--language", type=LanguageChoice(), default=DEFAULT, show_default=True)
 

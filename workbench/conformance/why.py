@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from io import StringIO
-
-from rich.console import Console
 
 from cerify.conformance.model import Result
 from cerify.conformance.oracle import stream_of
 from cerify.explanations.explainer import Request
-from cerify.explanations.text import print_explanation
+from cerify.explanations.text import explanation_lines
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match
@@ -40,7 +37,6 @@ def explained(result: Result, match: Match) -> str:
     found = explainer.one(Request(events=frozenset(match.events), at=match.at))
     if found is None:
         return ""
-    written = StringIO()
-    print_explanation(explainer, found, Console(file=written, width=120, color_system=None, highlight=False))
-    lines = [line.rstrip() for line in written.getvalue().strip().splitlines()]
+    text = "\n".join(line.text.rstrip() for line in explanation_lines(explainer, found))
+    lines = text.strip().splitlines()
     return "\n".join(lines[:LINES] + (["..."] if len(lines) > LINES else []))

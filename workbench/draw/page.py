@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from cerify.semantics.packages import naming_extras
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 ROOT = Path(__file__).parent.parent
 DRAWINGS = ("draw/palette.css", "draw/timeline.css", "draw/diagram.css")
@@ -20,6 +23,13 @@ def page(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(values)
 
 
+def markup(text: str) -> Markup:
+    """A text that is HTML already, which a template does not escape."""
+    with naming_extras():
+        from jinja2.utils import markupsafe
+    return markupsafe.Markup(text)
+
+
 def css(names: Sequence[str] = DRAWINGS) -> str:
     """The text of style sheets, those of drawings unless others are named."""
     return "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
@@ -27,6 +37,10 @@ def css(names: Sequence[str] = DRAWINGS) -> str:
 
 @cache
 def _environment() -> Environment:
+    with naming_extras():
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+        from markupsafe import Markup
+
     environment = Environment(
         loader=FileSystemLoader(ROOT), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

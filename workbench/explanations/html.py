@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias, TypeVar
 
-from markupsafe import Markup
-
-from cerify.draw.page import page
+from cerify.draw.page import markup, page
 from cerify.draw.stream import WHOLE
 from cerify.explanations.evidence import row
 from cerify.explanations.explainer import Explainer, Listing
@@ -29,7 +27,7 @@ def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | No
         explainer=explainer,
         length=len(S),
         views=views,
-        svg=lambda drawing: Markup(drawing.svg(S)),
+        svg=lambda drawing: markup(drawing.svg(S)),
         walked=walked,
         overview=explainer.overview(views) if walked else None,
         more=listing is not None and listing.more,

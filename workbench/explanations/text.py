@@ -2,95 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
-
-from rich.console import Console
-from rich.text import Text
-from rich.tree import Tree
 
 from cerify.explanations.evidence import row
 from cerify.explanations.explainer import Explainer, Listing
 from cerify.explanations.step import Part, Step, View
 from cerify.semantics.events import Stream
+from cerify.terminal import Line, lines_of
 
 E = TypeVar("E")
 STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim", "stuck": "red"}  # of the moves of a run
 
 
-def print_explanation(explainer: Explainer[E], found: E, console: Console) -> None:
-    """Print what a set of positions is to the query, and why."""
-    _print_view(explainer.view(found), explainer.S, console)
+def explanation_lines(explainer: Explainer[E], found: E) -> Iterator[Line]:
+    """What a set of positions is to the query, and why."""
+    return _view(explainer.view(found), explainer.S)
 
 
-def _print_view(view: View, S: Stream, console: Console) -> None:
-    console.print(Text(view.sentence, style="bold green" if view.matched else "bold red"))
+def _view(view: View, S: Stream) -> Iterator[Line]:
+    yield from lines_of(view.sentence, "bold green" if view.matched else "bold red")
     for p in view.places if view.listed else ():
-        console.print(Text(f"  {p}  {row(S[p])}", style="dim"))
+        yield Line([(f"  {p}  {row(S[p])}", "dim")])
     for part in view.parts:
-        console.print()
-        _print_part(part, console)
+        yield Line()
+        yield from _part(part)
     if view.more:
-        console.print(Text(f"\nThere are more {view.more}: --derivations N shows N of them.", style="dim"))
+        yield from lines_of(f"\nThere are more {view.more}: --derivations N shows N of them.", "dim")
 
 
-def print_listing(explainer: Explainer[E], listing: Listing[E], console: Console) -> None:
-    """Print the explanations of a listing, position by position."""
+def listing_lines(explainer: Explainer[E], listing: Listing[E]) -> Iterator[Line]:
+    """The explanations of a listing, position by position."""
     if not explainer.S:
-        console.print(f"{explainer.idle} in 0 events")
+        yield from lines_of(f"{explainer.idle} in 0 events")
     first = listing.first
     for view in map(explainer.view, listing.found):
-        _print_idle(first, view.at - 1, explainer.idle, console)
+        yield from _idle(first, view.at - 1, explainer.idle)
         if first <= view.at:
-            console.print(Text(f"after event {view.at}: {row(explainer.S[view.at])}", style="bold"))
+            yield Line([(f"after event {view.at}: {row(explainer.S[view.at])}", "bold")])
         first = view.at + 1
-        _print_view(view, explainer.S, console)
-        console.print()
+        yield from _view(view, explainer.S)
+        yield Line()
     if listing.more:
         shown = len(listing.found)
-        console.print(Text(f"\nThere are more than {shown}: --limit N explains the first N matches.", style="dim"))
+        yield from lines_of(f"\nThere are more than {shown}: --limit N explains the first N matches.", "dim")
     else:
-        _print_idle(first, listing.last, explainer.idle, console)
+        yield from _idle(first, listing.last, explainer.idle)
 
 
-def _print_idle(first: int, last: int, idle: str, console: Console) -> None:
+def _idle(first: int, last: int, idle: str) -> Iterator[Line]:
     if first <= last:
         where = f"event {first}" if first == last else f"events {first} to {last}"
-        console.print(Text(f"after {where}: {idle}\n", style="dim"))
+        yield from lines_of(f"after {where}: {idle}\n", "dim")
 
 
-def _print_part(part: Part, console: Console) -> None:
-    heading = Text(part.heading, style="bold")
-    if part.heading and not part.trees:
-        console.print(heading)
-    if part.heading and part.trees:
-        console.print(_tree(Tree(heading), part.trees))
+def _part(part: Part) -> Iterator[Line]:
+    if part.heading:
+        yield from lines_of(part.heading, "bold")
+        yield from _below(part.trees, "")
     else:
         for root in part.trees:
-            console.print(_tree(Tree(_label(root)), root.children))
+            yield from _step(root, "", "", "")
     for step in part.run:
-        console.print(Text.assemble("  ", (f"{step.move:<8}", STYLES[step.move]), step.text))
+        yield Line([("  ", ""), (f"{step.move:<8}", STYLES[step.move]), (step.text, "")], rest=" " * 10)
         for fact in step.facts:
-            console.print(Text(f"            {fact}", style="dim"))
+            yield Line([(f"            {fact}", "dim")], rest=" " * 12)
     for line in part.lines:
-        console.print(Text(f"  {line}"))
+        yield Line([(f"  {line}", "")], rest="  ")
 
 
-def _tree(top: Tree, below: Iterable[Step]) -> Tree:
-    pending = [(step, top.add(_label(step))) for step in below]
-    while pending:
-        step, branch = pending.pop()
-        pending.extend([(child, branch.add(_label(child))) for child in step.children])
-    return top
+def _below(steps: Sequence[Step], guide: str) -> Iterator[Line]:
+    """The steps as branches; guide is what stands before the branches on each line."""
+    for step in steps[:-1]:
+        yield from _step(step, f"{guide}├── ", f"{guide}│   ", f"{guide}│   ")
+    for step in steps[-1:]:
+        yield from _step(step, f"{guide}└── ", f"{guide}    ", f"{guide}    ")
 
 
-def _label(step: Step) -> Text:
-    """What a step is about, its clause, and its facts."""
-    text = Text.assemble((step.text, "bold cyan"), f"  {step.where}")
-    if step.bound:
-        text.append(f"  {step.bound}", style="green")
-    if step.clause:
-        text.append(f"\n{step.clause}", style="yellow")
-    for fact in step.facts:
-        text.append(f"\n{fact}", style="dim")
-    return text
+def _step(step: Step, first: str, rest: str, below: str) -> Iterator[Line]:
+    """What a step is about, its clause and its facts, and the steps below it."""
+    heading = [(step.text, "bold cyan"), (f"  {step.where}", ""), (f"  {step.bound}" if step.bound else "", "green")]
+    yield Line(heading, first, rest)
+    styled = [(step.clause, "yellow")] if step.clause else []
+    for text, style in (*styled, *((fact, "dim") for fact in step.facts)):
+        yield from (Line([(line, style)], rest, rest) for line in text.split("\n"))
+    yield from _below(step.children, below)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from cerify.languages.language import Language
 from cerify.semantics.errors import IllFormed
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase"]
 DEFAULT: Final[LanguageName] = "cel"
@@ -56,6 +58,8 @@ class _Languages(Mapping[str, Language[Any]]):
 
     def _entry_points(self) -> dict[str, EntryPoint]:
         if self._installed is None:
+            from importlib.metadata import entry_points  # a fiftieth of a second
+
             self._installed = {point.name: point for point in entry_points(group=GROUP)}
         return self._installed
 

@@ -158,16 +158,20 @@ def _evaluation(evaluator: str, phi: Formula, schema: Schema | None, options: Op
         from cerify.automata.evaluate.core import matches
 
         return lambda S: matches(phi, S, options.budget)
-    from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator
+    from cerify.automata.evaluate.compiled_core_evaluator import CompiledCoreEvaluator
 
     return lambda S: CompiledCoreEvaluator(phi, options.budget).evaluate(S)
 
 
 def _batches(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     if is_unary(phi) and options.consumption is Consumption.NONE:
-        from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator, ReadableCoreEvaluator
+        if evaluator == "automaton":
+            from cerify.automata.evaluate.readable_evaluator import ReadableCoreEvaluator
 
-        return (ReadableCoreEvaluator if evaluator == "automaton" else CompiledCoreEvaluator)(phi, options.budget)
+            return ReadableCoreEvaluator(phi, options.budget)
+        from cerify.automata.evaluate.compiled_core_evaluator import CompiledCoreEvaluator
+
+        return CompiledCoreEvaluator(phi, options.budget)
     psi, make = _in_cel(phi, options.budget), LANGUAGES["cel"].evaluators[evaluator].batches
     assert make is not None
     return psi if isinstance(psi, Unsupported) else make(psi, schema, options)

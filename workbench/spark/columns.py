@@ -10,13 +10,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.values import ARROW, ValueType
+from cerify.semantics.values import ValueType
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 

@@ -21,7 +21,7 @@ from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE
-from cerify.semantics.matches import RESULT
+from cerify.semantics.match_tables import RESULT
 from cerify.spark.columns import mentioned
 from cerify.spark.errors import serialize_error
 from cerify.spark.runs.query import Query

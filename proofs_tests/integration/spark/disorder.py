@@ -14,6 +14,7 @@ import pyarrow as pa
 from cerify import match
 from cerify.equivalence.generate import expressions, sase, sase_profiles
 from cerify.equivalence.generate.cel import PROFILES, case
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -21,7 +22,7 @@ from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.event_expressions.syntax import START as START_EVENT
 from cerify.semantics.events import Stream
 from cerify.semantics.sase.show import show as show_sase
-from cerify.semantics.values import ARROW, ValueType
+from cerify.semantics.values import ValueType
 from cerify.spark.runs.query import Query
 from cerify.spark.streams.states import compiled
 

@@ -7,8 +7,8 @@ from itertools import islice
 import pytest
 
 from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_stream
+from cerify.automata.evaluate.compiled_core_evaluator import CompiledCoreEvaluator
 from cerify.automata.evaluate.core import matches
-from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.interpreter import matches_of

@@ -3,8 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from cerify.semantics.arrow_columns import stream_table, table_of
+from cerify.semantics.arrow_columns import stream_table
 from cerify.semantics.errors import InputError
+from cerify.semantics.events import table_of
 
 
 class NoStream:

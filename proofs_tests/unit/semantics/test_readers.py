@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from cerify.semantics import readers
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.json_events import json_of_event, parse_json
 from cerify.semantics.readers import IPC_STREAM, read, read_schema
-from cerify.semantics.values import ARROW
 
 SCHEMA = Schema(
     {

@@ -18,7 +18,8 @@ from cerify.definition import DefinitionEvaluator
 from cerify.languages import language_named
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError
-from cerify.semantics.matches import RESULT, Matches
+from cerify.semantics.match_tables import RESULT
+from cerify.semantics.matches import Matches
 from cerify.semantics.readers import as_stream
 
 ROWS: list[dict[str, Any]] = [

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cerify.semantics.matches import POSITIONS, RESULT
+from cerify.semantics.match_tables import POSITIONS, RESULT
 
 NOTHING = RESULT.empty_table()
 

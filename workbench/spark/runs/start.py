@@ -23,7 +23,7 @@ from cerify.languages.language import EvaluatorName, Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported, errors_in
 from cerify.semantics.events import Bindings, Match, Stream, result_of
-from cerify.semantics.matches import table_of_matches
+from cerify.semantics.match_tables import table_of_matches
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.spark.runs.query import Query

@@ -21,11 +21,11 @@ from cerify.automata.evaluate.partitions import batch_scope
 from cerify.automata.evaluate.scope import Width, reports_at_last_event
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.automata.saved_state import seal, unseal
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError, Unsupported, errors_in
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Anything
-from cerify.semantics.values import ARROW
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import Reach, reach_of_query
 from cerify.spark.runs.run import Classes, Run, shift_positions

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cerify.automata.evaluate.compiled_core_evaluator import CompiledCoreEvaluator
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.automata.evaluate.core_evaluators import CompiledCoreEvaluator, ReadableCoreEvaluator
-from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
+from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator, ReadableCoreEvaluator
 from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.generate.cel import PROFILES, case

@@ -12,7 +12,7 @@ from cerify.api import match
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import Match, Result, Schema, Stream
-from cerify.semantics.matches import RESULT
+from cerify.semantics.match_tables import RESULT
 from cerify.spark.runs import start as runs
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import Run

@@ -1,4 +1,4 @@
-"""Evaluators of batches for unary core-CEL, in readable Python and in compiled loops."""
+"""The evaluator of batches for unary core-CEL in compiled loops; ReadableCoreEvaluator is the twin."""
 
 from __future__ import annotations
 
@@ -11,21 +11,8 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.automaton_evaluator import CoreEvaluator
 from cerify.automata.evaluate.batches import require
-from cerify.automata.evaluate.ces_window import Node, complex_event, enumerate_
 from cerify.automata.evaluate.compiled_evaluator import Classes, CompiledEvaluator
-from cerify.automata.evaluate.readable_evaluator import ReadableEvaluator
 from cerify.semantics.events import Stream
-
-
-class ReadableCoreEvaluator(CoreEvaluator, ReadableEvaluator):
-    """The matches of a unary formula in readable Python."""
-
-    def at_end(self) -> Iterator[tuple[int, ...]]:
-        ends = self.evaluation.ends() if self.waits else iter(())
-        return (complex_event(path) for n in ends for path in enumerate_(n, self.low))
-
-    def _completed(self) -> Iterator[Node]:
-        return iter(()) if self.waits else super()._completed()
 
 
 class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):

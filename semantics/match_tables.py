@@ -1,0 +1,37 @@
+"""The matches of a query as an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cerify.semantics.events import Match
+from cerify.semantics.packages import pa
+
+POSITIONS = pa.list_(pa.int64())
+RESULT = pa.schema(
+    [
+        ("at", pa.int64()),
+        ("events", POSITIONS),
+        ("bindings", pa.map_(pa.string(), POSITIONS)),
+        ("result", pa.string()),
+    ]
+)
+"""A match: `at` and `events` are positions, `bindings` maps variables to positions, and `result` is JSON.
+
+bindings and result are null where the query does not give them.
+"""
+
+
+def table_of_matches(matches: Sequence[Match]) -> pa.Table:
+    """The table of some matches, with the columns of RESULT."""
+    bindings: list[list[tuple[str, tuple[int, ...]]] | None] = [
+        None if m.bindings is None else list(m.bindings) for m in matches
+    ]
+    columns: list[Any] = [
+        [m.at for m in matches],
+        [m.events for m in matches],
+        bindings,
+        [None if m.result is None else m.result.text for m in matches],
+    ]
+    return pa.table([pa.array(values, kind) for values, kind in zip(columns, RESULT.types, strict=True)], RESULT)

