@@ -30,6 +30,7 @@ EXTRAS: Mapping[str, str] = {
     "hypothesis": "hypothesis",
     "jinja2": "draw",
     "jsonschema": "conform",
+    "markupsafe": "draw",
     "matplotlib": "research",
     "numba": "fast",
     "numpy": "columns",

@@ -26,8 +26,8 @@ def page(template: str, **values: Any) -> str:
 def markup(text: str) -> Markup:
     """A text that is HTML already, which a template does not escape."""
     with naming_extras():
-        from jinja2.utils import markupsafe
-    return markupsafe.Markup(text)
+        from markupsafe import Markup
+    return Markup(text)
 
 
 def css(names: Sequence[str] = DRAWINGS) -> str:
