@@ -1,0 +1,66 @@
+"""Small CSV files in plain Python against Arrow's reader: the same events, or left to Arrow."""
+
+from __future__ import annotations
+
+import io
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cerify.semantics.arrow_tables import fitted_table
+from cerify.semantics.csv_file import read_csv
+from cerify.semantics.csv_rows import Source, events_of_csv, line_of
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Event, Schema, Stream
+
+WRITTEN = """
+0 -7 007 12 123456789012345678 9223372036854775808 1.5 -0.25 1e3 1e99 .5 5. 0x1F
+true False TRUE tRue a x_1 nan inf Infinity NaN null é
+2013-01-31 2013-01-31T14:05:00 2013-01-31T14:05:00Z 2013-01-31T14:05:00.25 12:30 12:30:00 2013-13-01
+"""
+CELLS = ["", "A b", " a", "1 ", "2013-01-31 14:05:00Z", *WRITTEN.split()]
+SCHEMAS = [
+    None,
+    Schema({"A": {"x": "int", "y": "float"}, "B": {"x": "int"}}),
+    Schema({"A": {"x": "string", "y": "bool"}, "B": {"y": "bool", "time": "timestamp"}}),
+]
+
+
+def _source(text: str) -> Source:
+    data = text.encode()
+    return Source("x.csv", lambda: io.BytesIO(data))
+
+
+def _by_arrow(source: Source, schema: Schema | None) -> list[Event]:
+    known = {"type": "string"} | dict({} if schema is None else schema.attributes)
+    table = fitted_table(
+        read_csv(source, known), schema, {"type": "type"}, source.name, lambda row: line_of(source, row)
+    )
+    return list(Stream(table, schema))
+
+
+ROWS = st.lists(st.tuples(st.sampled_from(["A", "B", "B", "C", ""]), *[st.sampled_from(CELLS)] * 3), max_size=4)
+COLUMNS = st.lists(st.sampled_from(CELLS), min_size=1, max_size=3)
+
+
+@given(st.one_of(ROWS, COLUMNS.map(lambda cells: [("A", cell, "", "") for cell in cells])), st.sampled_from(SCHEMAS))
+@example([("A", "1", "2.5", ""), ("B", "7", "", "60")], SCHEMAS[1])
+@example([("A", "true", "2013-01-31", "0"), ("A", "False", "2013-02-01", "1")], None)
+@settings(max_examples=1500, deadline=None)
+def test_what_is_read_in_plain_python_is_what_arrow_reads(rows: list[tuple[str, ...]], schema: Schema | None) -> None:
+    source = _source("type,x,y,time\n" + "".join(",".join(row) + "\n" for row in rows))
+    try:
+        found = events_of_csv(source, schema, {"type": "type"})
+    except InputError:
+        return
+    expected = _by_arrow(source, schema)
+    assert [(e.type, dict(e.attributes)) for e in found] == [(e.type, dict(e.attributes)) for e in expected]
+    kinds = [[type(v) for v in e.attributes.values()] for e in found]
+    assert kinds == [[type(v) for v in e.attributes.values()] for e in expected]
+
+
+def test_what_is_clear_is_not_left_to_arrow() -> None:
+    text = "type,id,tmp,hum,at,ok,name\nT,1,45.5,,2013-01-31,true,a b\nH,2,,20,2013-02-01,false,c\n"
+    T, H = events_of_csv(_source(text), None, {"type": "type"})
+    assert (T.type, T.get("id"), T.get("tmp"), T.get("ok"), T.get("name")) == ("T", 1, 45.5, True, "a b")
+    assert H.attributes.keys() == {"id", "hum", "at", "ok", "name"}
