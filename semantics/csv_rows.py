@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import BinaryIO, NoReturn
 
 from cerify.semantics.errors import InputError
@@ -127,23 +128,37 @@ def events_of_csv(source: Source, schema: Schema | None, reserved: Mapping[str, 
     not clear what type Arrow would give to their column.
     """
     header, rows, lines = _table(source)
+    return events_of_rows(source.name, header, rows, [f"line {line}" for line in lines], schema, reserved)
+
+
+def events_of_rows(
+    name: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    places: Sequence[str],
+    schema: Schema | None = None,
+    reserved: Mapping[str, str] = MappingProxyType({TYPE: TYPE}),
+) -> list[Event]:
+    """The events of rows of cells, "" being none; for messages, name is that of the whole and places of the rows."""
     declared: Mapping[str, ValueType] = {} if schema is None else schema.attributes
     columns: dict[str, list[Value | None]] = {}
-    for i, name in enumerate(renamed(header, reserved, source.name)):
-        column = _Column(source.name, header[i], [row[i] for row in rows], lines)
-        value_type = "string" if name == TYPE else declared.get(name) or column.inferred(name == TIME)
-        columns[name] = [None if not cell else column.value(row, value_type) for row, cell in enumerate(column.cells)]
+    for i, attribute in enumerate(renamed(header, reserved, name)):
+        column = _Column(name, header[i], [row[i] for row in rows], places)
+        value_type = "string" if attribute == TYPE else declared.get(attribute) or column.inferred(attribute == TIME)
+        columns[attribute] = [
+            None if not cell else column.value(row, value_type) for row, cell in enumerate(column.cells)
+        ]
     types = columns.pop(TYPE)
     events = []
     for row, type_ in enumerate(types):
         attributes = {name: value for name, values in columns.items() if (value := values[row]) is not None}
         if type_ is None:
-            raise InputError(f"{source.name}, line {lines[row]}: no event type; every event has one")
+            raise InputError(f"{name}, {places[row]}: no event type; every event has one")
         known = attributes if schema is None else schema.types.get(str(type_))
         if known is None:
-            raise InputError(f"{source.name}, line {lines[row]}: unknown event type {shown(str(type_))}")
+            raise InputError(f"{name}, {places[row]}: unknown event type {shown(str(type_))}")
         if unknown := attributes.keys() - known.keys() - {TIME}:
-            raise InputError(f"{source.name}, line {lines[row]}: {type_} has no attribute {', '.join(sorted(unknown))}")
+            raise InputError(f"{name}, {places[row]}: {type_} has no attribute {', '.join(sorted(unknown))}")
         events.append(Event(str(type_), attributes))
     return events
 
@@ -168,12 +183,12 @@ def _table(source: Source) -> tuple[list[str], list[list[str]], list[int]]:
 
 @dataclass(frozen=True)
 class _Column:
-    """The cells of a column, with what its file and the column are called there, and the line of each cell."""
+    """The cells of a column, with what its file and the column are called there, and the place of each cell."""
 
     file: str
     field: str
-    cells: list[str]
-    lines: list[int]
+    cells: Sequence[str]
+    places: Sequence[str]
 
     def inferred(self, is_time: bool) -> ValueType:
         """The type that Arrow infers. Raises InputError where that is not clear."""
@@ -217,9 +232,7 @@ class _Column:
                 return number
 
     def _refuse(self, row: int, problem: str) -> NoReturn:
-        raise InputError(
-            f"{self.file}, line {self.lines[row]}, field {self.field!r}: {shown(self.cells[row])} {problem}"
-        )
+        raise InputError(f"{self.file}, {self.places[row]}, field {self.field!r}: {shown(self.cells[row])} {problem}")
 
 
 def _all(cells: Sequence[str], form: re.Pattern[str]) -> bool:

@@ -76,9 +76,9 @@ def command(asked: Asked) -> int:
     elif file is not None:
         echo(f"{file} is not written: there is a certificate only where the claim is proved", error=True)
     if asked.as_json:
-        echo(json.dumps(_json(verdict, claim), ensure_ascii=False))
+        echo(json.dumps(verdict_json(verdict, claim), ensure_ascii=False))
     else:
-        heading, *rest = _text(verdict, claim, asked.level)
+        heading, *rest = verdict_lines(verdict, claim, asked.level)
         echo(heading, colour=COLOURS[heading.partition(":")[0]])
         for line in rest:
             echo(line)
@@ -91,7 +91,8 @@ def command(asked: Asked) -> int:
             return UNDECIDED
 
 
-def _text(verdict: Verdict, asked: Claim, level: Level) -> list[str]:
+def verdict_lines(verdict: Verdict, asked: Claim, level: Level) -> list[str]:
+    """The verdict as it is printed, a heading first."""
     match verdict:
         case Equivalent(certificate, (left, right)) | Contained(certificate, (left, right)):
             claim = certificate.claim
@@ -141,7 +142,8 @@ def _bindings(match: Match) -> str:
     return " with " + (", ".join(f"{A} -> {braces(places)}" for A, places in match.bindings) or "nothing bound")
 
 
-def _json(verdict: Verdict, asked: Claim) -> dict[str, Any]:
+def verdict_json(verdict: Verdict, asked: Claim) -> dict[str, Any]:
+    """The verdict as --json prints it."""
     answer: dict[str, Any] = {"verdict": "", "evidence": "decided", "bound": None, "witness": None, "reason": None}
     match verdict:
         case Equivalent():

@@ -1,0 +1,115 @@
+"""Builds the playground: `python -m cerify.playground FOLDER`.
+
+The folder holds all that the page needs, and loads nothing from elsewhere; any server of files can serve it, as in
+`python -m http.server --directory FOLDER`. Pyodide and Graphviz are taken from npm, which has to be installed; cerify
+and the packages that it needs are those that run this command.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cerify.semantics.errors import CerifyError, InputError
+
+HERE = Path(__file__).parent
+PAGE = ("index.html", "playground.css", "playground.js", "editor.js", "stream.js", "panes.js", "worker.js")
+STYLES = ("palette", "timeline", "diagram")
+NPM = {
+    "pyodide@314.0.7": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),
+    "@viz-js/viz@3.31.0": ("dist/viz.js",),
+}
+PACKAGES = ("cerify", "cerify.automata", "cerify.equivalence", "cerify.semantics", "click", "greenery", "jinja2", "lark", "markupsafe")
+LEFT_OUT = {"__pycache__", "conformance", "examples", "playground", "spark", "fuzz_submit.py"}
+DATA = {".py", ".lark", ".json", ".jsonl", ".html", ".css", ".js"}
+
+
+def build(folder: Path) -> None:
+    """Write the playground into a folder. Raises InputError where npm is not there, or does not give a package."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for package, names in NPM.items():
+        _vendor(package, names, folder)
+    with zipfile.ZipFile(folder / "python.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in sorted(dict(_sources()).items()):
+            archive.write(path, name)
+    for name in PAGE:
+        shutil.copyfile(HERE / name, folder / name)
+    css = "".join((HERE.parent / "draw" / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
+    (folder / "drawing.css").write_text(css, encoding="utf-8")
+    _offline(folder)
+
+
+def _vendor(package: str, names: tuple[str, ...], folder: Path) -> None:
+    """Copy files of a package of npm into the folder; npm checks the package against the registry's hash."""
+    if (npm := shutil.which("npm")) is None:
+        raise InputError("npm is needed to fetch Pyodide and Graphviz; install Node.js")
+    with TemporaryDirectory() as temporary:
+        ran = subprocess.run([npm, "pack", "--silent", package], cwd=temporary, capture_output=True, text=True)
+        packed = list(Path(temporary).glob("*.tgz"))
+        if ran.returncode or len(packed) != 1:
+            raise InputError(f"npm did not fetch {package}: {ran.stderr.strip()[-500:]}")
+        with tarfile.open(packed[0]) as archive:
+            for name in names:
+                member = archive.extractfile(f"package/{name}")
+                assert member is not None
+                (folder / Path(name).name).write_bytes(member.read())
+
+
+def _sources() -> Iterator[tuple[str, Path]]:
+    """The files of the packages that run in the browser, each after its name there."""
+    for package in PACKAGES:
+        spec = find_spec(package)
+        if spec is None or not spec.submodule_search_locations:
+            raise InputError(f"the package {package} is not installed: pip install 'cerify[draw]'")
+        for location in map(Path, spec.submodule_search_locations):
+            for path in _files(location):
+                yield f"{package.replace('.', '/')}/{path.relative_to(location).as_posix()}", path
+    for name in ("__init__.py", "session.py", "examples.json"):
+        yield f"cerify/playground/{name}", HERE / name
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files below a folder that belong to a package, through links too."""
+    for path in folder.iterdir():
+        if path.name in LEFT_OUT:
+            continue
+        if path.is_dir():
+            yield from _files(path)
+        elif path.suffix in DATA:
+            yield path
+
+
+def _offline(folder: Path) -> None:
+    """Write the service worker, which keeps all files; its version is a hash of them."""
+    files = sorted(path for path in folder.iterdir() if path.name != "offline.js")
+    digest = sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
+    names = json.dumps(["./", *(path.name for path in files)])
+    script = (HERE / "offline.js").read_text(encoding="utf-8")
+    (folder / "offline.js").write_text(f'const VERSION = "{digest}";\nconst FILES = {names};\n{script}')
+
+
+def main() -> int:
+    """Build the playground into the folder that is named. The exit status is 2 where that fails."""
+    if len(sys.argv) != 2:
+        print("usage: python -m cerify.playground FOLDER", file=sys.stderr)
+        return 2
+    try:
+        build(Path(sys.argv[1]))
+    except CerifyError as error:
+        print(f"cerify.playground: {error.described()}", file=sys.stderr)
+        return 2
+    print(f"{sys.argv[1]}: serve it with python -m http.server --directory {sys.argv[1]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

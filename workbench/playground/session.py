@@ -1,0 +1,195 @@
+"""What the page of the playground asks of cerify: a request and its answer are JSON objects.
+
+A request names what to do ("do") and has the fields that the function of that name documents. Queries are texts; a
+stream is a list of rows of texts, the first of which names the columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from cerify.api import equivalent, planned, read_query
+from cerify.commands.equiv import verdict_json, verdict_lines
+from cerify.draw.stepper import stepper
+from cerify.draw.stream import drawn, match_row, places_row
+from cerify.draw.svg import svg
+from cerify.drawing import diagram_of, record
+from cerify.explanations.explainer import Request
+from cerify.explanations.step import Part, Step
+from cerify.fit import require_fit
+from cerify.grade.exercises import exercise, exercises
+from cerify.grade.grading import Right, graded
+from cerify.grade.text import LEVELS, feedback, json_of, statement
+from cerify.languages import LANGUAGES
+from cerify.languages.language import Options
+from cerify.semantics.budget import Budget
+from cerify.semantics.csv_rows import events_of_rows
+from cerify.semantics.errors import CerifyError, errors_in
+from cerify.semantics.events import TYPE, Match, Stream
+from cerify.semantics.values import plain
+
+Json: TypeAlias = dict[str, Any]
+
+BUDGET = Budget(seconds=10)
+LISTED = 200  # matches
+DRAWN = 16
+EXAMPLES = Path(__file__).parent / "examples.json"
+
+
+def answer(request: str) -> str:
+    """The answer to a request; for one that fails {"error": {"code", "message", "span"}}, with the span or null."""
+    asked = json.loads(request)
+    try:
+        found = REQUESTS[asked["do"]](asked)
+    except CerifyError as error:
+        span = None if error.span is None else [error.span.start, error.span.end]
+        found = {"error": {"code": error.code, "message": error.message, "span": span}}
+    return json.dumps(found, ensure_ascii=False)
+
+
+def languages(asked: Json) -> Json:
+    """The languages, each with an example: a query and a stream."""
+    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    default = next(iter(examples.values()))
+    return {
+        "languages": [
+            {"name": name, "title": language.title, "takesPlace": language.takes_place}
+            | {"example": examples.get(name, default | {"query": next(iter(language.loops), "")})}
+            for name, language in LANGUAGES.items()
+        ]
+    }
+
+
+def evaluate(asked: Json) -> Json:
+    """The matches of query over stream in language, and the stream drawn with them; selected: the positions of one."""
+    S, text = _stream(asked), asked["query"]
+    plan = planned(text, asked["language"], None, Options(budget=BUDGET), None)
+    with errors_in(text), BUDGET.timed():
+        warnings = [
+            {"message": w.message, "span": None if w.span is None else [w.span.start, w.span.end]}
+            for w in require_fit(plan.language, plan.query, S)
+        ]
+        matches = list(islice(plan.matches(S), LISTED + 1))
+    shown = sorted(matches[:LISTED])
+    if plan.language.takes_place:
+        rows = [places_row(" ".join(text.split()), [match.at for match in shown])]
+    else:
+        rows = list(map(match_row, shown[:DRAWN]))
+    return {
+        "matches": list(map(_match, shown)),
+        "more": len(matches) > LISTED,
+        "svg": drawn(S, rows),
+        "warnings": warnings,
+        "evaluator": plan.evaluator,
+    }
+
+
+def explain(asked: Json) -> Json:
+    """Why the positions `events`, reported at the position `at`, are a match of query, or why they are not."""
+    S = _stream(asked)
+    language, query = read_query(asked["query"], asked["language"])
+    events = None if language.takes_place else frozenset(asked["events"])
+    with errors_in(asked["query"]), BUDGET.timed():
+        explainer = language.explainer(query, S, asked["query"])
+        found = explainer.one(Request(events, at=asked["at"]))
+        view = explainer.view(found)
+    return {
+        "sentence": view.sentence,
+        "matched": view.matched,
+        "svg": "" if view.drawing is None else view.drawing.svg(S),
+        "parts": [_part(part, S) for part in view.parts],
+    }
+
+
+def compare(asked: Json) -> Json:
+    """Whether query and other have the same matches on every stream; if not, a shortest stream that shows it."""
+    pair = asked["language"], asked["otherLanguage"]
+    verdict = equivalent(asked["query"], asked["other"], languages=pair, budget=BUDGET)
+    found = verdict_json(verdict, "equivalent")
+    witness = found["witness"]
+    rows = None if witness is None else _rows(witness["events"])
+    return {"verdict": found["verdict"], "lines": verdict_lines(verdict, "equivalent", "events"), "rows": rows}
+
+
+def draw(asked: Json) -> Json:
+    """The automaton of query."""
+    return {"svg": svg(diagram_of(asked["query"], asked["language"], budget=BUDGET))}
+
+
+def step(asked: Json) -> Json:
+    """The page that goes through the run of query over stream."""
+    return {"html": stepper(record(asked["query"], _stream(asked), asked["language"], budget=BUDGET))}
+
+
+def tasks(asked: Json) -> Json:
+    """The exercises of a language."""
+    return {
+        "exercises": [
+            {"id": one.id, "level": LEVELS[one.level], "statement": statement(one)[1:]}
+            for one in exercises().values()
+            if one.language == asked["language"]
+        ]
+    }
+
+
+def grade(asked: Json) -> Json:
+    """Whether query is an answer to the exercise `id`; if not, what is wrong and a stream that shows it."""
+    task = exercise(asked["id"])
+    found = graded(task, asked["query"])
+    difference = json_of(task, found).get("difference")
+    rows = None if difference is None else _rows(difference["events"])
+    return {"right": isinstance(found, Right), "lines": feedback(task, found), "rows": rows}
+
+
+REQUESTS: Mapping[str, Callable[[Json], Json]] = {
+    one.__name__: one for one in (languages, evaluate, explain, compare, draw, step, tasks, grade)
+}
+
+
+def _stream(asked: Json) -> Stream:
+    header, *rows = asked["stream"]
+    return Stream(events_of_rows("the stream", header, rows, [f"event {n}" for n in range(len(rows))]))
+
+
+def _rows(events: list[Json]) -> list[list[str]]:
+    """Events as the rows of a stream."""
+    header = [TYPE, *dict.fromkeys(name for event in events for name in event if name != TYPE)]
+    return [header, *([_text(event.get(name)) for name in header] for event in events)]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def _match(match: Match) -> Json:
+    found: Json = {"at": match.at, "events": list(match.events)}
+    if match.bindings is not None:
+        found["bindings"] = {variable: list(places) for variable, places in match.bindings}
+    if match.result is not None:
+        found["result"] = plain(match.result.attributes)
+    return found
+
+
+def _part(part: Part, S: Stream) -> Json:
+    return {
+        "heading": part.heading,
+        "trees": list(map(_step, part.trees)),
+        "run": [{"move": one.move, "text": one.text, "facts": list(one.facts)} for one in part.run],
+        "lines": list(part.lines),
+        "svg": "" if part.drawing is None else part.drawing.svg(S),
+    }
+
+
+def _step(step: Step) -> Json:
+    return {
+        "text": step.text,
+        "where": step.where,
+        "bound": step.bound,
+        "clause": step.clause,
+        "facts": list(step.facts),
+        "children": list(map(_step, step.children)),
+    }
