@@ -14,6 +14,7 @@ from cerify.automata.dfa.compile import compile_expression, compile_together
 from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.evaluate import TableRunner
 from cerify.equivalence.generate.expressions import PROFILES, expression, history
+from cerify.semantics import columns
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place
@@ -112,8 +113,8 @@ def test_what_can_still_take_place() -> None:
 
 def test_a_mask_is_evaluated_once_for_all_expressions(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Predicate] = []
-    of_column = classes.mask
-    monkeypatch.setattr(classes, "mask", lambda P, table: asked.append(P) or of_column(P, table))
+    of_column = columns.mask
+    monkeypatch.setattr(columns, "mask", lambda P, table: asked.append(P) or of_column(P, table))
     monkeypatch.setattr(classes, "CHUNK", 100)
     texts = ["a[n > 1]", "b[n > 1]", "prior(a[n > 1], a[n > 2])", "a[n > 2] or c"]
     automata = [compile_expression(parse(text)) for text in texts]
