@@ -39,17 +39,19 @@ Types: TypeAlias = tuple[int, ...]
 class MarkedDFA:
     """The minimal complete automaton of the marked words of a formula; the initial state is 0.
 
-    events: an event of each type that the formula distinguishes. steps: for each state where each letter leads.
+    events: an event of each type that the formula distinguishes. steps: for each state where each letter leads. marks:
+    how an event may be marked; in a language whose answer is a set of events, and not of complex events, in one way.
     """
 
     events: tuple[Event, ...]
     steps: tuple[dict[Letter, int], ...]
     final: tuple[bool, ...]
+    marks: tuple[bool, ...] = (False, True)
 
     @cached_property
     def letters(self) -> tuple[Letter, ...]:
         """All letters."""
-        return tuple(product(range(len(self.events)), (False, True)))
+        return tuple(product(range(len(self.events)), self.marks))
 
     def accepts(self, word: Sequence[Letter], state: int = 0) -> bool:
         """Whether a word leads from a state to a final one."""

@@ -1,4 +1,4 @@
-"""Writes the conformance suite, always the same: `python -m proofs_tests.tools.make_suite [FILE...]`.
+"""Writes the conformance suite, always the same: `python -m proofs_tests.tools.make_suite [--check] [FILE...]`.
 
 The queries are chosen by hand, in CEL at random too; the streams so that as many wrong semantics as possible (the
 mutants) give a wrong answer. The expected matches are those of the definition. A case that has been published keeps its
@@ -15,6 +15,8 @@ from itertools import chain
 from multiprocessing import get_context
 from typing import cast
 
+import click
+
 from cerify.conformance.cases import SUITES, line_of_case, load
 from cerify.conformance.model import Case, Json
 from cerify.languages import language_named
@@ -29,10 +31,20 @@ SOURCES: Mapping[str, Source] = {
 }
 
 
-def main(names: Sequence[str]) -> None:
+@click.command()
+@click.argument("names", metavar="[FILE]...", nargs=-1)
+@click.option("--check", is_flag=True, help="Write nothing: the status is 1 if a file has other bytes.")
+def main(names: Sequence[str], check: bool) -> None:
     """Write the files of these names, all if there are none."""
+    differing = 0
     for name in names or (*cel.FILES, *SOURCES):
-        (SUITES / f"{name}.jsonl").write_text(text_of(name), encoding="utf-8", newline="\n")
+        path, text = SUITES / f"{name}.jsonl", text_of(name).encode()
+        same = path.exists() and path.read_bytes() == text
+        differing += not same
+        click.echo(f"{name}: {'as it is shipped' if same else 'differs' if check else 'written'}")
+        if not check:
+            path.write_bytes(text)
+    sys.exit(1 if check and differing else 0)
 
 
 def text_of(name: str) -> str:
@@ -95,4 +107,4 @@ def numbered(
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

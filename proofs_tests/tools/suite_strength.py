@@ -1,8 +1,8 @@
 """How strong the suite is, by operator, and what a run of it takes: `python -m proofs_tests.tools.suite_strength`.
 
 It writes docs/reference/suite-strength.md. Of each operator: how many wrong semantics of it (mutants) a case of the
-suite shows; and, over the queries of CEL without conditions, how much of their automata the streams go through, and for
-how many of them the streams are a complete test of engines with as many states as the query has.
+suite shows; and, over the queries without conditions, how much of their automata the streams go through, and for how
+many of them the streams are a complete test of engines with as many states as the query has.
 """
 
 from __future__ import annotations
@@ -14,24 +14,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cerify.automata.dfa.compile import compile_expression
 from cerify.conformance.cases import load
 from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import QUESTIONS
 from cerify.equivalence.complete_tests import MarkedDFA, Types, marked_dfa, vectors
+from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
 from cerify.languages import LANGUAGES
 from cerify.protocol import line
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.event_expressions.syntax import START
 from proofs_tests.tools.make_suite import SOURCES
 from proofs_tests.tools.mutants.cel import MEANING
 from proofs_tests.tools.mutants.mutant import Mutant, killed_by
 from proofs_tests.tools.suites.cel.suite import MUTANTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "suite-strength.md"
-CONDITIONS = re.compile(r"FILTER|PARTITION|WITHIN (?![0-9]+ EVENTS)")
+CONDITIONS: Mapping[str, re.Pattern[str]] = {
+    "cel": re.compile(r"FILTER|PARTITION|WITHIN (?![0-9]+ EVENTS)"),
+    "core-cel": re.compile(r"FILTER"),
+    "sase": re.compile(r"\{ *[^ }]|WHERE (?!\w+\([^)]*\) *\{)|WITHIN|NON-OVERLAP|HAVING|UNION|;"),
+    "event-expression": re.compile(r"\["),
+}
 BUDGET = Budget(states=2_000, matches=5_000)
 
 TEXT = """# How strong the suite is
@@ -47,11 +54,13 @@ does not have.
 
 ## Automata that it goes through
 
-A query of CEL without conditions is a minimal automaton over events that are marked or not
-([complete tests](../theory/complete-tests.md)). The streams of the suite's cases with the query lead through some of
-its states and transitions. Where they contain a complete test for m states, every engine that behaves like an automaton
-of at most m states and is wrong about the query fails a case; m is at least the number of states of the query's own
-automaton. For a query of your own `cerify vectors` writes such a test.
+A query without conditions is a minimal automaton over events that are marked or not
+([complete tests](../theory/complete-tests.md)): one of CEL, one of core-CEL or SASE+ that is
+[translated to CEL](../guide/translations.md), and an event expression, whose events are not marked. The streams of the
+suite's cases with the query lead through some of its states and transitions. Where they contain a complete test for m
+states, every engine that behaves like an automaton of at most m states and is wrong about the query fails a case; m is
+at least the number of states of the query's own automaton. For a query of CEL of your own `cerify vectors` writes such
+a test. An operator that is not in the table has conditions in all its queries.
 
 {automata}
 
@@ -106,26 +115,39 @@ def _prefix(clauses: Iterable[str]) -> str:
 
 
 def covered_automata(cases: Iterable[Case]) -> Iterator[tuple[str, Covered]]:
-    """Each query of CEL without conditions, by its feature, with what the streams of its cases lead through."""
-    asked: defaultdict[tuple[str, str], list[Case]] = defaultdict(list)
+    """Each query without conditions, by its feature, with what the streams of its cases lead through."""
+    asked: defaultdict[tuple[str, str, str], list[Case]] = defaultdict(list)
     for case in cases:
-        if case.language == "cel" and not CONDITIONS.search(case.query):
-            asked[case.feature, case.query].append(case)
-    for (feature, query), some in asked.items():
+        if not CONDITIONS[case.language].search(case.query):
+            asked[case.feature, case.language, case.query].append(case)
+    for (feature, language, query), some in asked.items():
         try:
-            automaton = marked_dfa(parse(query), None, BUDGET)
+            automaton = automaton_of(language, query)
         except (Unsupported, BudgetExceeded):
             continue
         number = {event.type: n for n, event in enumerate(automaton.events)}
-        named = LANGUAGES["cel"].operations()
-        assert named is not None
-        types = set(named.types(parse(query)))
-        other = next((n for R, n in number.items() if R not in types), None)
-        kinds = [[number.get(e["type"], other) for e in c.events] for c in some]
+        other = next((n for R, n in number.items() if not re.search(rf"\b{re.escape(R)}\b", query)), None)
+        kinds = [[None if e["type"] == START else number.get(e["type"], other) for e in c.events] for c in some]
         yield (
             feature,
             covered(automaton, [tuple(n for n in word if n is not None) for word in kinds if None not in word]),
         )
+
+
+def automaton_of(language: str, query: str) -> MarkedDFA:
+    """The minimal automaton of a query. Raises Unsupported, BudgetExceeded."""
+    tree = LANGUAGES[language].parse(query)
+    if language == "event-expression":
+        found = compile_expression(tree, None, BUDGET)
+        coming = found.alphabet.coming
+        events = tuple(event for a in coming if (event := found.alphabet.types[a].witness) is not None)
+        if len(events) < len(coming):
+            raise Unsupported("a type of events of which the solver found none")
+        steps = tuple({(n, True): found.step(q, a) for n, a in enumerate(coming)} for q in range(len(found.following)))
+        return MarkedDFA(events, steps, tuple(q in found.accepting for q in range(len(steps))), (True,))
+    return marked_dfa(
+        sase_to_cel(tree) if language == "sase" else LANGUAGES[language].cel_formula(tree, BUDGET), None, BUDGET
+    )
 
 
 def covered(automaton: MarkedDFA, words: Sequence[Types]) -> Covered:
@@ -134,7 +156,7 @@ def covered(automaton: MarkedDFA, words: Sequence[Types]) -> Covered:
     for word in words:
         here = {0}
         for kind in word:
-            taken = {(state, (kind, marked)) for state in here for marked in (False, True)}
+            taken = {(state, (kind, marked)) for state in here for marked in automaton.marks}
             here = {automaton.steps[state][letter] for state, letter in taken}
             transitions |= taken
             states |= here

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
-from cerify.conformance.hypotheses import AXES, answer
+from cerify.conformance.hypotheses import AXES
+from cerify.conformance.hypotheses.predicting import MatchPredictor
 from cerify.conformance.model import Case, Cause, Result
 from cerify.conformance.oracle import stream_of
-from cerify.protocol import Failed
 from cerify.semantics.errors import CerifyError
-from cerify.semantics.events import Match
+from cerify.semantics.events import Match, Stream
 
 Choice: TypeAlias = tuple[str, str]
 """An axis and one of its values."""
@@ -22,6 +24,7 @@ Given: TypeAlias = frozenset[Match] | str | None
 PASSED = 150  # cases that the engine passed on which a choice must not predict a wrong answer
 EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can make a right answer
 SAMPLE = 120  # failing cases on which choices are compared
+COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
 SHOWN = 3  # causes of a defect that are listed
 
 
@@ -41,8 +44,12 @@ class Choices:
 
     language: str
     passed: Sequence[Case] = ()
-    _answers: dict[tuple[frozenset[Choice], str, str, str], Given] = field(default_factory=dict)
+    _streams: dict[str, Stream] = field(default_factory=dict)
     _possible: dict[Choice, bool] = field(default_factory=dict)
+
+    @cached_property
+    def _predictor(self) -> MatchPredictor:
+        return MatchPredictor(self.language)
 
     def __iter__(self) -> Iterator[Choice]:
         """Every value of every axis but its default."""
@@ -51,17 +58,21 @@ class Choices:
 
     def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
         """What an engine with these choices answers; None where that is not modelled."""
-        key = frozenset(chosen), case.query, repr((case.events, case.schema)), case.output
-        if key not in self._answers:
-            self._answers[key] = self._given(case, dict(key[0]))
-        return self._answers[key]
-
-    def _given(self, case: Case, chosen: Mapping[str, str]) -> Given:
+        text = repr((case.events, case.schema))
         try:
-            found = answer(self.language, case.query, stream_of(case), chosen, case.output)
+            if text not in self._streams:
+                self._streams[text] = stream_of(case)
+            given = {**self._predictor.default, **dict(chosen)}
+            found = self._predictor.matches(case.query, self._streams[text], text, given, case.output)
         except (CerifyError, RecursionError):
             return None
-        return "error" if isinstance(found, Failed) else frozenset(found.matches)
+        return None if found == "unmodelled" else found
+
+    def concerns(self, case: Case, axes: set[str]) -> bool:
+        """Whether one of the axes bears on the query of a case."""
+        with suppress(CerifyError, RecursionError):
+            return any(axis.name in axes for axis in self._predictor.axes_of(case.query))
+        return False
 
     def reproduces(self, chosen: Iterable[Choice], result: Result) -> bool:
         """Whether an engine with these choices gives the answer that was given."""
@@ -85,7 +96,7 @@ def chosen_for(choices: Choices, smallest: Sequence[Result], failing: Sequence[R
     """The fewest choices found that between them give the answers to the smallest cases, each one by itself.
 
     Of those that explain equally many of these, the one that together with those found before explains most failing
-    cases is taken.
+    cases is taken. In the end each is compared with its rivals again, now that the others are known.
     """
     sample = failing[:: max(1, len(failing) // SAMPLE)]
     covers = {choice: {i for i, one in enumerate(smallest) if choices.reproduces([choice], one)} for choice in choices}
@@ -105,7 +116,37 @@ def chosen_for(choices: Choices, smallest: Sequence[Result], failing: Sequence[R
         choice = max(joint, key=lambda c: joint[c])
         taken.append(choice)
         left -= covers[choice]
-    return taken
+    only = [covers[c].difference(*(covers[other] for other in taken if other != c)) or covers[c] for c in taken]
+    return revised(choices, taken, [[smallest[i] for i in own] for own in only], failing)
+
+
+def revised(
+    choices: Choices, taken: Sequence[Choice], smallest: Sequence[Sequence[Result]], failing: Sequence[Result]
+) -> list[Choice]:
+    """The choices, each replaced by one that explains more of the answers, now that the others are known.
+
+    smallest: for each choice the smallest cases that it explains; what replaces it does so beside the others.
+    """
+    found = list(taken)
+    for n, choice in enumerate(found):
+        rest = found[:n] + found[n + 1 :]
+        rivals = [
+            c
+            for c in choices
+            if c == choice or (not _taken(c, rest) and all(choices.reproduces([*rest, c], one) for one in smallest[n]))
+        ]
+        if len(rivals) > 1:
+            asked = answered_about(choices, {axis for axis, _ in rivals}, failing)
+            number = {c: sum(choices.answer(case, [*rest, c]) == given for case, given in asked) for c in rivals}
+            found[n] = max(rivals, key=lambda c: (number[c], c == choice))
+    return found
+
+
+def answered_about(choices: Choices, axes: set[str], failing: Sequence[Result]) -> list[tuple[Case, Given]]:
+    """Cases with what the engine answered, those on whose queries one of the axes bears."""
+    wrong = [(one.case, given_by(one)) for one in failing if choices.concerns(one.case, axes)]
+    right: list[tuple[Case, Given]] = [(c, frozenset(c.matches)) for c in choices.passed if choices.concerns(c, axes)]
+    return [one for some in (wrong, right) for one in some[:: -(-len(some) // COMPARED) or 1]]
 
 
 def _taken(choice: Choice, taken: Iterable[Choice]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from cerify.conformance.causes import Choice, Choices, causes_of, chosen_for
@@ -52,19 +52,20 @@ def defects_behind(
 def _grouped(peeler: Peeler, kernels: Sequence[Kernel], failing: Sequence[Result], choices: Choices) -> list[Group]:
     """The kernels, where those that one choice explains are together, and the cases go to what explains them."""
     chosen = chosen_for(choices, [kernel.result for kernel in kernels], failing)
+    alone = {k.signature: next((c for c in chosen if choices.reproduces([c], k.result)), None) for k in kernels}
     groups: dict[object, list[Kernel]] = {}
-    for kernel in kernels:
-        own = next((c for c in chosen if choices.reproduces([c], kernel.result)), None)
-        if own is None and chosen and choices.reproduces(chosen, kernel.result):
-            own = _needed(choices, chosen, kernel.result)
+    for kernel in sorted(kernels, key=lambda k: alone[k.signature] is None):
+        own = alone[kernel.signature] or _needed(choices, chosen, kernel.result, groups)
         groups.setdefault(own or kernel.signature, []).append(kernel)
     return [Group(tuple(group), key if key in chosen else None) for key, group in groups.items()]
 
 
-def _needed(choices: Choices, chosen: Sequence[Choice], result: Result) -> Choice | None:
-    """One of the choices without which the others do not give the answer."""
-    without = ([other for other in chosen if other != c] for c in chosen)
-    return next((c for c, rest in zip(chosen, without, strict=True) if not choices.reproduces(rest, result)), None)
+def _needed(choices: Choices, chosen: Sequence[Choice], result: Result, known: Container[object]) -> Choice | None:
+    """One of the choices without which the others do not give the answer, if there is one, one that is not known."""
+    if not choices.reproduces(chosen, result):
+        return None
+    needed = [c for c in chosen if not choices.reproduces([other for other in chosen if other != c], result)]
+    return next((c for c in needed if c not in known), next(iter(needed), None))
 
 
 def _defect(id_: str, group: Group, choices: Choices, by_id: dict[str, Result]) -> Defect:

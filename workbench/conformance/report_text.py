@@ -11,6 +11,7 @@ from cerify.conformance.model import FAILURES, Case, Cause, Defect, Report, Resu
 from cerify.conformance.report_json import match_command, rerun
 from cerify.conformance.words import count_of, plural, second_sentence, sentence, shown
 from cerify.languages import LANGUAGES
+from cerify.semantics.sase.reading import choices
 from cerify.terminal import printable
 
 NAMED = 6  # cases of a defect that are listed by their ids
@@ -68,9 +69,12 @@ def cause_text(defect: Defect) -> str:
         return ""
     first = defect.causes[0]
     text = f"{first.axis}={first.value} gives {first.explains} of {plural(first.of, 'answer')}"
-    others = [f"{c.axis}={c.value} {c.explains}" for c in defect.causes[1:]]
-    if others:
-        text += f" (less likely: {', '.join(others)})"
+    for how, some in (
+        ("as likely", [c for c in defect.causes[1:] if c.explains >= first.explains]),
+        ("less likely", [c for c in defect.causes[1:] if c.explains < first.explains]),
+    ):
+        if some:
+            text += f" ({how}: {', '.join(f'{c.axis}={c.value} {c.explains}' for c in some)})"
     if says := axis_says(defect, first):
         text += f"\n{says}"
     return f"{text}\nif that is meant: {entitled(defect, first)}"
@@ -84,7 +88,7 @@ def axis_says(defect: Defect, cause: Cause) -> str:
 
 def entitled(defect: Defect, cause: Cause) -> str:
     """The option of `cerify conform` by which an engine is held to the choice."""
-    if "reading" in LANGUAGES[defect.language].settings:
+    if "reading" in LANGUAGES[defect.language].settings and cause.value in choices().get(cause.axis, ()):
         return f"--reading {cause.axis}={cause.value}"
     axes = {cause.axis: {"value": cause.value}}
     return f"--policy FILE, with {json.dumps({'profile': 1, 'language': defect.language, 'axes': axes})}"

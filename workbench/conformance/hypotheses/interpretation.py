@@ -21,19 +21,25 @@ Found = Callable[[Any, Stream, Choices, Output, Budget], Iterable[Match]]
 
 @dataclass(frozen=True)
 class Interpretation:
-    """The axes of a language and its interpreter; operators gives the names of the operators in a syntax tree."""
+    """The axes of a language and its interpreter.
+
+    operators gives the names of the operators in a syntax tree. require raises IllFormed for a tree that found does not
+    take.
+    """
 
     axes: Mapping[str, Axis]
     found: Found
     operators: Callable[[Any], frozenset[str]]
+    require: Callable[[Any], None] = lambda query: None
 
     def matches(
         self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET
     ) -> frozenset[Match]:
         """The matches of a syntax tree that are reported.
 
-        Raises EngineError where the engine answers with an error, Unsupported and BudgetExceeded.
+        Raises EngineError where the engine answers with an error, IllFormed, Unsupported and BudgetExceeded.
         """
+        self.require(query)
         found = self.found(query, S, choices, output, budget)
         return frozenset(reported(found, S, choices, windowed=self.has_window(query)))
 

@@ -20,14 +20,15 @@ from cerify.semantics.predicates import Predicate
 from cerify.semantics.sase import clauses, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.absence import Absences
-from cerify.semantics.sase.aggregates import Operations
+from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.conditions import Edge, placed, value_of
 from cerify.semantics.sase.denote import Chosen, Definition
 from cerify.semantics.sase.operators import CONSTRUCTS
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.reading import choices as readings
-from cerify.semantics.sase.streams import blocks_of, queries_of
+from cerify.semantics.sase.streams import blocks_of, queries_of, source_of
 from cerify.semantics.sase.watch import Counted
+from cerify.semantics.sase.wellformed import require_wellformed
 
 STRATEGIES: dict[str, sase.Strategy] = {
     "strict": "strict_contiguity",
@@ -35,6 +36,7 @@ STRATEGIES: dict[str, sase.Strategy] = {
     "next": "skip_till_next_match",
     "any": "skip_till_any_match",
 }
+READINGS = readings()
 READ_FOR = {
     "last_kleene": "kleene",
     "cut_in_last_place": "cut",
@@ -56,7 +58,7 @@ WINDOW = Axis(
 AXES = axes(
     *(
         WINDOW if name == "window" else Axis(name, answers, (READ_FOR[name],), f"the reading {name}")
-        for name, answers in readings().items()
+        for name, answers in READINGS.items()
     ),
     *(
         Axis(
@@ -92,14 +94,16 @@ AXES = axes(
 
 
 def found(q: sase.Tree, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
-    """The matches with bindings and results. Raises EngineError, Unsupported and BudgetExceeded."""
-    given = {name: choices[name] for name in readings() if name != "window"}
+    """The matches of a well-formed query, with bindings and results. Raises EngineError, BudgetExceeded."""
+    given = {name: choices[name] for name in READINGS if name != "window"}
     reading = Reading(**given)  # type: ignore[arg-type]
 
     def find(q: sase.Query, S: Stream, reading: Reading, budget: Budget, operations: Operations) -> Iterable[Bindings]:
         watch = Counted(budget.valuations, "sequences of events")
         return set(_Definition(q, S, reading, operations, watch, choices).matches())
 
+    if isinstance(q, sase.Query) and source_of(q) is None:
+        return program.of_block(q, S, find, reading, budget, NO_OPERATIONS)
     return program.matches_of(q, S, find, reading, budget)
 
 
@@ -255,4 +259,4 @@ class _Absences(Absences):
         )
 
 
-INTERPRETATION = Interpretation(AXES, found, operators)
+INTERPRETATION = Interpretation(AXES, found, operators, require_wellformed)

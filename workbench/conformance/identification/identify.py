@@ -33,6 +33,8 @@ CARRIED = 8  # hypotheses that no question has distinguished, and that are looke
 CONFIRMATIONS = 2  # questions of a stage on which what is left agrees
 RICH = 4  # events of the stream of a question that confirms
 LOOKED_AT = 60  # questions of one length among which the best is looked for, if one of them splits
+LOOKED_THROUGH = 400  # questions looked at before a stage takes what is left as the same, until all is settled
+COMPARED = 24  # hypotheses by which it is chosen, as long as a question splits these
 FITS = 0.7  # the part of the answers that a value has to explain
 
 
@@ -247,39 +249,51 @@ class Pool:
 
     def between(self, one: Choices, other: Choices, predictor: Predictor) -> Question | None:
         """A shortest question on which two hypotheses differ, which is taken out of the pool; None if there is none."""
-        differing = {name for name in one if one[name] != other[name]}
         for length in sorted(self.by_length):
             for number, question in enumerate(self.by_length[length]):
                 if (
                     question.query not in self.skipped
-                    and any(axis.name in differing for axis in predictor.axes_of(question.query))
+                    and predictor.chosen(question.query, one) != predictor.chosen(question.query, other)
                     and predictor.answer(question, one) != predictor.answer(question, other)
                 ):
                     return self.by_length[length].pop(number)
         return None
 
     def splitting(self, hypotheses: Sequence[Choices], predictor: Predictor) -> Question | None:
-        """Of the shortest on which some of the hypotheses differ the one that splits them best; None if there is none.
+        """Of the shortest on which some of the hypotheses differ the one that splits them best; None if none is found.
 
         It is taken out of the pool.
         """
         if len(hypotheses) < 2:
             return None
+        some = hypotheses[:: -(-len(hypotheses) // COMPARED)]
+        if len(some) < len(hypotheses) and (question := self.splitting(some, predictor)) is not None:
+            return question
+        classes: dict[str, list[tuple[Choices, int]]] = {}
+        looked_through = 0
         for length in sorted(self.by_length):
-            best: tuple[tuple[int, int], Question] | None = None
+            best: tuple[tuple[int, int], int] | None = None
             for number, question in enumerate(self.by_length[length]):
-                if question.query in self.skipped:
-                    continue
                 if best is not None and number >= LOOKED_AT:
                     break
-                groups = Counter(predictor.answer(question, hypothesis) for hypothesis in hypotheses)
+                if question.query not in classes:
+                    classes[question.query] = (
+                        [] if question.query in self.skipped else predictor.classes(question.query, hypotheses)
+                    )
+                if len(classes[question.query]) < 2:
+                    continue
+                looked_through += 1
+                groups: Counter[Told] = Counter()
+                for hypothesis, size in classes[question.query]:
+                    groups[predictor.answer(question, hypothesis)] += size
                 if len(groups) > 1:
                     quality = (max(groups.values()), len(question.query))
                     if best is None or quality < best[0]:
-                        best = quality, question
+                        best = quality, number
             if best is not None:
-                self.by_length[length].remove(best[1])
-                return best[1]
+                return self.by_length[length].pop(best[1])
+            if looked_through > LOOKED_THROUGH:
+                break
         return None
 
 

@@ -18,16 +18,16 @@ from cerify.conformance.campaigns import BuiltInEvaluator, plan_of
 from cerify.conformance.canonical import renaming
 from cerify.conformance.cases import case_of_line
 from cerify.conformance.defects import _needed
-from cerify.conformance.hypotheses import answer, interpretation_of
+from cerify.conformance.hypotheses import AXES, answer, interpretation_of
 from cerify.conformance.hypotheses.axis import choices_of
 from cerify.conformance.identification.questions import Template
 from cerify.conformance.junit import junit
-from cerify.conformance.model import Case, Defect, Report, Result
+from cerify.conformance.model import Case, Cause, Defect, Report, Result
 from cerify.conformance.oracle import Oracle
 from cerify.conformance.policy import read_policy
 from cerify.conformance.query_tree import nodes
 from cerify.conformance.report_json import case_json, report_lines
-from cerify.conformance.report_text import issue_text, verdict
+from cerify.conformance.report_text import entitled, issue_text, verdict
 from cerify.conformance.second_opinion import second_opinion
 from cerify.conformance.signature import kinds_of
 from cerify.conformance.stored import read_stored
@@ -39,7 +39,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.reading import Reading, read_reading
 from proofs_tests.support import stream
 
 CASE = Case("c1", "seq", "", "cel", "A ; B", None, [{"type": "A"}, {"type": "B"}], "matches", [Match(1, (0, 1))])
@@ -83,7 +83,11 @@ def test_the_choice_that_is_needed_beside_others() -> None:
         def reproduces(self, chosen: Sequence[tuple[str, str]], result: Result) -> bool:
             return {("a", "1"), ("b", "1")} <= set(chosen)
 
-    assert _needed(Both(), [("c", "1"), ("a", "1"), ("b", "1")], WRONG) == ("a", "1")  # type: ignore[arg-type]
+    both: Any = Both()
+    chosen = [("c", "1"), ("a", "1"), ("b", "1")]
+    assert _needed(both, chosen, WRONG, ()) == ("a", "1")
+    assert _needed(both, chosen, WRONG, {("a", "1")}) == ("b", "1")
+    assert _needed(both, chosen[:2], WRONG, ()) is None
 
 
 def test_streams_of_a_campaign_are_random_only_where_that_is_asked() -> None:
@@ -236,3 +240,17 @@ def test_what_is_forbidden_anywhere_in_a_match() -> None:
         given = answer("sase", query, stream("A C B D"), choices, "valuations")
         assert isinstance(given, Matches)
         assert len(given.matches) == number
+
+
+@pytest.mark.parametrize("language", AXES)
+def test_the_option_that_a_report_names_for_a_cause_is_one(language: str, tmp_path: Path) -> None:
+    """A value that is no reading of SASE+ is declared in a policy, as those of the other languages are."""
+    small = replace(DEFECT, result=replace(WRONG, case=replace(CASE, language=language)))
+    for axis in AXES[language].values():
+        for value in axis.values[1:]:
+            option, _, text = entitled(small, Cause(axis.name, value, 1, 1)).partition(" ")
+            if option == "--reading":
+                assert getattr(read_reading([text]), axis.name) == value
+            else:
+                (tmp_path / "policy.json").write_text(text[text.index("{") :], encoding="utf-8")
+                assert read_policy(tmp_path / "policy.json") == {language: {axis.name: value}}

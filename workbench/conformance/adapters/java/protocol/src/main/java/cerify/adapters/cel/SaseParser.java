@@ -45,8 +45,7 @@ public final class SaseParser {
             where();
         }
         Optional<Double> window = cursor.accept("WITHIN") ? Optional.of(seconds()) : Optional.empty();
-        require("RETURN");
-        Map<String, Object> result = result();
+        Map<String, Object> result = cursor.accept("RETURN") ? result() : Map.of();
         if (!cursor.at(Token.Kind.END)) {
             throw unsupported();
         }
@@ -93,7 +92,7 @@ public final class SaseParser {
     }
 
     private void conjuncts(String... ends) {
-        while (!cursor.at(ends)) {
+        while (!cursor.at(ends) && !cursor.at(Token.Kind.END)) {
             cursor.accept("and");
             cursor.accept("AND");
             if (cursor.accept("[")) {

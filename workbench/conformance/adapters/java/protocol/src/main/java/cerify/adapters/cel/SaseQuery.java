@@ -14,7 +14,8 @@ import java.util.Set;
  *     {@code b[i-1]} or {@code b[LEN]}
  * @param equivalences the attributes on which all events of a match agree
  * @param window the seconds of WITHIN
- * @param result the constants of RETURN, by their names
+ * @param result the constants of RETURN, by their names; empty where RETURN is left out, as it may be of a query that
+ *     is asked for its matches alone
  */
 public record SaseQuery(
         List<Component> components,

@@ -1,0 +1,102 @@
+"""What an engine at a point of the axes answers, computed once for all points that agree on what bears on the query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Literal, TypeAlias
+
+from cerify.automata.evaluator import Output
+from cerify.conformance.hypotheses import interpretation_of
+from cerify.conformance.hypotheses.axis import Axis, Choices, EngineError, choices_of, concerned
+from cerify.conformance.hypotheses.interpretation import BUDGET
+from cerify.conformance.hypotheses.reporting import REPORTING, reported
+from cerify.conformance.model import of_output
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Match, Stream
+
+Unanswered = Literal["error", "unmodelled"]
+"""An engine with these choices answers with an error; what it answers is not modelled."""
+
+Chosen: TypeAlias = tuple[str, ...] | str
+"""The values of the axes that bear on a query; of a single one the value itself."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A query as a tree, the axes that bear on it, their values in choices, and whether it has a window."""
+
+    phi: Any
+    bearing: list[Axis]
+    values: Callable[[Choices], Chosen]
+    windowed: bool
+
+
+class MatchPredictor:
+    """The matches of all hypotheses about one language."""
+
+    def __init__(self, language: str) -> None:
+        self.language = LANGUAGES[language]
+        self.interpretation = interpretation_of(language)
+        self.default = choices_of({}, self.interpretation.axes)
+        self._parsed: dict[str, Parsed] = {}
+        self._found: dict[tuple[Any, ...], list[Match] | Unanswered] = {}
+        self._matches: dict[tuple[Any, ...], frozenset[Match] | Unanswered] = {}
+
+    def axes_of(self, query: str) -> list[Axis]:
+        """The axes that bear on a query."""
+        return self._read(query).bearing
+
+    def chosen(self, query: str, choices: Choices) -> Chosen:
+        """The values of the axes that bear on a query: engines that agree on these give the same answers to it."""
+        return self._read(query).values(choices)
+
+    def classes(self, query: str, hypotheses: Iterable[Choices]) -> list[tuple[Choices, int]]:
+        """One of each kind of hypotheses that give the same answers to a query, and how many of the kind there are."""
+        found: dict[Chosen, list[Choices]] = {}
+        for hypothesis in hypotheses:
+            found.setdefault(self.chosen(query, hypothesis), []).append(hypothesis)
+        return [(some[0], len(some)) for some in found.values()]
+
+    def matches(
+        self, query: str, S: Stream, name: str, choices: Choices, output: Output = "matches"
+    ) -> frozenset[Match] | Unanswered:
+        """The matches that an engine with these choices reports over a stream, which has a name of its own.
+
+        Raises ParseError, IllFormed.
+        """
+        parsed = self._read(query)
+        key = query, name, output, parsed.values(choices)
+        if key not in self._matches:
+            given = dict(self.default) | {axis.name: choices[axis.name] for axis in parsed.bearing}
+            found = self._all(query, S, name, given, output)
+            if not isinstance(found, str):
+                found = of_output(reported(found, S, given, windowed=parsed.windowed), self.language.name, output)
+            self._matches[key] = found if isinstance(found, str) else frozenset(found)
+        return self._matches[key]
+
+    def _all(
+        self, query: str, S: Stream, name: str, choices: Mapping[str, str], output: Output
+    ) -> list[Match] | Unanswered:
+        """The matches before it is decided which are reported, computed once for all such decisions."""
+        key = query, name, output, *(value for axis, value in choices.items() if axis not in REPORTING)
+        if key not in self._found:
+            try:
+                phi = self._read(query).phi
+                self._found[key] = list(self.interpretation.found(phi, S, choices, output, BUDGET))
+            except EngineError:
+                self._found[key] = "error"
+            except (Unsupported, BudgetExceeded):
+                self._found[key] = "unmodelled"
+        return self._found[key]
+
+    def _read(self, query: str) -> Parsed:
+        if query not in self._parsed:
+            phi = self.language.parse(query)
+            self.interpretation.require(phi)
+            bearing = concerned(self.interpretation.axes, self.interpretation.operators(phi))
+            values = itemgetter(*(axis.name for axis in bearing))
+            self._parsed[query] = Parsed(phi, bearing, values, self.interpretation.has_window(phi))
+        return self._parsed[query]
