@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -72,9 +72,15 @@ def predictor() -> MatchPredictor:
     return MatchPredictor("cel")
 
 
+@cache
+def operators_of(query: str) -> Collection[str]:
+    """The names of the operators of a query."""
+    return LANGUAGES["cel"].constructs(parse(query))
+
+
 def recorded(engine: Mapping[str, str], case: Case) -> Result:
     """What the engine answers."""
-    operators = LANGUAGES["cel"].constructs(parse(case.query))
+    operators = operators_of(case.query)
     if engine.get(HANGS) in operators:
         return Result(case, "timeout", detail="no answer within 1 s")
     if engine.get(CRASHES) in operators:
