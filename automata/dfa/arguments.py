@@ -19,14 +19,16 @@ def order_under(schema: Schema | None) -> ArgumentOrder:
 
 
 def order_in(S: Stream) -> ArgumentOrder:
-    """The order under the stream's schema; without one, that in which the events of a type first show attributes."""
+    """The order under the stream's schema; without one, that in which the stream first shows attributes, as columns."""
     if S.schema is not None:
         return order_under(S.schema)
-    order: dict[str, tuple[str, ...]] = {}
+    columns: dict[str, set[str]] = {}  # the types of each attribute
+    types: dict[str, None] = {}
     for event in S:
-        seen = order.get(event.type, ())
-        order[event.type] = (*seen, *(name for name in event.attributes if name != TIME and name not in seen))
-    return order
+        types[event.type] = None
+        for name in event.attributes:
+            columns.setdefault(name, set()).add(event.type)
+    return {T: tuple(name for name, having in columns.items() if T in having and name != TIME) for T in types}
 
 
 def kinded(v: Value) -> KindedValue:

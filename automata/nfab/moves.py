@@ -13,7 +13,7 @@ from typing import assert_never
 
 from cerify.automata.nfab import model as nfab
 from cerify.automata.nfab.instances import in_window, values_in
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import satisfied
@@ -100,6 +100,7 @@ class Runs:
         """The accepting runs whose buffer is M; runs with events that M does not have are not followed."""
         pending = [Run((), Configuration(self.A.initial, min(p for _, ps in M for p in ps)))]
         while pending:
+            check_time()
             run = pending.pop()
             if run.now.state == self.A.final and run.now.buffer == M:
                 yield run
@@ -207,6 +208,7 @@ class Runs:
         return selected(now, now.state.variable)
 
     def _check(self, made: int) -> None:
+        check_time()
         if made > self.budget.valuations:
             raise BudgetExceeded(
                 f"more than {self.budget.valuations} runs; all are followed one by one, so give a shorter stream, "

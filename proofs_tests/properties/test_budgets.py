@@ -26,6 +26,7 @@ FEW = [
     ("event-expression", "th", "contained"),
     ("sase", "rounds", "match-denotational"),
     ("sase", "matches", "match-automaton"),
+    ("sase", "matches", "explain"),
 ]
 
 

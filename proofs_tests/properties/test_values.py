@@ -46,6 +46,18 @@ def test_a_writer_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch
     assert any("arrow: WRONG" in outcome for outcome in seen("cel", 1))
 
 
+@pytest.mark.parametrize("name", LANGUAGES["event-expression"].evaluators)
+def test_arguments_without_a_schema_are_in_the_order_of_the_columns(name: str) -> None:
+    """Found by the campaign: a stream meant another thing after it was written to a file and read again."""
+    S = Stream([Event("b", {"m": True}), Event("a", {"n": 1, "m": False}), Event("a", {"m": False, "n": 1})])
+    for stream in (S, Stream.from_table(S.table), Stream(list(Stream.from_table(S.table)))):
+        found = [
+            [m.at for m in match(query, stream, language="event-expression", evaluator=name)]
+            for query in ("a(J, 1)", "a(false, 1)", "a(1)", "b(true)")
+        ]
+        assert found == [[1, 2], [1, 2], [], [0]]
+
+
 ENDS = ("n <= timestamp '0001-01-01T00:00:00Z'", "n > timestamp '9999-12-31T23:59:59.999999Z'")
 
 

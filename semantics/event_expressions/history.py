@@ -14,16 +14,18 @@ Places: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def places_of(S: Stream) -> Places:
-    """The attributes of each type in the order of the schema, or in that of the events where there is no schema.
+    """The attributes of each type in the order of the schema; without one, in that in which the stream first has them.
 
-    The time of an event is not counted among them.
+    That is the order of the columns of the stream's table, whatever the type, so that a stream that is written to a
+    file and read again means the same. The time of an event is not counted among them.
     """
     if S.schema is not None:
         return in_order(S.schema)
-    seen: dict[str, dict[str, None]] = {}
+    everywhere = list(dict.fromkeys(name for event in S for name in event.attributes if name != TIME))
+    seen: dict[str, set[str]] = {}
     for event in S:
-        seen.setdefault(event.type, {}).update(dict.fromkeys(name for name in event.attributes if name != TIME))
-    return {T: tuple(names) for T, names in seen.items()}
+        seen.setdefault(event.type, set()).update(event.attributes)
+    return {T: tuple(filter(names.__contains__, everywhere)) for T, names in seen.items()}
 
 
 def in_order(schema: Schema) -> Places:
