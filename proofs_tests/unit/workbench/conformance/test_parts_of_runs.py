@@ -8,6 +8,7 @@ from inspect import signature
 from pathlib import Path
 from random import Random
 from typing import Any
+from xml.sax.saxutils import unescape
 
 import pytest
 
@@ -22,10 +23,16 @@ from cerify.conformance.html import EXPLANATION, rows_of
 from cerify.conformance.hypotheses import AXES, answer
 from cerify.conformance.hypotheses.cel import within
 from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
-from cerify.conformance.model import Case, Result, of_output
+from cerify.conformance.identification.engine import schema_for
+from cerify.conformance.identification.profile import Finding, merged
+from cerify.conformance.identification.questions import Template, events, questions
+from cerify.conformance.junit import junit
+from cerify.conformance.model import Case, Defect, Report, Result, of_output
+from cerify.conformance.query_tree import BUILT_IN
 from cerify.languages import LANGUAGES
 from cerify.protocol import Matches
 from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.values import Value
 from proofs_tests.support import stream
 
 CEL = LANGUAGES["cel"]
@@ -151,8 +158,46 @@ def test_of_two_next_events_only_those_that_agree_with_the_event_before_count() 
     assert sorted(match.events for match in found.matches) == [(0, 3), (1, 2)]
 
 
-@pytest.mark.parametrize(("types", "events"), [("A B", [0]), ("B B", [0, 1])])
-def test_the_right_side_counts_only_where_the_left_does_not_occur(types: str, events: list[int]) -> None:
+@pytest.mark.parametrize(("types", "places"), [("A B", [0]), ("B B", [0, 1])])
+def test_the_right_side_counts_only_where_the_left_does_not_occur(types: str, places: list[int]) -> None:
     found = answer("event-expression", "A or B", stream(types), {"or": "left-first"})
     assert isinstance(found, Matches)
-    assert [match.at for match in found.matches] == events
+    assert [match.at for match in found.matches] == places
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(1, "int"), (1.5, "float"), ("a", "string"), (True, "bool"), (None, "int")]
+)
+def test_the_schema_of_a_question_has_the_kinds_of_its_values(value: Value | None, kind: str) -> None:
+    """Without a value it is a number, if the query takes one."""
+    text = {"string": "'a'", "bool": "true"}.get(kind, "1")
+    question = next(questions(Template(f"A FILTER A[x = {text}]", events("A", x=(value,)), 1)))
+    assert schema_for("cel", question) == {name: {"x": kind} for name in "ABC"}
+
+
+def test_findings_of_one_base_are_one_where_they_agree() -> None:
+    known = {"window@time": "window", "window@events": "window", "seq": "seq"}
+    time, other, seq = Finding("open", (), 2, 2), Finding("open", (), 3, 1), Finding("any", (), 5, 5)
+    assert merged({"window@time": time, "window@events": other, "seq": seq}, known) == {
+        "window": Finding("open", (), 5, 3),
+        "seq": seq,
+    }
+    for different in (Finding("closed", (), 3, 3), Finding("open", ("closed",), 3, 3)):
+        axes = {"window@time": time, "window@events": different}
+        assert merged(axes, known) == axes
+    assert merged({"window@time": time}, known) == {"window@time": time}
+    assert merged({"window": time, "window@time": other}, {"window": "window", "window@time": "window"}) == {
+        "window": time,
+        "window@time": other,
+    }
+
+
+def test_a_failure_of_a_defect_has_it_in_junit() -> None:
+    wrong = Result(CASE, "failed", [Match(0, (0,))])
+    defect = Defect("d1", "missing", ("seq",), wrong, wrong, ("c1",))
+    text = junit(Report("mine", "1", "s", [wrong], [defect], 0, 1.0))
+    assert '"defect"' in unescape(text, {"&quot;": '"'})
+
+
+def test_the_trees_of_each_language_have_a_schema() -> None:
+    assert set(BUILT_IN) == {name for name, language in LANGUAGES.items() if language.evaluators} == set(AXES)
