@@ -7,7 +7,7 @@ import pytest
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.alphabet import events_to_come
+from cerify.semantics.event_expressions.alphabet import FIRST_TIME, LAST_TIME, events_to_come
 from cerify.semantics.predicates import (
     Anything,
     Attribute,
@@ -46,6 +46,11 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
         *(Comparison(sign, X, Constant(value)) for sign in "<>=" for value in (0.5, "m", NOON)),
         Comparison("=", X, Constant(True)),
         OneOf(X, (1, 5)),
+        *(Comparison(sign, X, Constant(value)) for sign in "<>" for value in (1e17, -1e17, 2**60)),
+        Comparison("<", X, Constant(LAST_TIME)),
+        Comparison(">", X, Constant(FIRST_TIME)),
+        Both(Comparison(">", X, Constant(1.0)), Comparison("<", X, Constant(1.5))),
+        Both(Comparison(">", X, Constant(1)), Comparison("<", X, Constant(1.5))),
         InRange(X, 1, 5),
         InRange(X, 2, 2),
         Not(Comparison(">", X, Constant(3))),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.sase.watch import Counted, unwatched
 
@@ -23,6 +24,11 @@ def test_the_step_beyond_is_not_passed_on() -> None:
     assert next(watch) == "a"
     with pytest.raises(BudgetExceeded):
         next(watch)
+
+
+def test_no_step_is_passed_on_when_the_time_is_over() -> None:
+    with Budget(seconds=0).timed(), pytest.raises(BudgetExceeded, match="0 seconds"):
+        list(Counted(5, "bindings")("a"))
 
 
 def test_without_a_budget_all_are() -> None:
