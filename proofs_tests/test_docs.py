@@ -64,6 +64,8 @@ def in_a_process(argv: list[str], folder: Path) -> str:
 def test_command_lines(page: Path, processes: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """In order, in one folder that holds the files a page shows; "..." stands for anything."""
     text = page.read_text(encoding="utf-8")
+    for folder in ("docs", "workbench"):  # the README names files of the repository
+        (tmp_path / folder).symlink_to(ROOT / folder)
     for file, content in FILE.findall(text):
         (tmp_path / file).write_text(content, encoding="utf-8")
     for block in CONSOLE.findall(text):
@@ -84,3 +86,10 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", prose):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{name(page)} links to {target}"
+
+
+def test_the_picture_of_a_terminal_is_current() -> None:
+    from proofs_tests.tools.terminal import PICTURE, picture
+
+    assert picture() == PICTURE.read_text(encoding="utf-8"), "run python -m proofs_tests.tools.terminal"
+    assert "url(" not in picture().replace("url(#", "")

@@ -249,7 +249,12 @@ def _explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         wrong, span = f"{str(error.token)!r} is not expected here", span_of(error.token)
     else:
         wrong, span = "the formula ends too early", Span(len(text), len(text))
-    return ParseError(wrong + _expected(_accepted(text, span.start, parser), parser), span)
+    accepted = _accepted(text, span.start, parser)
+    keywords = {t.pattern.value for t in parser.terminals if t.name in accepted and t.pattern.type == "str"}
+    word = text[span.start : span.end]
+    if word != word.upper() and word.upper() in keywords:
+        return ParseError(f"{word!r} is not expected here; keywords are written in capitals: {word.upper()}", span)
+    return ParseError(wrong + _expected(accepted, parser), span)
 
 
 def _accepted(text: str, position: int, parser: Lark) -> set[str]:

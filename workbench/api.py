@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
@@ -16,7 +17,15 @@ from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
 from cerify.languages.language import Checked, Language, Options, OptionValues, Question
 from cerify.plan import Plan, Want, plan
 from cerify.semantics.budget import Budget, depth_limited
-from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported, errors_in
+from cerify.semantics.errors import (
+    BudgetExceeded,
+    CerifyError,
+    IllFormed,
+    InputError,
+    ParseError,
+    Unsupported,
+    errors_in,
+)
 from cerify.semantics.events import Events, Schema, Stream
 from cerify.semantics.matches import Matches
 from cerify.semantics.readers import as_stream
@@ -37,10 +46,29 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
     require_schema(schema)
     with errors_in(query if isinstance(query, str) else ""), depth_limited():
         lang = language_named(language) if isinstance(query, str) else language_of(query)
-        tree = lang.parse(query) if isinstance(query, str) else query
+        tree = _parsed(lang, query) if isinstance(query, str) else query
         if schema is not None:
             lang.require_typed(tree, schema)
         return lang, tree
+
+
+def _parsed(language: Language[Any], text: str) -> Any:
+    """The syntax tree of a text. Raises ParseError, which names the languages in which the text is a query."""
+    try:
+        return language.parse(text)
+    except ParseError as error:
+        others = [name for name, other in LANGUAGES.items() if other != language and _parses(other, text)]
+        if not others:
+            raise
+        names = " or ".join(others)
+        raise ParseError(f"{error.message}; it is a query in another language: {names}", error.span) from None
+
+
+def _parses(language: Language[Any], text: str) -> bool:
+    with suppress(CerifyError):
+        language.parse(text)
+        return True
+    return False
 
 
 def require_schema(schema: Any) -> None:

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import warnings
+from difflib import get_close_matches
 from typing import NoReturn
 
 import click
@@ -53,6 +54,13 @@ class _Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"cerify.commands.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS, 1)):
+            ctx.fail(f"No such command {args[0]!r}; did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

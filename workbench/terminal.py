@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,8 +80,8 @@ def lines_of(text: str, style: str = "") -> list[Line]:
 
 
 def on_terminal() -> bool:
-    """Whether standard output is a terminal."""
-    return sys.stdout.isatty()
+    """Whether standard output is a terminal, or the variable FORCE_COLOR says so."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def screen_width() -> int:
@@ -89,9 +90,13 @@ def screen_width() -> int:
 
 
 def echo_lines(lines: Iterable[Line]) -> None:
-    """Write lines to standard output, wrapped to the width of the terminal and in colour where it is one."""
+    """Write lines to standard output, wrapped to the width of the terminal and in colour where it is one.
+
+    With the variable NO_COLOR there are no colours.
+    """
+    colour = on_terminal() and not os.environ.get("NO_COLOR")
     for line in styled_lines(lines, screen_width()):
-        click.echo(line)
+        click.echo(line, color=colour)
 
 
 def styled_lines(lines: Iterable[Line], width: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,9 @@ def exercises() -> Mapping[str, Exercise]:
 def exercise(id_: str) -> Exercise:
     """The exercise of that id. Raises InputError."""
     if (found := exercises().get(id_)) is None:
-        raise InputError(f"no exercise {id_!r}; cerify grade lists them all")
+        near = get_close_matches(id_, exercises(), 1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        raise InputError(f"no exercise {id_!r}; {meant}cerify grade lists them all")
     return found
 
 
