@@ -23,7 +23,7 @@ from cerify.semantics.errors import CerifyError, InputError
 
 HERE = Path(__file__).parent
 PAGE = ("index.html", "playground.css", "playground.js", "editor.js", "stream.js", "panes.js", "worker.js")
-STYLES = ("palette", "timeline", "diagram")
+STYLES = ("palette", "page", "timeline", "diagram")
 NPM = {
     "pyodide@314.0.7": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),
     "@viz-js/viz@3.31.0": ("dist/viz.js",),

@@ -1,7 +1,8 @@
 """What the page of the playground asks of cerify: a request and its answer are JSON objects.
 
 A request names what to do ("do") and has the fields that the function of that name documents. Queries are texts; a
-stream is a list of rows of texts, the first of which names the columns.
+stream is a list of rows of texts, the first of which names the columns. What a function alone needs is imported in it,
+so that the first matches are there early.
 """
 
 from __future__ import annotations
@@ -10,20 +11,11 @@ import json
 from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cerify.api import equivalent, planned, read_query
-from cerify.commands.equiv import verdict_json, verdict_lines
-from cerify.draw.stepper import stepper
 from cerify.draw.stream import drawn, match_row, places_row
-from cerify.draw.svg import svg
-from cerify.drawing import diagram_of, record
-from cerify.explanations.explainer import Request
-from cerify.explanations.step import Part, Step
 from cerify.fit import require_fit
-from cerify.grade.exercises import exercise, exercises
-from cerify.grade.grading import Right, graded
-from cerify.grade.text import LEVELS, feedback, json_of, statement
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
@@ -31,6 +23,9 @@ from cerify.semantics.csv_rows import events_of_rows
 from cerify.semantics.errors import CerifyError, errors_in
 from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.values import plain
+
+if TYPE_CHECKING:
+    from cerify.explanations.step import Part, Step
 
 Json: TypeAlias = dict[str, Any]
 
@@ -90,6 +85,8 @@ def evaluate(asked: Json) -> Json:
 
 def explain(asked: Json) -> Json:
     """Why the positions `events`, reported at the position `at`, are a match of query, or why they are not."""
+    from cerify.explanations.explainer import Request
+
     S = _stream(asked)
     language, query = read_query(asked["query"], asked["language"])
     events = None if language.takes_place else frozenset(asked["events"])
@@ -107,6 +104,8 @@ def explain(asked: Json) -> Json:
 
 def compare(asked: Json) -> Json:
     """Whether query and other have the same matches on every stream; if not, a shortest stream that shows it."""
+    from cerify.commands.equiv import verdict_json, verdict_lines
+
     pair = asked["language"], asked["otherLanguage"]
     verdict = equivalent(asked["query"], asked["other"], languages=pair, budget=BUDGET)
     found = verdict_json(verdict, "equivalent")
@@ -117,16 +116,25 @@ def compare(asked: Json) -> Json:
 
 def draw(asked: Json) -> Json:
     """The automaton of query."""
+    from cerify.draw.svg import svg
+    from cerify.drawing import diagram_of
+
     return {"svg": svg(diagram_of(asked["query"], asked["language"], budget=BUDGET))}
 
 
 def step(asked: Json) -> Json:
     """The page that goes through the run of query over stream."""
+    from cerify.draw.stepper import stepper
+    from cerify.drawing import record
+
     return {"html": stepper(record(asked["query"], _stream(asked), asked["language"], budget=BUDGET))}
 
 
 def tasks(asked: Json) -> Json:
     """The exercises of a language."""
+    from cerify.grade.exercises import exercises
+    from cerify.grade.text import LEVELS, statement
+
     return {
         "exercises": [
             {"id": one.id, "level": LEVELS[one.level], "statement": statement(one)[1:]}
@@ -138,6 +146,10 @@ def tasks(asked: Json) -> Json:
 
 def grade(asked: Json) -> Json:
     """Whether query is an answer to the exercise `id`; if not, what is wrong and a stream that shows it."""
+    from cerify.grade.exercises import exercise
+    from cerify.grade.grading import Right, graded
+    from cerify.grade.text import feedback, json_of
+
     task = exercise(asked["id"])
     found = graded(task, asked["query"])
     difference = json_of(task, found).get("difference")
