@@ -53,7 +53,7 @@ def page(browser: Any, site: str) -> Iterator[Any]:
     """The page with its example, after a cold load."""
     context = browser.new_context(viewport={"width": 1300, "height": 900})
     tab, errors = context.new_page(), []
-    tab.on("pageerror", errors.append)
+    tab.on("pageerror", lambda error: errors.append(error))
     tab.set_default_timeout(WAIT)
     begin = time.monotonic()
     tab.goto(site)
