@@ -73,7 +73,7 @@ class Evaluator(ABC):
     the first event of the stream has position 0. A subclass defines `read`,
     `dump`, `load`, `identity`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and
     pickled by what `remade` returns and by its saved state. STATE is what its saved states are called. check: called
-    once, with the first batch that has events, before it is read.
+    once, with the first batch that has events, before it is read. default_type: the type of events without one.
     """
 
     STATE: ClassVar[str]
@@ -81,6 +81,7 @@ class Evaluator(ABC):
     position: int = 0
     finished: bool = False
     check: Callable[[Stream], None] | None = None
+    default_type: str | None = None
     _first: int = 0  # the position at which a saved state was restored
     _whole: bool = True  # false once an error has stopped the evaluator inside a batch
 
@@ -185,7 +186,7 @@ class Evaluator(ABC):
 
     def _opened(self, batch: Batch) -> Stream:
         self._require_open()
-        S = as_stream(batch)
+        S = as_stream(batch, default_type=self.default_type)
         if self.check is not None and len(S):
             self.check(S)
             self.check = None

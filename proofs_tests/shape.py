@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-NAMES = frozenset({"cel", "core-cel", "event-expression", "sase", "denotational", "automaton", "kernel"})
+NAMES = frozenset({"cel", "core-cel", "event-expression", "sase", "row-pattern", "denotational", "automaton", "kernel"})
 """The languages and the evaluators by name."""
 
 

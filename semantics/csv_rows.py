@@ -121,13 +121,18 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def events_of_csv(source: Source, schema: Schema | None, reserved: Mapping[str, str]) -> list[Event]:
-    """The events of a CSV file; schema and reserved are as for `fitted_table`.
+def events_of_csv(
+    source: Source, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None = None
+) -> list[Event]:
+    """The events of a CSV file; schema and reserved are as for `fitted_table`, default_type as for `read`.
 
     Raises InputError, also where it takes Arrow's reader: for quotes, columns without names, and values of which it is
     not clear what type Arrow would give to their column.
     """
     header, rows, lines = _table(source)
+    field = next(name for name, meant in reserved.items() if meant == TYPE)
+    if default_type is not None and field not in header:
+        header, rows = [*header, field], [[*row, default_type] for row in rows]
     return events_of_rows(source.name, header, rows, [f"line {line}" for line in lines], schema, reserved)
 
 

@@ -148,6 +148,24 @@ class Match:
     bindings: Bindings | None = None
     result: Result | None = field(default=None, repr=False)
 
+    def more(self) -> dict[str, Any]:
+        """What a kind of match adds to its form as JSON."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NumberedMatch(Match):
+    """A match of rows, of which `events` are in the order of the match; its number counts in its partition, from 1.
+
+    excluded: the rows that are left out of the output of all rows.
+    """
+
+    match_number: int = 0
+    excluded: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    def more(self) -> dict[str, Any]:
+        return {"match_number": self.match_number}
+
 
 Events: TypeAlias = Iterable[Event | Mapping[str, Any]] | ArrowTable
 """What a stream is made from: see Stream."""

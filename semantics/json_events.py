@@ -97,12 +97,15 @@ def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mappin
     return Event(type_, attributes)
 
 
-def stream_of_json(events: Iterable[object], schema: Schema | None, where: str) -> Stream:
-    """The stream of the parsed events; without a schema they have to agree on the type of each attribute."""
-    stream = Stream(
-        [event_of_json(obj, schema, f"{where}, event {i}") for i, obj in enumerate(events)],
-        schema,
-    )
+def stream_of_json(
+    events: Iterable[object], schema: Schema | None, where: str, default_type: str | None = None
+) -> Stream:
+    """The stream of the parsed events; without a schema they have to agree on the type of each attribute.
+
+    default_type is the type of events that have none; None makes them an error.
+    """
+    typed = ({TYPE: default_type, **obj} if default_type and isinstance(obj, dict) else obj for obj in events)
+    stream = Stream([event_of_json(obj, schema, f"{where}, event {i}") for i, obj in enumerate(typed)], schema)
     seen: dict[str, tuple[int, ValueType]] = {}
     for i, event in enumerate(stream):
         for name, value in event.attributes.items():

@@ -14,8 +14,11 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from cerify.semantics.trees import Tree
 
-Position: TypeAlias = Literal["leaf", "call", "prefix", "infix", "postfix"]
-"""Where an operator stands: alone, around its operands in parentheses, or before, between or after them."""
+Position: TypeAlias = Literal["leaf", "call", "prefix", "infix", "postfix", "suffix"]
+"""Where an operator stands: alone, around its operands in parentheses, or before, between or after them.
+
+A suffix is a postfix operator after which no other one may stand without parentheses.
+"""
 
 T = TypeVar("T", bound=Tree)
 
@@ -111,6 +114,8 @@ def _place(operator: Operator, below: type, number: int) -> int:
             return operator.level if number == 0 and (operator.chains or below is operator.node) else operator.level + 1
         case "prefix" | "postfix":
             return operator.level
+        case "suffix":
+            return operator.level + 1
         case _:
             return 0
 

@@ -37,7 +37,7 @@ def parser_of(folder: Path) -> Lark:
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
 
 
-def parsed(text: str, parser: Lark, builder: PredicateBuilder) -> Any:
+def parsed(text: str, parser: Lark, builder: Transformer_NonRecursive[Token, Any]) -> Any:
     """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
     with errors_in(text):
         if not encodable(text):
@@ -237,6 +237,46 @@ READABLE = {
     "EMPTY": "[]",
     "_OPEN": "(",
     "RELATIVE_PLUS": "relative+",
+    **{
+        name: name.strip("_").replace("_", " ")
+        for name in (
+            "_PARTITION_BY",
+            "_ORDER_BY",
+            "_MEASURES",
+            "_SUBSET",
+            "_DEFINE",
+            "PATTERN",
+            "WITHIN",
+            "_IS",
+            "_NULL",
+            "NOT",
+            "_BETWEEN",
+            "_IN",
+            "_LIKE",
+            "_ESCAPE",
+            "_CASE",
+            "_WHEN",
+            "_THEN",
+            "_ELSE",
+            "_END",
+            "_CAST",
+            "_OR",
+            "_AND",
+        )
+    },
+    **{name: name.strip("_") for name in ("_PERMUTE", "_CLASSIFIER", "_MATCH_NUMBER", "_ABS", "_COALESCE", "COUNT")},
+    "ROWS": "ONE ROW PER MATCH or ALL ROWS PER MATCH",
+    "SKIP_PLACE": "AFTER MATCH SKIP",
+    "SKIP_VARIABLE": "AFTER MATCH SKIP TO",
+    "DIRECTION": "ASC or DESC",
+    "NULLS": "NULLS FIRST or NULLS LAST",
+    "TRUTH": "TRUE or FALSE",
+    "SEMANTICS": "RUNNING or FINAL",
+    "PHYSICAL": "PREV or NEXT",
+    "LOGICAL": "FIRST or LAST",
+    "AGGREGATE": "SUM, AVG, MIN or MAX",
+    "SQL_TYPE": "a type",
+    "QUOTED": 'a "name"',
 }
 
 

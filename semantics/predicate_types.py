@@ -18,6 +18,7 @@ from cerify.semantics.values import KIND_OF, Value, kind
 Rule = Literal[
     "unbound", "unused", "unsafe", "never", "event_type", "attribute", "kind", "arithmetic", "order", "like",
     "twice", "reference", "good_formula", "strategy", "partition", "negation", "window", "result", "stream",
+    "navigation", "subset", "output", "repeated",
 ]  # fmt: skip
 """What is wrong.
 
@@ -42,6 +43,12 @@ negation      a pattern with nothing but negated components, or one at the end w
 window        a window without length
 result        a query that is read by another returns what cannot be an attribute of an event
 stream        a stream that no query makes, or that depends on itself
+
+Of MATCH_RECOGNIZE alone:
+navigation  PREV, NEXT, FIRST, LAST or an aggregate is inside one that cannot have it, or looks at two variables
+subset      a union variable is no union of variables of the pattern
+output      rows that are left out of the output of all rows
+repeated    a part of a pattern that matches no row is quantified, where the reading refuses that
 """
 
 
@@ -65,6 +72,10 @@ MENDS: Mapping[Rule, str] = {
     "window": "give the window a length",
     "result": "return single values, as a[1].x or an aggregate",
     "stream": "name it with IN STREAM in another query, or leave FROM out to read the input",
+    "navigation": "put FIRST or LAST inside PREV or NEXT, and inside those columns of one variable",
+    "subset": "list variables of the pattern, and give the union a name of its own",
+    "output": "leave {- -} out, or WITH UNMATCHED ROWS",
+    "repeated": "quantify a part that matches at least one row",
 }
 
 

@@ -49,12 +49,14 @@ def read(
     schema: Schema | None = None,
     type_column: str = TYPE,
     time_column: str | None = None,
+    default_type: str | None = None,
 ) -> Stream:
     """The stream of the events in a file, or in standard input if the source is "-". Raises InputError.
 
     The format is that of the file's suffix, or else of its first bytes, unless it is given. With a schema every
     value has to fit it. type_column and time_column are the fields that hold an event's type and its time, which become
-    "type" and "time"; a time is in whole seconds, or ISO 8601 or a timestamp.
+    "type" and "time"; a time is in whole seconds, or ISO 8601 or a timestamp. default_type is the type of events
+    without that field; None makes them an error.
     """
     if format is not None and format not in get_args(Format):
         raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
@@ -62,13 +64,15 @@ def read(
     reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
     match format or SUFFIXES.get(Path(source).suffix.lower()) or _sniffed(opened):
         case "csv":
-            return _csv(opened, schema, reserved)
+            return _csv(opened, schema, reserved, default_type)
         case "jsonl":
-            return _json_lines(opened, schema, reserved)
+            return _json_lines(opened, schema, reserved, default_type)
         case "parquet":
-            return _positioned(_read_parquet(opened), schema, reserved, opened.name)
+            rows = _with_type(_read_parquet(opened), type_column, default_type)
+            return _positioned(rows, schema, reserved, opened.name)
         case "arrow":
-            return _positioned(_read_ipc(opened), schema, reserved, opened.name)
+            rows = _with_type(_read_ipc(opened), type_column, default_type)
+            return _positioned(rows, schema, reserved, opened.name)
 
 
 def as_stream(
@@ -78,27 +82,39 @@ def as_stream(
     format: Format | None = None,
     type_column: str = TYPE,
     time_column: str | None = None,
+    default_type: str | None = None,
 ) -> Stream:
     """The stream of any source of events: a Stream, what a Stream is made from, or a file by its path.
 
-    The options are those of `read`: with a schema every value has to fit it, and type_column and time_column name the
-    columns, or keys, of an event's type and time; format is for files alone. Raises InputError.
+    The options are those of `read`: with a schema every value has to fit it, type_column and time_column name the
+    columns, or keys, of an event's type and time, and default_type is the type of events without one; format is for
+    files alone. Raises InputError.
     """
     if isinstance(source, str | Path):
-        return read(source, format=format, schema=schema, type_column=type_column, time_column=time_column)
+        return read(
+            source,
+            format=format,
+            schema=schema,
+            type_column=type_column,
+            time_column=time_column,
+            default_type=default_type,
+        )
     if isinstance(source, Stream) and schema in (None, source.schema):
         return source
     reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
     if (table := table_of(source.table if isinstance(source, Stream) else source)) is None:
         items = (
-            _reserving(item, reserved, f"event {n}") if isinstance(item, Mapping) else item
+            _reserving(_typed(item, type_column, default_type), reserved, f"event {n}")
+            if isinstance(item, Mapping)
+            else item
             for n, item in enumerate(cast("Iterable[Event | Mapping[str, Any]]", source))
         )
         S = Stream(items, schema)
         if schema is None:
             return S
         table, reserved = S.table, {TYPE: TYPE}
-    elif schema is None and reserved == {TYPE: TYPE}:
+    table = _with_type(table, type_column, default_type)
+    if schema is None and reserved == {TYPE: TYPE}:
         return Stream(table)
     return _fitted(table, schema, reserved, "the events", "event {}".format)
 
@@ -143,13 +159,16 @@ def _sniffed(source: Source) -> Format:
     return "jsonl" if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else "csv"
 
 
-def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str]) -> Stream:
-    """The stream of a CSV file: of a small one in plain Python, if it is clear what each column is; else by Arrow."""
+def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None) -> Stream:
+    """The stream of a CSV file: of a small one in plain Python, if it is clear what each column is; else by Arrow.
+
+    Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
+    """
     with source.open() as file:
         small = len(file.read(SMALL + 1)) <= SMALL
-    if small or not installed("pyarrow"):
+    if (small and default_type is None) or not installed("pyarrow"):
         try:
-            return Stream(events_of_csv(source, schema, reserved), schema)
+            return Stream(events_of_csv(source, schema, reserved, default_type), schema)
         except InputError:
             if not installed("pyarrow"):
                 raise
@@ -159,7 +178,19 @@ def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str]) -> 
     known: dict[str, ValueType] = {fields[TYPE]: "string"}
     for name, value_type in schema.attributes.items() if schema is not None else ():
         known[fields.get(name, name)] = value_type
-    return _fitted(read_csv(source, known), schema, reserved, source.name, lambda row: line_of(source, row))
+    table = _with_type(read_csv(source, known), fields[TYPE], default_type)
+    return _fitted(table, schema, reserved, source.name, lambda row: line_of(source, row))
+
+
+def _with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
+    """The table, with a column for the type if it has none and there is a default."""
+    if default_type is None or type_column in table.column_names:
+        return table
+    return table.append_column(type_column, pa.repeat(pa.scalar(default_type, pa.string()), table.num_rows))
+
+
+def _typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
+    return obj if default_type is None or type_column in obj else {type_column: default_type, **obj}
 
 
 def _fitted(
@@ -222,7 +253,7 @@ def _validated(table: pa.Table) -> pa.Table:
 # --- JSON Lines -------------------------------------------------------------------------------------------------------
 
 
-def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, str]) -> Stream:
+def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None) -> Stream:
     events: list[Event] = []
     fields = {meant: name for name, meant in reserved.items()}
     columns = _Columns(fields)
@@ -231,7 +262,10 @@ def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, st
             if not line.strip():
                 continue
             where = f"{source.name}, line {number}"
-            obj = _reserving(parse_json(line, where), reserved, where)
+            parsed = parse_json(line, where)
+            if isinstance(parsed, dict):
+                parsed = _typed(parsed, fields[TYPE], default_type)
+            obj = _reserving(parsed, reserved, where)
             events.append(event_of_json(obj, schema, where, fields))
             columns.see(events[-1], number, where)
     if not columns.lines:

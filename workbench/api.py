@@ -71,6 +71,12 @@ def _parses(language: Language[Any], text: str) -> bool:
     return False
 
 
+def _stream(events: Events | str | Path, query: Any, language: str) -> Stream:
+    """The stream of some events, which without a type are of the one that the language of the query gives them."""
+    lang = language_named(language) if isinstance(query, str) else language_of(query)
+    return as_stream(events, default_type=lang.row_type)
+
+
 def require_schema(schema: Any) -> None:
     """Raises IllFormed for what is neither a Schema nor None."""
     if schema is not None and not isinstance(schema, Schema):
@@ -133,7 +139,7 @@ def match(
     event has, and a comparison of an attribute with a value of another kind, is a QueryWarning, or with strict an
     error. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
-    S = as_stream(events)
+    S = _stream(events, query, language)
     text = query if isinstance(query, str) else None
     made = planned(query, language, S.schema, Options.of(options), evaluator, selection)
     with errors_in(text or ""), made.options.budget.timed():
@@ -156,7 +162,7 @@ def count(
     They are not built where an evaluator can do without. Warns and raises as match does, BudgetExceeded only where the
     matches have to be built.
     """
-    S = as_stream(events)
+    S = _stream(events, query, language)
     text = query if isinstance(query, str) else None
     made = planned(query, language, S.schema, Options.of(options), evaluator, selection, batches=True)
     with errors_in(text or ""), made.options.budget.timed():
@@ -236,7 +242,7 @@ def explain(
     or NoMatch. The options are `strict`, as for match, and `budget`, of which only the seconds are used. Warns as match
     does. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
-    S = as_stream(events)
+    S = _stream(events, query, language)
     lang, tree = read_query(query, language, S.schema)
     text = query if isinstance(query, str) else None
     with errors_in(text or ""), options.get("budget", Budget()).timed():

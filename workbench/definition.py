@@ -30,7 +30,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         if waits and options.consumption is not Consumption.NONE:
             raise IllFormed("a query whose matches depend on later events cannot consume events")
         self.language, self.query, self.options, self.budget = language, query, options, options.budget
-        self.waits_for_end = waits
+        self.waits_for_end, self.default_type = waits, language.row_type
         self._begin = 0  # the position after the last match that consumed
         self._events = Stream()
 

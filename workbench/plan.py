@@ -63,7 +63,7 @@ class Plan(Generic[F]):
         found = list(timed_items(islice(self.matches(S), limit + 1)))
         if len(found) > limit:
             raise BudgetExceeded(f"more than {limit} matches; allow more: Budget(matches=...)")
-        return sorted(found)
+        return self.language.ordered(found)
 
     def with_values(self, S: Stream) -> Iterable[Match]:
         """As matches, with the values of attribute variables where the language has any."""

@@ -20,7 +20,7 @@ from jsonschema.exceptions import best_match
 from cerify.languages import LANGUAGES
 from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import CerifyError, InputError, Span
-from cerify.semantics.events import Match, result_of
+from cerify.semantics.events import Match, NumberedMatch, result_of
 from cerify.semantics.json_events import parse_json
 from cerify.semantics.values import plain
 
@@ -196,7 +196,10 @@ def _match(obj: Any, where: str, output: str, problems: list[str]) -> Match:
     if result is not None and not isinstance(result, dict):
         raise InputError(f"{where}: a result is an object, from the names of attributes to their values")
     events = _positions(obj.get("events"), f"{where}.events", problems)
-    return Match(at, events, bindings, None if result is None else result_of(result))
+    shown = None if result is None else result_of(result)
+    if output == "valuations" and type(number := obj.get("match_number")) is int:
+        return NumberedMatch(at, tuple(dict.fromkeys(obj["events"])), bindings, shown, number)
+    return Match(at, events, bindings, shown)
 
 
 def _positions(obj: Any, where: str, problems: list[str]) -> tuple[int, ...]:
@@ -221,7 +224,7 @@ def json_of_match(match: Match) -> Json:
         obj["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
     if match.result is not None:
         obj["result"] = plain(match.result.attributes)
-    return obj
+    return obj | match.more()
 
 
 def json_of_error(error: CerifyError) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from cerify.equivalence.generate import cel, core_cel, expressions, sase, sase_profiles, scoped
+from cerify.equivalence.generate import cel, core_cel, expressions, row_pattern, sase, sase_profiles, scoped
 from cerify.equivalence.generate.cel import EVERYTHING, TYPED, Profile
 from cerify.equivalence.generate.generator import Generator
 from cerify.equivalence.generate.guided import guided_case
@@ -13,6 +13,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Stream
+from cerify.semantics.row_pattern.syntax import MatchRecognize
 from cerify.semantics.sase import syntax as sase_syntax
 
 
@@ -61,4 +62,5 @@ CORE_CEL = Generator[core.Formula](core_cel.CORE_CEL_PROFILES, core_cel.case, co
 EVENT_EXPRESSION = Generator[Expression](
     {**expressions.PROFILES, **expressions.VALUED_PROFILES}, expression_case, expression_stream
 )
+ROW_PATTERN = Generator[MatchRecognize](row_pattern.PROFILES, row_pattern.case, row_pattern.stream)
 SASE = Generator[sase_syntax.Tree](sase_profiles.PROFILES, sase.case, sase_stream)

@@ -134,10 +134,14 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
             schema = schema_of_json(message["schema"]) if message.get("schema") is not None else None
             if schema is not None:
                 language.require_typed(phi, schema)
-            S = stream_of_json(message["events"], schema, "events")
-            options = {key: message[key] for key in ("output", "consumption") if key in message}
+            S = stream_of_json(message["events"], schema, "events", language.row_type)
+            wants_rows = message.get("output") == "rows"
+            given = {key: message[key] for key in ("output", "consumption") if key in message}
+            options = Options.of(cast("OptionValues", given | ({"output": "matches"} if wants_rows else {})))
             phi = language.selected(phi, Selection.of(message.get("selection", Selection.ALL)))
-            found = served[name](phi, S, Options.of(cast("OptionValues", options)))
+            found = served[name](phi, S, options)
+            if wants_rows:
+                return language.output_table(phi, S, found, options).json()
         except Unsupported as error:
             return {"skipped": error.message}
     return {"matches": [protocol.json_of_match(match) for match in found]}

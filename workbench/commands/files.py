@@ -50,18 +50,24 @@ class Source:
 
         With --strict the first of these is an error. Raises InputError, IllFormed.
         """
-        S, lang = self.read(file), language_named(language)
+        lang = language_named(language)
+        S = self.read(file, lang.row_type)
         for warning in require_fit(lang, lang.parse(query), S, self.strict):
             warning.text = query
             echo(f"cerify: warning: {warning}", error=True)
         return S
 
-    def read(self, file: str) -> Stream:
+    def read(self, file: str, default_type: str | None = None) -> Stream:
         """The events of a file; of standard input if it is called -. Raises InputError."""
         schema = self.schema
         with _notes():
             return read(
-                file, format=self.format_, schema=schema, type_column=self.type_column, time_column=self.time_column
+                file,
+                format=self.format_,
+                schema=schema,
+                type_column=self.type_column,
+                time_column=self.time_column,
+                default_type=default_type,
             )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -15,7 +15,7 @@ from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.files import Source
 from cerify.commands.options import CONSUMPTIONS, SELECTIONS, argument, group, language, option, takes
-from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, ValuedMatch
+from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, OutputTable, ValuedMatch
 from cerify.plan import Plan
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
@@ -41,6 +41,12 @@ class Asked:
         "[default: automaton, or the definition where no automaton carries the query]",
     )
     source: Source = group(Source)
+    output: Literal["matches", "rows"] = option(
+        "--output",
+        type=click.Choice(["matches", "rows"]),
+        default="matches",
+        help="The matches, or the table that a query makes of them (MATCH_RECOGNIZE).",
+    )
     limit: int | None = option(
         "--limit",
         type=click.IntRange(min=1),
@@ -90,6 +96,8 @@ def command(asked: Asked) -> int:
     with errors_in(asked.query):
         plan = planned(tree, asked.language, source.schema, options, asked.evaluator, selection)
         S = source.read_for(asked.query, asked.language, asked.file)
+        if asked.output == "rows":
+            return _print_rows(lang.output_table(plan.query, S, plan.matches(S), options), asked)
         with _pointing_to_denotational(plan):
             found = iter(plan.with_values(S) if asked.valuations else plan.matches(S))
             if asked.as_json:
@@ -118,9 +126,31 @@ def _print_json(matches: Iterable[Match]) -> int:
             line["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
         if match.result is not None:
             line["result"] = plain(match.result.attributes)
-        echo(json.dumps(line, ensure_ascii=False))
+        echo(json.dumps(line | match.more(), ensure_ascii=False))
         status = 0
     return status
+
+
+def _print_rows(made: OutputTable, asked: Asked) -> int:
+    """With --json one object, with all rows unless there is a limit."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from cerify.console import Screen
+
+    shown = made.rows[: asked.limit or (None if asked.as_json else TABLE_ROWS)]
+    if asked.as_json:
+        echo(json.dumps(OutputTable(made.columns, shown).json(), ensure_ascii=False))
+        return 0 if made.rows else 1
+    table = Table(*map(printable, made.columns), box=SIMPLE_HEAD, padding=(0, 1))
+    for row in shown:
+        table.add_row(*(Text("NULL" if value is None else printable(str(_shown(value)))) for value in row))
+    console = Screen()
+    console.print(table, width=None if console.is_terminal else 1000)
+    more = f", of which the first {len(shown)} are shown" if len(shown) < len(made.rows) else ""
+    console.print(f"{len(made.rows)} row{'' if len(made.rows) == 1 else 's'}{more}")
+    return 0 if made.rows else 1
 
 
 def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool, results: bool) -> int:

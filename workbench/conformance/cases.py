@@ -81,7 +81,7 @@ def case_of_line(text: str, where: str) -> Case:
     protocol.read(protocol.line({"cmd": "run", **message}), "run", where)
     language = LANGUAGES[obj["language"]]
     schema = None if obj.get("schema") is None else _of_field("schema", where, partial(schema_of_json, obj["schema"]))
-    S = stream_of_json(obj["events"], schema, where)
+    S = stream_of_json(obj["events"], schema, where, language.row_type)
     phi = _of_field("query", where, partial(language.parse, obj["query"]))
     if schema is not None:
         _of_field("query", where, partial(language.require_typed, phi, schema))

@@ -62,7 +62,7 @@ class Case:
 def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]:
     """The matches sorted; where nothing but matches is wanted of a language that has results, without them."""
     if output == "matches" and LANGUAGES[language].results:
-        found = {Match(m.at, m.events) for m in found}
+        found = {Match(m.at, tuple(sorted(m.events))) for m in found}
     return sorted(found)
 
 

@@ -93,4 +93,5 @@ class Oracle:
 
 def stream_of(case: Case) -> Stream:
     """The events of a case, with its schema."""
-    return stream_of_json(case.events, None if case.schema is None else schema_of_json(case.schema), case.id)
+    schema = None if case.schema is None else schema_of_json(case.schema)
+    return stream_of_json(case.events, schema, case.id, LANGUAGES[case.language].row_type)

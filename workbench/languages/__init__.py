@@ -12,7 +12,7 @@ from cerify.semantics.errors import IllFormed
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase"]
+LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase", "row-pattern"]
 DEFAULT: Final[LanguageName] = "cel"
 """The language of a query given as text, where none is named."""
 
@@ -22,6 +22,7 @@ _MODULES: Mapping[str, str] = {
     "core-cel": "core_cel",
     "event-expression": "event_expressions",
     "sase": "sase",
+    "row-pattern": "row_pattern",
 }
 
 

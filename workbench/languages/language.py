@@ -33,7 +33,7 @@ from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.selection import Selection
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, plain
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
@@ -206,6 +206,18 @@ class ValuedMatch(Match):
     values: tuple[tuple[str, Value], ...] = ()
 
 
+@dataclass(frozen=True)
+class OutputTable:
+    """The table that a query makes of its matches: the names of its columns, and its rows in order."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value | None, ...], ...]
+
+    def json(self) -> dict[str, Any]:
+        """The table in the form of the protocol."""
+        return {"columns": list(self.columns), "rows": plain(self.rows)}
+
+
 class Language(ABC, Generic[F]):
     """A language; F is the type of its syntax trees. Instances have no state, and all of a class are equal.
 
@@ -213,7 +225,8 @@ class Language(ABC, Generic[F]):
     trees, one of which the root of a query has. answer: what a query answers, as the start of a sentence, where matches
     have no valuations; "" where they have. results: whether each match has bindings and a result, whatever the output.
     takes_place: whether a match is one event, at which a query takes place. positional: whether a query names the
-    attributes of an event by their position. unsaved: why the state of a query cannot be saved between batches; "" if
+    attributes of an event by their position. row_type: the type of events that are given without one; None makes them
+    an error. unsaved: why the state of a query cannot be saved between batches; "" if
     the error of the evaluator says it. settings: the Options that are its own, as
     "reading". loops: queries which use between them all compiled loops.
     """
@@ -225,6 +238,7 @@ class Language(ABC, Generic[F]):
     results: ClassVar[bool] = False
     takes_place: ClassVar[bool] = False
     positional: ClassVar[bool] = False
+    row_type: ClassVar[str | None] = None
     unsaved: ClassVar[str] = ""
     settings: ClassVar[frozenset[str]] = frozenset()
     loops: ClassVar[tuple[str, ...]] = ()
@@ -341,6 +355,14 @@ class Language(ABC, Generic[F]):
     ) -> Iterable[Match]:
         """All matches by one evaluator, in the order of positions. Raises Unsupported, BudgetExceeded."""
         return self.evaluators[evaluator].matches(query, S, options)
+
+    def ordered(self, found: list[Match]) -> list[Match]:
+        """The matches in the order in which they are listed: sorted, by position."""
+        return sorted(found)
+
+    def output_table(self, query: F, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
+        """The table that a query makes of its matches. Raises Unsupported without one."""
+        raise Unsupported(f"a query in {self.title} makes no table")
 
     def waits(self, query: F) -> bool:
         """Whether a match may depend on events after the position at which it is reported."""

@@ -1,0 +1,193 @@
+"""Random clauses of MATCH_RECOGNIZE, and tables for them: nested patterns, NULLs, ties, partitions, all skips.
+
+Everything comes from the random.Random that is passed in, so that the same seed gives the same cases. A clause is
+well-formed. Tables have a partition p, an order o with ties and NULLs, numbers x and y, and a string z.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.operators import QUANTIFIERS
+from cerify.semantics.row_pattern.syntax import MatchRecognize
+from cerify.semantics.values import Value
+
+NESTING = 4
+WORDS = ("", "a", "ab", "b")
+
+
+@dataclass(frozen=True)
+class RowProfile:
+    """What clauses are made of: how often a condition looks at what the match has so far, and a value is NULL."""
+
+    context: float = 0.4
+    null: float = 0.15
+    variables: str = "ABC"
+
+
+PROFILES = {"everything": RowProfile(), "columns": RowProfile(context=0)}
+
+
+def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[MatchRecognize, Stream]:
+    """A clause of at most that many nodes in its pattern, and a table of at most that many rows."""
+    q = clause(rng, profile, rng.randint(1, nodes))
+    return q, stream(rng, profile, max(rng.randint(0, events), rng.randint(0, events)), q)
+
+
+def stream(rng: Random, profile: RowProfile, length: int, q: MatchRecognize) -> Stream:
+    """A table of that length."""
+
+    def row() -> Event:
+        pools: dict[str, Sequence[Value]] = {"p": (0, 1), "o": range(4), "x": range(4), "y": (0, 1, 0.5), "z": WORDS}
+        there = {name: rng.choice(pool) for name, pool in pools.items() if rng.random() >= profile.null}
+        return Event(rows.ROW, {name: float(value) if name == "y" else value for name, value in there.items()})  # type: ignore[arg-type]
+
+    return Stream(row() for _ in range(length))
+
+
+def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
+    """A clause of that many nodes in its pattern, at most."""
+    pattern = _pattern(rng, profile, nodes, NESTING)
+    primary = MatchRecognize(pattern).primary
+    subsets = (rows.Subset("U", tuple(rng.sample(primary, rng.randint(1, len(primary))))),) if primary else ()
+    subsets = subsets if rng.random() < 0.3 else ()
+    make = _Maker(rng, [*primary, *(one.name for one in subsets)])
+    define = [rows.Definition(A, make.condition(profile.context)) for A in primary if rng.random() < 0.8]
+    measures = [rows.Measure(make.measure(), f"m{n}") for n in range(rng.randint(0, 3))]
+    rows_: rows.RowsPerMatch = rng.choice(("one", "one", "all", "all omit empty", "all with unmatched"))
+    if rows_ == "all with unmatched" and "{-" in _text(pattern):
+        rows_ = "all"
+    order = [rows.Order(rows.Column("o"), rng.random() < 0.3, rng.choice((None, "FIRST", "LAST")))]
+    return MatchRecognize(
+        pattern,
+        tuple(define),
+        (rows.Column("p"),) if rng.random() < 0.3 else (),
+        tuple(order) if rng.random() < 0.3 else (),
+        tuple(measures),
+        rows_,
+        make.skip(),
+        subsets,
+    )
+
+
+def _text(pattern: rows.Pattern) -> str:
+    from cerify.semantics.row_pattern.show import show_pattern
+
+    return show_pattern(pattern)
+
+
+def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows.Pattern:
+    if nodes <= 1 or nesting == 0:
+        leaf = rng.random()
+        if leaf < 0.08:
+            return rows.Empty()
+        return (
+            rows.Anchor(rng.choice(("start", "end"))) if leaf < 0.14 else rows.Variable(rng.choice(profile.variables))
+        )
+    kind = rng.choices(("concatenation", "alternation", "quantified", "exclusion", "permute"), (40, 20, 32, 4, 4))[0]
+    if kind == "quantified":
+        low, high, greedy = rng.choice(QUANTIFIERS)
+        return rows.Quantified(_pattern(rng, profile, nodes - 1, nesting - 1), low, high, greedy)
+    if kind == "exclusion":
+        return rows.Exclusion(_pattern(rng, profile, nodes - 1, nesting - 1))
+    if kind == "permute":
+        number = rng.randint(1, 3)
+        return rows.Permute(tuple(_pattern(rng, profile, nodes // number, nesting - 1) for _ in range(number)))
+    left = rng.randint(1, nodes - 1)
+    made = rows.Concatenation if kind == "concatenation" else rows.Alternation
+    # a chain is no deeper for its length
+    return made(_pattern(rng, profile, left, nesting), _pattern(rng, profile, nodes - left, nesting))
+
+
+class _Maker:
+    """Makes conditions, measures and the skip of a clause with these variables."""
+
+    def __init__(self, rng: Random, variables: list[str]) -> None:
+        self.rng, self.variables = rng, variables
+
+    def skip(self) -> rows.Skip:
+        if self.variables and self.rng.random() < 0.3:
+            return rows.Skip(self.rng.choice(("first", "last")), self.rng.choice(self.variables))
+        return rows.Skip(self.rng.choice(("past last row", "next row")))
+
+    def condition(self, context: float, depth: int = 2) -> rows.Expression:
+        """A condition; one in so many of its comparisons looks at what the match has so far."""
+        choice = self.rng.random() if depth else 1.0
+        if choice < 0.2:
+            made = self.rng.choice((rows.And, rows.Or))
+            return made(self.condition(context, depth - 1), self.condition(context, depth - 1))
+        if choice < 0.28:
+            return rows.Not(self.condition(context, depth - 1))
+        return self._test(self._looked_up() if self.rng.random() < context else self._number())
+
+    def _test(self, number: rows.Expression) -> rows.Expression:
+        rng = self.rng
+        made: Sequence[Callable[[], rows.Expression]] = (
+            lambda: rows.Comparison(number, rng.choice(("<", "<=", ">", ">=", "=", "<>")), self._number()),
+            lambda: rows.Comparison(number, rng.choice(("<", ">=", "<>")), self._constant()),
+            lambda: rows.Comparison(number, rng.choice((">", "<=", "=")), self._constant()),
+            lambda: rows.IsNull(number, rng.random() < 0.6),
+            lambda: rows.Between(number, self._constant(), self._constant(), rng.random() < 0.3),
+            lambda: rows.In(number, (self._constant(), self._constant()), rng.random() < 0.3),
+            lambda: rows.Like(rows.Column("z"), rows.Constant(rng.choice(("a%", "_", "%b"))), (), rng.random() < 0.3),
+            lambda: rows.Comparison(rows.Column("z"), rng.choice(("=", "<>", "<")), rows.Constant(rng.choice(WORDS))),
+            lambda: rows.Case(
+                rows.IsNull(number), rows.Constant(rng.random() < 0.5), rows.Comparison(number, "<", self._constant())
+            ),
+        )
+        return rng.choice(made)()
+
+    def _constant(self) -> rows.Expression:
+        return rows.Constant(None if self.rng.random() < 0.05 else self.rng.randrange(4))
+
+    def _number(self) -> rows.Expression:
+        """A number of columns in rows at fixed offsets from the current one."""
+        rng, column = self.rng, rows.Column(self.rng.choice("xxy"))
+        made: Sequence[Callable[[], rows.Expression]] = (
+            lambda: column,
+            lambda: column,
+            lambda: rows.Physical(rng.choice(("PREV", "NEXT")), column, rng.choice((1, 1, 1, 0, 2))),
+            lambda: rows.Physical("PREV", column, 1),
+            lambda: rows.Sum(column, rng.choice(("+", "-")), rows.Physical("PREV", column, 1)),
+            lambda: rows.Product(column, rng.choice(("*", "/", "%")), self._constant()),
+            lambda: rows.Coalesce((column, self._constant())),
+            lambda: rows.Absolute(rows.Sum(column, "-", self._constant())),
+            lambda: rows.Cast(column, rng.choice(("BIGINT", "DOUBLE"))),
+        )
+        return rng.choice(made)()
+
+    def _looked_up(self, semantics: Sequence[Any] = ("RUNNING",)) -> rows.Expression:
+        """A number that depends on what the match has so far."""
+        rng = self.rng
+        A = rng.choice([None, *self.variables])
+        column = rows.Column(rng.choice("xy"), A)
+        seen = rng.choice(semantics)
+        logical = rows.Logical(rng.choice(("FIRST", "LAST")), column, rng.choice((0, 0, 0, 1, 2)), seen)
+        made: Sequence[Callable[[], rows.Expression]] = (
+            lambda: logical,
+            lambda: column,
+            lambda: rows.Physical(rng.choice(("PREV", "NEXT")), logical, rng.choice((0, 1, 1, 2))),
+            lambda: rows.Physical(rng.choice(("PREV", "NEXT")), column, rng.choice((0, 1, 1, 2))),
+            lambda: rows.Count(A, seen),
+            lambda: rows.Aggregate(rng.choice(("COUNT", "SUM", "AVG", "MIN", "MAX")), column, seen),
+            lambda: rows.MatchNumber(),
+            lambda: rows.Case(
+                rows.Comparison(self._classifier(A), "=", rows.Constant(rng.choice("ABC"))), column, self._constant()
+            ),
+        )
+        return rng.choice(made)()
+
+    def _classifier(self, A: str | None) -> rows.Expression:
+        one = rows.Classifier(A)
+        return self.rng.choice((one, rows.Physical("PREV", one, 1), rows.Logical("LAST", one, 1)))
+
+    def measure(self) -> rows.Expression:
+        """What a row of the output shows."""
+        A = self.rng.choice([None, *self.variables])
+        seen = ("RUNNING", "FINAL")
+        return self.rng.choice((self._classifier(A), self._looked_up(seen), self._looked_up(seen), self._number()))

@@ -1,0 +1,178 @@
+"""Shrinking and campaigns of MATCH_RECOGNIZE: how a clause gets simpler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, dropped, varied
+from cerify.semantics import trees
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
+from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.resolve import columns_in
+from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.syntax import MatchRecognize
+from cerify.semantics.row_pattern.wellformed import require_wellformed
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value
+
+T = TypeVar("T")
+PATTERN: TreeShape[Any] = TreeShape(trees.children, trees.rebuilt)
+EXPRESSION: TreeShape[Any] = PATTERN
+LISTS = ("define", "measures", "partition", "order", "subsets")
+
+
+def size(q: MatchRecognize) -> int:
+    """The number of nodes of the pattern and the expressions, and of the parts of the other clauses."""
+    nodes = sum(1 for root in (q.pattern, *q.expressions) for _ in subtrees(root))
+    return nodes + sum(len(getattr(q, name)) for name in LISTS) + sum(len(one.members) for one in q.subsets)
+
+
+def complexity(q: MatchRecognize) -> int:
+    """How far the output, the skip and the nodes are from the plainest."""
+    nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]
+    output = ("one", "all", "all omit empty", "all with unmatched").index(q.rows)
+    skip = ("past last row", "next row", "last", "first").index(q.skip.to)
+    return (
+        output + skip + sum(one.descending + (one.nulls is not None) for one in q.order) + sum(map(_complexity, nodes))
+    )
+
+
+def _complexity(node: rows.Pattern | rows.Expression) -> int:
+    match node:
+        case rows.Quantified(_, low, high, greedy):
+            return 2 * low + (2 * high if high is not None else 1) + (not greedy)
+        case rows.Variable(name):
+            return ord(name[0])
+        case rows.Logical(_, _, offset, semantics):
+            return offset + (semantics == "FINAL")
+        case rows.Physical(_, _, offset):
+            return abs(offset - 1)
+        case rows.Aggregate() | rows.Count():
+            return int(node.semantics == "FINAL")
+        case rows.IsNull() | rows.Between() | rows.In() | rows.Like():
+            return int(node.negated)
+    return 0
+
+
+def pruned(q: MatchRecognize) -> MatchRecognize:
+    """The clause without conditions, members of unions and a skip that name variables which its pattern lost."""
+    unions = (replace(one, members=tuple(A for A in one.members if A in q.primary)) for one in q.subsets)
+    q = replace(
+        q,
+        define=tuple(one for one in q.define if one.variable in q.primary),
+        subsets=tuple(one for one in unions if one.members),
+    )
+    return replace(q, skip=rows.Skip()) if q.skip.variable not in (None, *q.unions) else q
+
+
+def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
+    """Without one part of a clause; one row per match; after each match the row after it."""
+    for name in LISTS:
+        for fewer in dropped(getattr(q, name)):
+            yield pruned(replace(q, **{name: fewer}))
+    simpler: tuple[rows.RowsPerMatch, ...] = ("one", "all")
+    yield from (replace(q, rows=rows_) for rows_ in simpler)
+    yield from (replace(q, skip=skip) for skip in (rows.Skip(), rows.Skip("next row")))
+    for order in varied(q.order, lambda one: (rows.Order(one.column),)):
+        yield replace(q, order=order)
+
+
+def smaller_patterns(q: MatchRecognize) -> Iterator[MatchRecognize]:
+    """A part of the pattern in the place of one around it; then simpler quantifiers and other variables."""
+    for p in (*PATTERN.parts_instead(q.pattern), *PATTERN.at_each_node(q.pattern, lambda p: _simpler(p, q.primary))):
+        yield pruned(replace(q, pattern=p))
+
+
+def _simpler(p: rows.Pattern, variables: tuple[str, ...]) -> Iterator[rows.Pattern]:
+    match p:
+        case rows.Quantified(inner, low, high, _):
+            for bounds in ((0, None), (1, None), (0, 1), (low, low), (max(low - 1, 0), high)):
+                yield rows.Quantified(inner, *bounds)
+            if high:
+                yield rows.Quantified(inner, min(low, high - 1), high - 1, p.greedy)
+        case rows.Permute(parts):
+            yield from (rows.Permute(fewer) for fewer in dropped(parts) if fewer)
+        case rows.Variable():
+            yield from map(rows.Variable, variables)
+
+
+def smaller_expressions(q: MatchRecognize) -> Iterator[MatchRecognize]:
+    """A part of a condition or a measure in the place of one around it; then simpler navigation."""
+
+    def others(e: rows.Expression) -> Iterator[rows.Expression]:
+        yield from EXPRESSION.parts_instead(e)
+        yield from EXPRESSION.at_each_node(e, _plainer)
+
+    for define in varied(q.define, lambda one: (replace(one, condition=e) for e in others(one.condition))):
+        yield replace(q, define=define)
+    for measures in varied(q.measures, lambda one: (replace(one, expression=e) for e in others(one.expression))):
+        yield replace(q, measures=measures)
+
+
+def _plainer(e: rows.Expression) -> Iterator[rows.Expression]:
+    match e:
+        case rows.Logical(function, argument, offset, _):
+            yield rows.Logical(function, argument, max(offset - 1, 0))
+            yield rows.Logical("LAST", argument, offset)
+        case rows.Physical(function, argument, offset):
+            yield rows.Physical(function, argument, 1)
+        case rows.Aggregate(function, argument):
+            yield rows.Aggregate(function, argument)
+            yield rows.Count()
+        case rows.Column(name, A, quoted) if A is not None:
+            yield rows.Column(name, None, quoted)
+        case rows.IsNull() | rows.Between() | rows.In() | rows.Like():
+            yield replace(e, negated=False)
+            if isinstance(e, rows.In) and len(e.items) > 1:
+                yield from (replace(e, items=fewer) for fewer in dropped(e.items))
+
+
+def attributes(q: MatchRecognize) -> Iterator[str]:
+    """The columns that a clause names."""
+    return (one.name for one in columns_in(q))
+
+
+def mapped(
+    q: MatchRecognize, name: Callable[[str], str] | None = None, value: Callable[[Value], Value] | None = None
+) -> MatchRecognize:
+    """The clause with other constants. It names no event types, and its variables keep their names."""
+
+    def other(e: rows.Expression) -> rows.Expression:
+        if isinstance(e, rows.Constant):
+            return e if value is None or e.value is None else rows.Constant(value(e.value))
+        return trees.rebuilt(e, [other(operand) for operand in rows.below(e)])
+
+    return replace(
+        q,
+        define=tuple(replace(one, condition=other(one.condition)) for one in q.define),
+        measures=tuple(replace(one, expression=other(one.expression)) for one in q.measures),
+    )
+
+
+def operators(q: MatchRecognize) -> set[str]:
+    """The names of the operators in the pattern and the expressions."""
+    nodes = (node for root in (q.pattern, *q.expressions) for node in subtrees(root))
+    return {{**PATTERNS, **EXPRESSIONS}[type(node)].name for node in nodes}
+
+
+def nothing(q: MatchRecognize) -> Iterator[Any]:
+    """Nothing: a clause has neither event types nor predicates on events."""
+    return iter(())
+
+
+ROW_PATTERN = QueryOperations[MatchRecognize](
+    parse=parse,
+    show=show,
+    reductions=(fewer_clauses, smaller_patterns, smaller_expressions),
+    size=size,
+    complexity=complexity,
+    types=nothing,
+    attributes=attributes,
+    predicates=nothing,
+    mapped=mapped,
+    operators=operators,
+    require_wellformed=require_wellformed,
+)

@@ -1,0 +1,1 @@
+"""SQL's MATCH_RECOGNIZE: ISO/IEC 9075-2, feature R010."""

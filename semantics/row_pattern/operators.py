@@ -1,0 +1,112 @@
+"""The operators of patterns and of expressions, as two tables: ISO/IEC 19075-5, section 4."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from cerify.semantics.operators import Operator, table
+from cerify.semantics.row_pattern import syntax as rows
+
+ALTERNATIVES, SEQUENCE, FACTOR, PRIMARY = range(4)  # levels of patterns, from loose to tight
+QUANTIFIERS = tuple(
+    (low, high, greedy)
+    for low, high in ((0, None), (1, None), (0, 1), (2, 2), (0, 2), (1, 2), (2, None), (0, 0))
+    for greedy in (True, False)
+)
+
+
+def _quantified(low: int, high: int | None, greedy: bool, p: rows.Pattern) -> rows.Pattern:
+    return rows.Quantified(p, low, high, greedy)
+
+
+PATTERNS = table(
+    Operator(
+        rows.Variable, "variable", "a variable", "variable", "ISO/IEC 19075-5 4.13", "{name}",
+        "leaf", PRIMARY, samples=(lambda: rows.Variable("A"),),
+    ),
+    Operator(
+        rows.Empty, "empty", "()", "empty pattern", "ISO/IEC 19075-5 4.14.5", "()",
+        "leaf", PRIMARY, samples=(rows.Empty,),
+    ),
+    Operator(
+        rows.Anchor, "anchor", "^ or $", "anchors", "ISO/IEC 19075-5 4.14.6", "{place}",
+        "leaf", PRIMARY, samples=(lambda: rows.Anchor("start"), lambda: rows.Anchor("end")),
+    ),
+    Operator(
+        rows.Concatenation, "concatenation", "A B", "concatenation", "ISO/IEC 19075-5 4.14.1", "{left} {right}",
+        "infix", SEQUENCE,
+    ),
+    Operator(
+        rows.Alternation, "alternation", "|", "alternation", "ISO/IEC 19075-5 4.14.3", "{left} | {right}",
+        "infix", ALTERNATIVES,
+    ),
+    Operator(
+        rows.Permute, "permute", "PERMUTE", "PERMUTE", "ISO/IEC 19075-5 4.14.7", "PERMUTE({parts})",
+        "call", PRIMARY, samples=(lambda p: rows.Permute((p, rows.Variable("B"))),),
+    ),
+    Operator(
+        rows.Quantified, "quantified", "a quantifier", "quantifiers", "ISO/IEC 19075-5 4.14.2", "{pattern}{}",
+        "suffix", FACTOR, samples=tuple(partial(_quantified, *bounds) for bounds in QUANTIFIERS),
+    ),
+    Operator(
+        rows.Exclusion, "exclusion", "{- -}", "exclusion", "ISO/IEC 19075-5 4.14.8", "{{- {pattern} -}}",
+        "call", PRIMARY,
+    ),
+)  # fmt: skip
+
+ORS, ANDS, NOTS, PREDICATES, SUMS, PRODUCTS, SIGNS, ATOMS = range(8)  # levels of expressions, from loose to tight
+NAVIGATION, SCALAR = "ISO/IEC 19075-5 4.16 to 4.18", "ISO/IEC 9075-2, clauses 6 and 8"
+
+EXPRESSIONS = table(
+    Operator(rows.Constant, "constant", "a literal", "literals", SCALAR, "{}", "leaf", ATOMS),
+    Operator(rows.Column, "column", "A.x", "columns", NAVIGATION, "{}", "leaf", ATOMS),
+    Operator(rows.Classifier, "classifier", "CLASSIFIER", "CLASSIFIER", NAVIGATION, "{}", "leaf", ATOMS),
+    Operator(
+        rows.MatchNumber, "match_number", "MATCH_NUMBER", "MATCH_NUMBER", NAVIGATION, "MATCH_NUMBER()", "leaf", ATOMS
+    ),
+    Operator(
+        rows.Physical, "physical", "PREV, NEXT", "PREV and NEXT", NAVIGATION, "{function}({argument}, {offset})",
+        "call", ATOMS,
+    ),
+    Operator(
+        rows.Logical, "logical", "FIRST, LAST", "FIRST and LAST", NAVIGATION,
+        "{semantics}{function}({argument}, {offset})", "call", ATOMS,
+    ),
+    Operator(rows.Count, "count", "COUNT(*)", "COUNT of rows", NAVIGATION, "{}", "leaf", ATOMS),
+    Operator(
+        rows.Aggregate, "aggregate", "COUNT, SUM, AVG, MIN, MAX", "aggregates", NAVIGATION,
+        "{semantics}{function}({argument})", "call", ATOMS,
+    ),
+    Operator(rows.Negative, "negative", "-", "sign", SCALAR, "- {operand}", "prefix", SIGNS),
+    Operator(rows.Sum, "sum", "+ - ||", "sums", SCALAR, "{left} {operator} {right}", "infix", SUMS),
+    Operator(rows.Product, "product", "* / %", "products", SCALAR, "{left} {operator} {right}", "infix", PRODUCTS),
+    Operator(rows.Absolute, "abs", "ABS", "ABS", SCALAR, "ABS({operand})", "call", ATOMS),
+    Operator(rows.Cast, "cast", "CAST", "CAST", SCALAR, "CAST({operand} AS {type})", "call", ATOMS),
+    Operator(rows.Coalesce, "coalesce", "COALESCE", "COALESCE", SCALAR, "COALESCE({arguments})", "call", ATOMS),
+    Operator(
+        rows.Case, "case", "CASE", "CASE", SCALAR, "CASE WHEN {condition} THEN {result} ELSE {otherwise} END",
+        "call", ATOMS,
+    ),
+    Operator(
+        rows.Comparison, "comparison", "< <= > >= = <>", "comparison", SCALAR, "{left} {operator} {right}",
+        "infix", PREDICATES, chains=True,
+    ),
+    Operator(
+        rows.IsNull, "is_null", "IS NULL", "IS NULL", SCALAR, "{operand} IS {}NULL",
+        "infix", PREDICATES, chains=True,
+    ),
+    Operator(
+        rows.Between, "between", "BETWEEN", "BETWEEN", SCALAR, "{operand} {}BETWEEN {low} AND {high}",
+        "infix", PREDICATES, chains=True,
+    ),
+    Operator(
+        rows.In, "in", "IN", "IN", SCALAR, "{operand} {}IN ({items})", "infix", PREDICATES, chains=True
+    ),
+    Operator(
+        rows.Like, "like", "LIKE", "LIKE", SCALAR, "{operand} {}LIKE {pattern}{escape}",
+        "infix", PREDICATES, chains=True,
+    ),
+    Operator(rows.Not, "not", "NOT", "NOT", SCALAR, "NOT {operand}", "prefix", NOTS),
+    Operator(rows.And, "and", "AND", "AND", SCALAR, "{left} AND {right}", "infix", ANDS),
+    Operator(rows.Or, "or", "OR", "OR", SCALAR, "{left} OR {right}", "infix", ORS),
+)  # fmt: skip

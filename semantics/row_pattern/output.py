@@ -1,0 +1,101 @@
+"""The table that MATCH_RECOGNIZE makes of its matches: ISO/IEC 19075-5, sections 4.8 to 4.11."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from cerify.semantics.events import NumberedMatch, Stream
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.expressions import Frame, Row, value
+from cerify.semantics.row_pattern.interpreter import partitions, table_of
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
+from cerify.semantics.row_pattern.resolve import columns_of, resolved
+from cerify.semantics.row_pattern.scalars import Nullable
+
+OutputRow: TypeAlias = tuple[Nullable, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a clause makes of its matches over a table."""
+
+    clause: rows.MatchRecognize
+    S: Stream
+    reading: RowReading = STANDARD
+
+    @cached_property
+    def q(self) -> rows.MatchRecognize:
+        """The clause with the columns' names as the table has them."""
+        return resolved(self.clause, columns_of(self.S))
+
+    @cached_property
+    def table(self) -> list[Row]:
+        """The rows of the table."""
+        return table_of(self.S)
+
+    @cached_property
+    def partitions(self) -> list[list[int]]:
+        """The positions of the rows of each partition, in order."""
+        return partitions(self.q, self.table, self.reading)
+
+    @cached_property
+    def place(self) -> dict[int, tuple[list[Row], int]]:
+        """For each position the rows of its partition, and the number of its row there."""
+        found: dict[int, tuple[list[Row], int]] = {}
+        for places in self.partitions:
+            partition = [self.table[place] for place in places]
+            found.update((place, (partition, r)) for r, place in enumerate(places))
+        return found
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that come before the measures: those of PARTITION BY, and with ALL ROWS those of ORDER BY."""
+        order = (one.column.name for one in self.q.order if self.q.rows != "one")
+        return tuple(dict.fromkeys([*(one.name for one in self.q.partition), *order]))
+
+    @cached_property
+    def others(self) -> tuple[str, ...]:
+        """The columns that come after the measures: with ALL ROWS the rest of the table's."""
+        return tuple(name for name in columns_of(self.S) if self.q.rows != "one" and name not in self.keys)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return (*self.keys, *(one.name for one in self.q.measures), *self.others)
+
+    def rows(self, found: Iterable[NumberedMatch]) -> Iterator[OutputRow]:
+        """The rows of the table, of all matches of the clause."""
+        starts = {_first(match): match for match in found}
+        matched = starts.keys() | {place for match in starts.values() for place in match.events}
+        for start in (place for places in self.partitions for place in places):
+            if start in starts:
+                yield from (self._row(place, measures) for place, measures in self.measured(starts[start]))
+            elif self.q.rows == "all with unmatched" and start not in matched:
+                yield self._row(start, (None,) * len(self.q.measures))
+
+    def measured(self, match: NumberedMatch) -> Iterator[tuple[int, OutputRow]]:
+        """For each row of the table that a match makes: the position of the row it shows, and the measures."""
+        label = {place: A for A, bound in match.bindings or () for place in bound}
+        labels = tuple(label[place] for place in match.events)
+        if not match.events:
+            shown = [] if self.q.rows == "all omit empty" else [(match.at, 0)]
+        elif self.q.rows == "one":
+            shown = [(match.events[-1], len(labels))]
+        else:
+            shown = [(place, k) for k, place in enumerate(match.events, 1) if place not in match.excluded]
+        partition, s = self.place[_first(match)]
+        for place, current in shown:
+            f = Frame(partition, s, labels, current, match.match_number, self.q.unions, self.reading)
+            yield place, tuple(value(one.expression, f) for one in self.q.measures)
+
+    def _row(self, place: int, measures: OutputRow) -> OutputRow:
+        row = self.table[place]
+        return (*(row.get(name) for name in self.keys), *measures, *(row.get(name) for name in self.others))
+
+
+def _first(match: NumberedMatch) -> int:
+    """The position at which a match starts."""
+    return match.events[0] if match.events else match.at

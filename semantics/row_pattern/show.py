@@ -1,0 +1,125 @@
+"""From a clause of MATCH_RECOGNIZE to its text, in one line, which parses back to an equal clause."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from cerify.semantics.budget import depth_limited
+from cerify.semantics.operators import printed
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
+from cerify.semantics.values import Value, show_time
+
+REGULAR = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+ROWS: dict[rows.RowsPerMatch, str] = {
+    "one": "ONE ROW PER MATCH",
+    "all": "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
+    "all omit empty": "ALL ROWS PER MATCH OMIT EMPTY MATCHES",
+    "all with unmatched": "ALL ROWS PER MATCH WITH UNMATCHED ROWS",
+}
+SHORT = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+
+
+def show(q: rows.MatchRecognize) -> str:
+    """The text of a clause. Raises BudgetExceeded where it is nested too deeply."""
+    measures = (f"{show_expression(one.expression)} AS {_identifier(one.name, one.quoted)}" for one in q.measures)
+    subsets = (f"{_variable(one.name)} = ({', '.join(map(_variable, one.members))})" for one in q.subsets)
+    define = (f"{_variable(one.variable)} AS {show_expression(one.condition)}" for one in q.define)
+    clauses = (
+        _listed("PARTITION BY ", (_column(one) for one in q.partition)),
+        _listed("ORDER BY ", map(_order, q.order)),
+        _listed("MEASURES ", measures),
+        ROWS[q.rows],
+        _skip(q.skip),
+        f"PATTERN ({show_pattern(q.pattern)})",
+        _listed("SUBSET ", subsets),
+        _listed("DEFINE ", define),
+    )
+    return f"MATCH_RECOGNIZE ({' '.join(filter(None, clauses))})"
+
+
+def show_pattern(p: rows.Pattern) -> str:
+    """The text of a pattern, with no more parentheses than needed."""
+    with depth_limited(p.span):
+        return printed(p, PATTERNS, _pattern_field)
+
+
+def show_expression(e: rows.Expression) -> str:
+    """The text of an expression, with few parentheses."""
+    with depth_limited(e.span):
+        return printed(e, EXPRESSIONS, _expression_field)
+
+
+def _pattern_field(value: Any) -> str:
+    """The text of what is no operand: the name of a variable, an anchor, or a quantifier."""
+    if not isinstance(value, rows.Quantified):
+        return {"start": "^", "end": "$"}.get(value) or _variable(value)
+    low, high = value.low, value.high
+    bounds = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+    return SHORT.get((low, high), bounds) + ("" if value.greedy else "?")
+
+
+def _expression_field(value: Any) -> str:
+    """The text of what is no operand: of a node without operands all of it, of another one what its text leaves out."""
+    match value:
+        case rows.Constant(constant):
+            return _literal(constant)
+        case rows.Column():
+            return _column(value)
+        case rows.Classifier(A):
+            return f"CLASSIFIER({'' if A is None else _variable(A)})"
+        case rows.Count(A, semantics):
+            return f"{_expression_field(semantics)}COUNT({'' if A is None else _variable(A) + '.'}*)"
+        case rows.IsNull() | rows.Between() | rows.In() | rows.Like():
+            return "NOT " if value.negated else ""
+        case tuple():  # of LIKE
+            return "".join(f" ESCAPE {_literal(one)}" for one in value)
+        case "RUNNING":
+            return ""
+        case "FINAL":
+            return "FINAL "
+        case _:
+            return str(value)
+
+
+def _literal(value: Value | None) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case datetime():
+            return f"TIMESTAMP '{show_time(value)}'"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case int() | float():
+            return repr(value)
+
+
+def _column(one: rows.Column) -> str:
+    name = _identifier(one.name, one.quoted)
+    return name if one.variable is None else f"{_variable(one.variable)}.{name}"
+
+
+def _identifier(name: str, quoted: bool) -> str:
+    return '"' + name.replace('"', '""') + '"' if quoted else name
+
+
+def _variable(name: str) -> str:
+    return _identifier(name, not (REGULAR.fullmatch(name) and name == name.upper()))
+
+
+def _order(one: rows.Order) -> str:
+    return f"{_column(one.column)}{' DESC' * one.descending}{'' if one.nulls is None else ' NULLS ' + one.nulls}"
+
+
+def _skip(skip: rows.Skip) -> str:
+    to = skip.to.upper() if skip.to == "past last row" else f"TO {skip.to.upper()}"
+    return f"AFTER MATCH SKIP {to}{'' if skip.variable is None else ' ' + _variable(skip.variable)}"
+
+
+def _listed(keyword: str, texts: Any) -> str:
+    found = ", ".join(texts)
+    return keyword + found if found else ""

@@ -1,0 +1,159 @@
+"""The problems of a clause that show before any row is read: ISO/IEC 19075-5, sections 4.12 to 4.18 and 7.1."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
+
+from cerify.semantics.budget import depth_limited
+from cerify.semantics.errors import IllFormed, Span
+from cerify.semantics.events import TIME, TYPE, Schema
+from cerify.semantics.predicate_types import Problem, listed, meant
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
+from cerify.semantics.row_pattern.resolve import columns_in, named
+from cerify.semantics.row_pattern.show import show_expression
+from cerify.semantics.row_pattern.typed import kinds_of, type_problems
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import KIND_OF, Kind
+
+
+def problems(q: rows.MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
+    """All problems of the clause; unknown columns and type errors only if there is no other problem."""
+    with depth_limited(q.span):
+        return [*_names(q), *_variables(q), *_navigation(q), *_pattern(q, reading)] or [*_typed(q, schema)]
+
+
+def require_wellformed(q: rows.MatchRecognize, reading: RowReading = STANDARD) -> None:
+    """Raises IllFormed for the first problem that shows without a schema."""
+    _raise_first(problems(q, None, reading))
+
+
+def require_typed(q: rows.MatchRecognize, schema: Schema) -> None:
+    """Raises IllFormed for the first problem, unknown columns and type errors included."""
+    _raise_first(problems(q, schema))
+
+
+def _raise_first(found: Iterable[Problem]) -> None:
+    for problem in found:
+        raise IllFormed(f"{problem.hinted}; {problem.mend}", problem.span)
+
+
+def _names(q: rows.MatchRecognize) -> Iterator[Problem]:
+    """Names that are given twice."""
+    output = [one.name for one in q.partition] + [one.name for one in q.measures]
+    for what, names, span in (
+        ("DEFINE defines", [one.variable for one in q.define], _span(q.define)),
+        ("the output has the columns", [name.lower() for name in output], _span(q.measures)),
+        ("SUBSET defines", [one.name for one in q.subsets], _span(q.subsets)),
+    ):
+        for name, times in Counter(names).items():
+            if times > 1:
+                yield Problem("twice", f"{what} {name} {times} times", span)
+
+
+def _span(parts: Sequence[rows.Definition | rows.Measure | rows.Subset]) -> Span | None:
+    return parts[-1].span if parts else None
+
+
+def _variables(q: rows.MatchRecognize) -> Iterator[Problem]:
+    """Variables that are not of the pattern, and unions that are none."""
+    for subset in q.subsets:
+        if subset.name in q.primary:
+            yield Problem("subset", f"the union variable {subset.name} is a variable of the pattern too", subset.span)
+        for member in subset.members:
+            if member not in q.primary:
+                why = "is a union itself" if any(member == one.name for one in q.subsets) else "is not in the pattern"
+                yield Problem("subset", f"{member} in the union {subset.name} {why}", subset.span)
+    for one in q.define:
+        if one.variable not in q.primary:
+            yield _unbound(one.variable, f"DEFINE has a condition for {one.variable}, which", q.primary, one.span)
+    mentioned: list[tuple[str | None, Span | None]] = [(q.skip.variable, q.skip.span)]
+    for e in q.expressions:
+        found = (node for node in subtrees(e) if isinstance(node, rows.Column | rows.Classifier | rows.Count))
+        mentioned += [(node.variable, node.span) for node in found]
+    for name, span in mentioned:
+        if name is not None and name not in q.unions:
+            yield _unbound(name, f"the variable {name}", q.unions, span)
+
+
+def _unbound(name: str, what: str, known: Iterable[str], span: Span | None) -> Problem:
+    return Problem("unbound", f"{what} is not in the pattern", span, meant(name, known))
+
+
+def _navigation(q: rows.MatchRecognize) -> Iterator[Problem]:
+    """PREV, NEXT, FIRST, LAST and aggregates inside each other, or around two variables or none; FINAL in DEFINE."""
+    for one in q.define:
+        for node in subtrees(one.condition):
+            if isinstance(node, rows.Logical | rows.Count | rows.Aggregate) and node.semantics == "FINAL":
+                yield Problem(
+                    "navigation", "FINAL looks at a whole match, and DEFINE at what is matched so far", node.span
+                )
+    for e in q.expressions:
+        for node in subtrees(e):
+            if isinstance(node, rows.Physical | rows.Logical | rows.Aggregate):
+                yield from _inside(node)
+
+
+def _inside(e: rows.Physical | rows.Logical | rows.Aggregate) -> Iterator[Problem]:
+    argument, text = e.argument, show_expression(e)
+    if isinstance(e, rows.Physical) and isinstance(argument, rows.Logical):
+        return
+    for node in subtrees(argument):
+        if isinstance(node, rows.Physical | rows.Logical | rows.Aggregate | rows.Count):
+            yield Problem("navigation", f"{show_expression(node)} cannot be inside {text}", node.span or e.span)
+            return
+    found = rows.references(argument)
+    if len({one.variable for one in found}) > 1:
+        yield Problem("navigation", f"{text} looks at rows of more than one variable", e.span)
+    if not found and not isinstance(e, rows.Aggregate):
+        yield Problem("navigation", f"{text} has no column and no CLASSIFIER to look up in a row", e.span)
+
+
+def _pattern(q: rows.MatchRecognize, reading: RowReading) -> Iterator[Problem]:
+    for p in subtrees(q.pattern):
+        if isinstance(p, rows.Exclusion) and q.rows == "all with unmatched":
+            yield Problem("output", "{- -} cannot be used with ALL ROWS PER MATCH WITH UNMATCHED ROWS", p.span)
+        if isinstance(p, rows.Quantified) and reading.empty_iterations == "refused" and may_be_empty(p.pattern):
+            yield Problem("repeated", "a part of the pattern that may match no row is quantified", p.span)
+
+
+def may_be_empty(p: rows.Pattern) -> bool:
+    """Whether a pattern may match no row."""
+    match p:
+        case rows.Variable():
+            return False
+        case rows.Empty() | rows.Anchor():
+            return True
+        case rows.Concatenation(left, right):
+            return may_be_empty(left) and may_be_empty(right)
+        case rows.Alternation(left, right):
+            return may_be_empty(left) or may_be_empty(right)
+        case rows.Permute(parts):
+            return all(map(may_be_empty, parts))
+        case rows.Quantified(inner, low):
+            return low == 0 or may_be_empty(inner)
+        case rows.Exclusion(inner):
+            return may_be_empty(inner)
+        case _:
+            assert_never(p)
+
+
+def _typed(q: rows.MatchRecognize, schema: Schema | None) -> Iterator[Problem]:
+    known: dict[str, Kind | None] | None = None
+    if schema is not None:
+        known = {name: None if name in schema.mixed else KIND_OF[one] for name, one in schema.attributes.items()}
+        known[TYPE] = "string"
+        if schema.timed:
+            known.setdefault(TIME, "timestamp")
+        for column in columns_in(q):
+            if (name := named(column, known)) not in known:
+                there = [one for one in known if one != TYPE]
+                message = f"there is no column {name!r}; the table has {listed(there)}"
+                yield Problem("attribute", message, column.span, meant(name, there))
+    kinds = kinds_of(known)
+    for one in q.define:
+        yield from type_problems(one.condition, kinds, condition=True)
+    for measure in q.measures:
+        yield from type_problems(measure.expression, kinds)

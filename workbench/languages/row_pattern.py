@@ -1,0 +1,98 @@
+"""SQL's MATCH_RECOGNIZE (ISO/IEC 9075-2) as a plug-in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+from importlib import import_module
+from typing import Any
+
+from cerify.languages.built_in import BuiltInLanguage
+from cerify.languages.language import BuiltIn, Checked, Options, OutputTable
+from cerify.semantics.events import Match, NumberedMatch, Schema, Stream, result_of
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.output import Output
+from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
+from cerify.semantics.row_pattern.wellformed import may_be_empty, problems, require_wellformed
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value
+
+FINDERS: Mapping[str, str] = {"denotational": "semantics.row_pattern.interpreter"}
+"""Of each evaluator the module whose `answers` finds the matches."""
+
+
+class RowPattern(BuiltInLanguage[MatchRecognize]):
+    """MATCH_RECOGNIZE."""
+
+    name = "row-pattern"
+    title = "MATCH_RECOGNIZE"
+    trees = (MatchRecognize,)
+    package = "row_pattern"
+    constant = "ROW_PATTERN"
+    results = True
+    row_type = ROW
+
+    def constructs(self, query: MatchRecognize) -> frozenset[str]:
+        from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
+
+        nodes = (node for root in (query.pattern, *query.expressions) for node in subtrees(root))
+        return frozenset({**PATTERNS, **EXPRESSIONS}[type(node)].name for node in nodes)
+
+    def operator_of(self, query: MatchRecognize) -> str:
+        return ""
+
+    def children(self, query: MatchRecognize) -> tuple[MatchRecognize, ...]:
+        return ()
+
+    def size(self, query: MatchRecognize) -> int:
+        return sum(1 for root in (query.pattern, *query.expressions) for _ in subtrees(root))
+
+    def constants(self, query: MatchRecognize) -> list[Value]:
+        nodes = (node for e in query.expressions for node in subtrees(e))
+        return [node.value for node in nodes if isinstance(node, rows.Constant) and node.value is not None]
+
+    @cached_property
+    def evaluators(self) -> Mapping[str, BuiltIn[MatchRecognize]]:
+        return {"denotational": BuiltIn.of(partial(_matches, "denotational"), _no_objection)}
+
+    def ordered(self, found: list[Match]) -> list[Match]:
+        """The matches as they are found: partition by partition, in the order of their first row."""
+        return found
+
+    def output_table(self, query: MatchRecognize, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
+        made = Output(query, S)
+        return OutputTable(made.columns, tuple(made.rows(m for m in found if isinstance(m, NumberedMatch))))
+
+    def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
+        fragment: dict[str, Any] = {
+            "operators": sorted(self.constructs(query)),
+            "variables": list(query.primary),
+            "may_be_empty": may_be_empty(query.pattern),
+        }
+        empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
+        summary = f"MATCH_RECOGNIZE over {', '.join(query.primary) or 'no variable'}; the pattern {empty}"
+        return Checked(fragment, summary, problems(query, schema))
+
+
+def _no_objection(q: MatchRecognize, schema: Schema | None, options: Options) -> None:
+    """None. Raises IllFormed for what is wrong without a schema."""
+    require_wellformed(q)
+
+
+def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
+    """The matches with their bindings, and with the measures as their result."""
+    find = import_module(f"cerify.{FINDERS[evaluator]}").answers
+    made = Output(q, S)
+    for match in find(q, S, budget=options.budget):
+        yield replace(match, result=result_of(_measures(made, match))) if q.measures else match
+
+
+def _measures(made: Output, match: NumberedMatch) -> dict[str, Any]:
+    """The measures of a match by name; with ALL ROWS PER MATCH the list of the values in its rows."""
+    shown = [measures for _, measures in made.measured(match)]
+    columns = {one.name: [values[i] for values in shown] for i, one in enumerate(made.clause.measures)}
+    return {name: values[0] for name, values in columns.items()} if made.clause.rows == "one" else dict(columns)
+
+
+LANGUAGE = RowPattern()
