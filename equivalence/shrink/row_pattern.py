@@ -72,7 +72,8 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
     """Without one part of a clause; one row per match; after each match the row after it."""
     for name in LISTS:
         for fewer in dropped(getattr(q, name)):
-            yield pruned(replace(q, **{name: fewer}))
+            changed: Any = {name: fewer}
+            yield pruned(replace(q, **changed))
     simpler: tuple[rows.RowsPerMatch, ...] = ("one", "all")
     yield from (replace(q, rows=rows_) for rows_ in simpler)
     yield from (replace(q, skip=skip) for skip in (rows.Skip(), rows.Skip("next row")))

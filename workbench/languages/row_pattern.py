@@ -10,6 +10,7 @@ from typing import Any
 
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Options, OutputTable
+from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, NumberedMatch, Schema, Stream, result_of
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.output import Output
@@ -18,7 +19,10 @@ from cerify.semantics.row_pattern.wellformed import may_be_empty, problems, requ
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
-FINDERS: Mapping[str, str] = {"denotational": "semantics.row_pattern.interpreter"}
+FINDERS: Mapping[str, str] = {
+    "denotational": "semantics.row_pattern.interpreter",
+    "automaton": "automata.row_pattern.evaluate",
+}
 """Of each evaluator the module whose `answers` finds the matches."""
 
 
@@ -54,7 +58,10 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[MatchRecognize]]:
-        return {"denotational": BuiltIn.of(partial(_matches, "denotational"), _no_objection)}
+        return {
+            "denotational": BuiltIn.of(partial(_matches, "denotational"), _no_objection),
+            "automaton": BuiltIn.of(partial(_matches, "automaton"), _no_automaton),
+        }
 
     def ordered(self, found: list[Match]) -> list[Match]:
         """The matches as they are found: partition by partition, in the order of their first row."""
@@ -65,19 +72,31 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         return OutputTable(made.columns, tuple(made.rows(m for m in found if isinstance(m, NumberedMatch))))
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
+        from cerify.automata.row_pattern.conditions import why_not
+
         fragment: dict[str, Any] = {
             "operators": sorted(self.constructs(query)),
             "variables": list(query.primary),
             "may_be_empty": may_be_empty(query.pattern),
+            "columns_only": (why := why_not(query)) is None,
         }
         empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
         summary = f"MATCH_RECOGNIZE over {', '.join(query.primary) or 'no variable'}; the pattern {empty}"
-        return Checked(fragment, summary, problems(query, schema))
+        carried = "the automaton carries it" if why is None else f"by the definition alone: {why.message}"
+        return Checked(fragment, f"{summary}\n{carried}", problems(query, schema))
 
 
 def _no_objection(q: MatchRecognize, schema: Schema | None, options: Options) -> None:
     """None. Raises IllFormed for what is wrong without a schema."""
     require_wellformed(q)
+
+
+def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
+    """Why the automaton cannot carry the clause. Raises IllFormed as _no_objection does."""
+    from cerify.automata.row_pattern.conditions import why_not
+
+    require_wellformed(q)
+    return why_not(q)
 
 
 def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:

@@ -1,0 +1,176 @@
+"""The text of clauses: what parses, what it stands for, what is refused, and where."""
+
+import re
+from random import Random
+
+import pytest
+
+from cerify.equivalence.generate.row_pattern import PROFILES, case
+from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
+from cerify.semantics.events import Schema
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
+from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.resolve import resolved
+from cerify.semantics.row_pattern.show import show, show_expression, show_pattern
+from cerify.semantics.row_pattern.wellformed import problems, require_typed, require_wellformed
+
+WHOLE = r'''match_recognize(
+    partition by k, "Other K"  -- a comment
+    order by t desc nulls last, u
+    measures A.x as first_x, final last(U."x y") + -2 - - 3 as "an ""x""", count(*) as n, running count(b.*) as m
+    all rows per match omit empty matches
+    after match skip to first u
+    pattern ( (a | b+? c{2,3})* {- d?? -} permute(a, b*, ()) ^ $ e{,4}? f{5,} g{6} )
+    subset u = (a, b), "v" = (c)
+    define a as x between 1 and 2 or not y is not null and z in ('it''s', null),
+        b as case x when 1 then true when 2 then prev(a.x, 2) > 1 end, /* and
+        another */ c as (x + 1) * 2 <> abs(x) % 3 or coalesce(s, '') || 'a' not like 'b!%%' escape '!',
+        d as cast(x as double precision) = next(first(b.x, 1)) and t < timestamp '2020-01-02 03:04:05' )'''
+
+
+def condition(text: str) -> rows.Expression:
+    return parse(f"MATCH_RECOGNIZE (PATTERN (A B) SUBSET U = (A, B) DEFINE A AS {text})").define[0].condition
+
+
+def test_a_whole_clause() -> None:
+    q = parse(WHOLE)
+    assert parse(show(q)) == q
+    assert (q.rows, q.skip) == ("all omit empty", rows.Skip("first", "U"))
+    assert [one.name for one in q.measures] == ["first_x", 'an "x"', "n", "m"]
+    assert q.order[0] == rows.Order(rows.Column("t"), True, "LAST")
+    assert q.unions["v"] == {"C"}
+    assert q.primary == ("A", "B", "C", "D", "E", "F", "G")
+    require_wellformed(q)
+    assert show_pattern(q.pattern) == "(A | B+? C{2,3})* {- D?? -} PERMUTE(A, B*, ()) ^ $ E{0,4}? F{5,} G{6}"
+
+
+def test_what_is_written_is_what_it_stands_for() -> None:
+    short = parse("MATCH_RECOGNIZE (PATTERN (a))")
+    assert short == parse('MATCH_RECOGNIZE (ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW PATTERN ("A"))')
+    assert short != parse('MATCH_RECOGNIZE (PATTERN ("a"))')
+    assert condition("CASE x WHEN 1 THEN 2 END = 3") == condition("CASE WHEN x = 1 THEN 2 ELSE NULL END = 3")
+    assert condition("x != 1 AND y > 2 OR NOT z < 3") == condition("(((x <> 1) AND y > 2) OR (NOT (z < 3)))")
+    assert condition("a.x - 1 - 2 * 3") == condition("(A.x - 1) - (2 * 3)")
+    assert condition("PREV(x) = FIRST(y)") == condition("PREV(x, 1) = RUNNING FIRST(y, 0)")
+    assert parse("MATCH_RECOGNIZE (AFTER MATCH SKIP TO b PATTERN (A B))").skip == rows.Skip("last", "B")
+
+
+def test_names_that_are_keywords_elsewhere() -> None:
+    q = parse(
+        "MATCH_RECOGNIZE (MEASURES first AS last, count.match AS sum PATTERN (count PREV) DEFINE prev AS type = time)"
+    )
+    assert q.primary == ("COUNT", "PREV")
+    assert parse(show(q)) == q
+
+
+def test_the_table_says_how_operators_bind() -> None:
+    """Every operator under every other one, at each place, is printed so that it is read back."""
+    A = rows.Variable("A")
+
+    def arity(operator: object) -> int:
+        return len(operator.node.operands)
+
+    for outer in PATTERNS.values():
+        for inner in PATTERNS.values():
+            for make in outer.instances():
+                for below in inner.instances():
+                    p = below(*[A] * arity(inner))
+                    for place in range(arity(outer)):
+                        operands = [A] * arity(outer)
+                        operands[place] = p
+                        q = rows.MatchRecognize(make(*operands))
+                        assert parse(show(q)) == q, show(q)
+    texts = "x|-x|x + y|x * y|ABS(x)|CAST(x AS BIGINT)|x = y|x IS NULL|x BETWEEN y AND z|x IN (y, z)|x LIKE y|NOT x"
+    texts += "|x AND y|x OR y|x || y|x IS NOT NULL|x NOT IN (y)|PREV(x)|FINAL LAST(x)|COUNT(*)|AVG(x)|COALESCE(x, y)"
+    texts += "|x NOT LIKE y ESCAPE '!'|CASE WHEN x THEN y ELSE z END|CLASSIFIER(U)|MATCH_NUMBER()|'a'|TRUE|NULL|1.5|-2"
+    found = [condition(text) for text in texts.split("|") if text]
+    found += [condition("x || y")]
+    assert {type(e) for e in found} == {*EXPRESSIONS}
+    column = rows.Column("x")
+    for e in found:
+        for node in found:
+            for place in range(len(rows.below(node))):
+                below = list(rows.below(node))
+                if below[place] == column:
+                    below[place] = e
+                    changed = rows.trees.rebuilt(node, below)
+                    assert condition(show_expression(changed)) == changed
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_clauses_are_read_back(seed: int) -> None:
+    q, _ = case(Random(seed), PROFILES["everything"], 12, 1)
+    assert parse(show(q)) == q
+    assert problems(q) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message", "place"),
+    [
+        ("PATTERN (A B DEFINE A AS x > 1", ParseError, "'AS' is not expected here", "AS"),
+        ("PATTERN (A) DEFINE A AS x >", ParseError, "is not expected here", ")"),
+        ("PATTERN (A**)", ParseError, r"'\*' is not expected here", "*"),
+        ("PATTERN (A{3,2})", ParseError, "from 3 to 2 iterations", "A{3,2}"),
+        ("PATTERN (A{1.5})", ParseError, "a whole number is expected", "1.5"),
+        ("PATTERN (A) DEFINE A AS x LIKE 'a' ESCAPE 'ab'", ParseError, "one character", "x LIKE 'a' ESCAPE 'ab'"),
+        ("PATTERN (A) DEFINE A AS t < TIMESTAMP 'noon'", ParseError, "'noon' is not a time", "TIMESTAMP 'noon'"),
+        ("PATTERN (A) WITHIN INTERVAL '1' HOUR DEFINE A AS x > 1", Unsupported, "no part of the standard", None),
+        ("SEEK PATTERN (A)", Unsupported, "feature R020", "SEEK PATTERN"),
+        ("PATTERN (A) DEFINE B AS x > 1", IllFormed, "DEFINE has a condition for B, which is not", "B AS x > 1"),
+        ("PATTERN (A) DEFINE A AS B.x > 1", IllFormed, "the variable B is not in the pattern", "B.x"),
+        ("MEASURES COUNT(B.*) AS n PATTERN (A)", IllFormed, "the variable B is not", "COUNT(B.*)"),
+        ("AFTER MATCH SKIP TO B PATTERN (A)", IllFormed, "the variable B is not", "AFTER MATCH SKIP TO B"),
+        ("PATTERN (A) DEFINE A AS true, A AS false", IllFormed, "DEFINE defines A 2 times", "A AS false"),
+        ("PARTITION BY x MEASURES y AS X PATTERN (A)", IllFormed, "columns x 2 times", "y AS X"),
+        ("PATTERN (A B) SUBSET A = (B)", IllFormed, "A is a variable of the pattern too", "A = (B)"),
+        ("PATTERN (A) SUBSET U = (B)", IllFormed, "B in the union U is not in the pattern", "U = (B)"),
+        ("PATTERN (A) SUBSET U = (V), V = (U)", IllFormed, "V in the union U is a union itself", "U = (V)"),
+        ("PATTERN (A) DEFINE A AS LAST(PREV(x)) = 1", IllFormed, "cannot be inside LAST", "PREV(x)"),
+        ("PATTERN (A) DEFINE A AS SUM(MAX(x)) = 1", IllFormed, "cannot be inside SUM", "MAX(x)"),
+        ("PATTERN (A) DEFINE A AS PREV(COUNT(*)) = 1", IllFormed, "cannot be inside PREV", "COUNT(*)"),
+        ("PATTERN (A) DEFINE A AS LAST(1) = 1", IllFormed, "no column and no CLASSIFIER", "LAST(1)"),
+        ("PATTERN (A B) DEFINE A AS LAST(A.x + B.x) = 1", IllFormed, "more than one variable", "LAST(A.x + B.x)"),
+        ("PATTERN (A) DEFINE A AS FINAL LAST(x) = 1", IllFormed, "FINAL looks at a whole match", "FINAL LAST(x)"),
+        ("ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN ({- A -})", IllFormed, "cannot be used with", "{- A -}"),
+        ("PATTERN (A) DEFINE A AS x + 'a' > 1", IllFormed, "'a' is a string, and a number is expected", "'a'"),
+        ("PATTERN (A) DEFINE A AS 1", IllFormed, "1 is a number, and a bool is expected", "1"),
+        ("PATTERN (A) DEFINE A AS 1 = 'a'", IllFormed, "1 is a number, and 'a' a string", "'a'"),
+    ],
+)
+def test_what_is_refused(text: str, error: type[CerifyError], message: str, place: str | None) -> None:
+    whole = f"MATCH_RECOGNIZE ({text})"
+    with pytest.raises(error, match=message) as raised:
+        require_wellformed(parse(whole))
+    if place is not None:
+        span = raised.value.span
+        assert span is not None
+        assert whole[span.start : span.end] == place
+
+
+def test_a_schema_types_the_columns() -> None:
+    schema = Schema({"row": {"x": "int", "s": "string"}})
+
+    def refused(text: str) -> str:
+        with pytest.raises(IllFormed) as raised:
+            require_typed(parse(f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {text})"), schema)
+        return raised.value.message
+
+    assert re.search("no column 'y'", refused("y > 1"))
+    assert re.search("did you mean x", refused('"X" > 1'))
+    assert re.search("x is a number, and 'a' a string", refused("PREV(x) IS NULL OR x = 'a'"))
+    assert re.search("s is a string, and a number is expected", refused("SUM(s) > 1"))
+    assert re.search("x is a number, and a string is expected", refused("x LIKE 'a'"))
+    require_typed(parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS X + 1 > 2 AND s LIKE 'a%')"), schema)
+
+
+def test_a_name_that_may_be_two_columns_is_refused() -> None:
+    q = parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS Price > 1)")
+    with pytest.raises(IllFormed, match='write it as "price"'):
+        resolved(q, ["price", "PRICE"])
+    assert show_expression(resolved(q, ["price", "x"]).define[0].condition) == '"price" > 1'
+
+
+def test_nesting_is_bounded() -> None:
+    with pytest.raises(BudgetExceeded, match="nested more than 200"):
+        parse(f"MATCH_RECOGNIZE (PATTERN ({'(' * 300}A{')*' * 300}))")

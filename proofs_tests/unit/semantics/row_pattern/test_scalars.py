@@ -1,0 +1,45 @@
+"""The values of operators: three-valued logic, arithmetic, LIKE, CAST."""
+
+from typing import Any
+
+import pytest
+
+from proofs_tests.unit.semantics.row_pattern.tables import rows, table
+
+S = table("i f s b n t", (7, 2.5, "ab", True, None, "2020-01-02T03:04:05Z"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("TRUE AND n", None), ("FALSE AND n = 1", False), ("TRUE OR n = 1", True), ("FALSE OR n = 1", None),
+        ("NOT n = 1", None), ("NOT b", False), ("n = n", None), ("n <> 1", None), ("n IS NULL", True),
+        ("i IS NOT NULL", True), ("i IN (1, 7)", True), ("i IN (1, NULL)", None), ("i NOT IN (1, NULL)", None),
+        ("i NOT IN (7, NULL)", False), ("i BETWEEN 1 AND NULL", None), ("i BETWEEN 8 AND NULL", False),
+        ("i NOT BETWEEN 8 AND NULL", True), ("i / 2", 3), ("-7 / 2", -3), ("-7 % 2", -1), ("i / 2.0", 3.5),
+        ("i / 0", None), ("i % 0", None), ("f * 2", 5.0), ("i - f", 4.5), ("1e308 * 10", None), ("- i", -7),
+        ("ABS(-i)", 7), ("ABS(s)", None), ("s || 'c'", "abc"), ("s || n", None), ("i = 7.0", True), ("i = 'a'", None),
+        ("b = 1", None), ("s < 'b'", True), ("COALESCE(n, i, 1)", 7), ("COALESCE(n, n)", None),
+        ("CASE WHEN n = 1 THEN 1 WHEN i = 7 THEN 2 ELSE 3 END", 2), ("CASE n WHEN NULL THEN 1 END", None),
+        ("s LIKE 'a%'", True), ("s LIKE 'a'", False), ("s LIKE '_b'", True), ("s LIKE 'A%'", False),
+        ("n LIKE 'a'", None),
+        ("'a%' LIKE 'a!%' ESCAPE '!'", True), ("'ab' LIKE 'a!%' ESCAPE '!'", False), ("'a.b' LIKE 'a_b'", True),
+        ("'axb' LIKE 'a.b'", False), ("s NOT LIKE 'b%'", True),
+        ("CAST(f AS BIGINT)", 3), ("CAST(-2.5 AS BIGINT)", -3), ("CAST('12' AS BIGINT)", 12),
+        ("CAST('a' AS BIGINT)", None),
+        ("CAST(i AS DOUBLE)", 7.0), ("CAST(i AS VARCHAR)", "7"), ("CAST(b AS VARCHAR)", "true"),
+        ("CAST('TRUE' AS BOOLEAN)", True), ("CAST(b AS BIGINT)", 1), ("CAST(n AS VARCHAR)", None),
+        ("CAST(CAST(t AS TIMESTAMP) AS VARCHAR)", "2020-01-02T03:04:05Z"),
+        ("CAST(t AS TIMESTAMP) < TIMESTAMP '2020-01-02 03:04:06'", True),
+    ],
+)  # fmt: skip
+def test_the_value_of_an_expression(expression: str, expected: Any) -> None:
+    value = rows(f"MATCH_RECOGNIZE (MEASURES {expression} AS m PATTERN (A))", S)[0][0]
+    assert (value, type(value)) == (expected, type(expected))
+
+
+def test_aggregates_pass_over_null() -> None:
+    T = table("x s", (1, "b"), (None, None), (4, "a"))
+    measures = "COUNT(*), COUNT(x), SUM(x), AVG(x), MIN(s), MAX(s), SUM(s), SUM(CASE WHEN x = 9 THEN x END)"
+    named = ", ".join(f"{e} AS m{n}" for n, e in enumerate(measures.split(", ")))
+    assert rows(f"MATCH_RECOGNIZE (MEASURES {named} PATTERN (A+))", T) == [(3, 2, 5, 2.5, "a", "b", None, None)]
