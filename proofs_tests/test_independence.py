@@ -32,6 +32,7 @@ DEFINITION_AND_JUDGED = {
         ("cerify.semantics.cel.interpreter", "cerify.semantics.core_cel.interpreter"),
         ("cerify.automata.cea", "cerify.automata.evaluate"),
     ),
+    "MATCH_RECOGNIZE": (("cerify.semantics.row_pattern.interpreter",), ("cerify.automata.row_pattern",)),
     "SASE+": (
         ("cerify.semantics.sase.denote", "cerify.semantics.sase.program"),
         (

@@ -155,10 +155,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True, order=True)
 class NumberedMatch(Match):
-    """A match of rows, of which `events` are in the order of the match; its number counts in its partition, from 1.
-
-    excluded: the rows that are left out of the output of all rows.
-    """
+    """A match of rows, `events` in its order; it is numbered in its partition. excluded: rows that are not shown."""
 
     match_number: int = 0
     excluded: tuple[int, ...] = field(default=(), compare=False, repr=False)

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import Nullable, combined
 
@@ -14,7 +15,7 @@ Columns = Mapping[str, Sequence[Nullable]]
 """The columns of a partition; one that is missing is NULL throughout."""
 
 
-def why_not(q: rows.MatchRecognize) -> Unsupported | None:
+def why_not(q: MatchRecognize) -> Unsupported | None:
     """Why the automaton cannot carry a clause; None if it can."""
     for one in q.define:
         its = {A for A, members in q.unions.items() if one.variable in members}

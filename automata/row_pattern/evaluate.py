@@ -18,13 +18,13 @@ from cerify.semantics.arrow_columns import values_in
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import NumberedMatch, Stream
-from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.resolve import columns_of, resolved
 
 ROWS_TOGETHER = 4096  # rows between two looks at the clock
 
 
-def answers(q: rows.MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
+def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
     """The matches in the order in which they are found, the partitions in the order of their first row.
 
     Raises Unsupported where a condition looks at more than columns, IllFormed where AFTER MATCH SKIP leads nowhere, and
@@ -40,7 +40,7 @@ def answers(q: rows.MatchRecognize, S: Stream, budget: Budget = Budget()) -> Ite
         yield from Run(q, automaton, places, mine).matches()
 
 
-def partitions(q: rows.MatchRecognize, columns: Columns, length: int) -> list[list[int]]:
+def partitions(q: MatchRecognize, columns: Columns, length: int) -> list[list[int]]:
     """The positions of each partition in order, by the ranks of the values of PARTITION BY and ORDER BY."""
     keys = [_ranks(columns.get(one.name), length, False, False) for one in q.partition]
     order = []
@@ -67,7 +67,7 @@ def _ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_fi
 class Run:
     """One partition: the positions of its rows, and its columns."""
 
-    q: rows.MatchRecognize
+    q: MatchRecognize
     automaton: Automaton
     places: Sequence[int]
     columns: Mapping[str, Sequence[Any]]

@@ -13,7 +13,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.syntax import MatchRecognize
+from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.sase import syntax as sase_syntax
 
 

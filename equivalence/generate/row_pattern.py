@@ -13,8 +13,17 @@ from typing import Any
 
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import (
+    ROW,
+    Definition,
+    MatchRecognize,
+    Measure,
+    Order,
+    RowsPerMatch,
+    Skip,
+    Subset,
+)
 from cerify.semantics.row_pattern.operators import QUANTIFIERS
-from cerify.semantics.row_pattern.syntax import MatchRecognize
 from cerify.semantics.values import Value
 
 NESTING = 4
@@ -45,7 +54,7 @@ def stream(rng: Random, profile: RowProfile, length: int, q: MatchRecognize) -> 
     def row() -> Event:
         pools: dict[str, Sequence[Value]] = {"p": (0, 1), "o": range(4), "x": range(4), "y": (0, 1, 0.5), "z": WORDS}
         there = {name: rng.choice(pool) for name, pool in pools.items() if rng.random() >= profile.null}
-        return Event(rows.ROW, {name: float(value) if name == "y" else value for name, value in there.items()})  # type: ignore[arg-type]
+        return Event(ROW, {name: float(value) if name == "y" else value for name, value in there.items()})  # type: ignore[arg-type]
 
     return Stream(row() for _ in range(length))
 
@@ -54,15 +63,15 @@ def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
     """A clause of that many nodes in its pattern, at most."""
     pattern = _pattern(rng, profile, nodes, NESTING)
     primary = MatchRecognize(pattern).primary
-    subsets = (rows.Subset("U", tuple(rng.sample(primary, rng.randint(1, len(primary))))),) if primary else ()
+    subsets = (Subset("U", tuple(rng.sample(primary, rng.randint(1, len(primary))))),) if primary else ()
     subsets = subsets if rng.random() < 0.3 else ()
     make = _Maker(rng, [*primary, *(one.name for one in subsets)])
-    define = [rows.Definition(A, make.condition(profile.context)) for A in primary if rng.random() < 0.8]
-    measures = [rows.Measure(make.measure(), f"m{n}") for n in range(rng.randint(0, 3))]
-    rows_: rows.RowsPerMatch = rng.choice(("one", "one", "all", "all omit empty", "all with unmatched"))
+    define = [Definition(A, make.condition(profile.context)) for A in primary if rng.random() < 0.8]
+    measures = [Measure(make.measure(), f"m{n}") for n in range(rng.randint(0, 3))]
+    rows_: RowsPerMatch = rng.choice(("one", "one", "all", "all omit empty", "all with unmatched"))
     if rows_ == "all with unmatched" and "{-" in _text(pattern):
         rows_ = "all"
-    order = [rows.Order(rows.Column("o"), rng.random() < 0.3, rng.choice((None, "FIRST", "LAST")))]
+    order = [Order(rows.Column("o"), rng.random() < 0.3, rng.choice((None, "FIRST", "LAST")))]
     return MatchRecognize(
         pattern,
         tuple(define),
@@ -110,10 +119,10 @@ class _Maker:
     def __init__(self, rng: Random, variables: list[str]) -> None:
         self.rng, self.variables = rng, variables
 
-    def skip(self) -> rows.Skip:
+    def skip(self) -> Skip:
         if self.variables and self.rng.random() < 0.3:
-            return rows.Skip(self.rng.choice(("first", "last")), self.rng.choice(self.variables))
-        return rows.Skip(self.rng.choice(("past last row", "next row")))
+            return Skip(self.rng.choice(("first", "last")), self.rng.choice(self.variables))
+        return Skip(self.rng.choice(("past last row", "next row")))
 
     def condition(self, context: float, depth: int = 2) -> rows.Expression:
         """A condition; one in so many of its comparisons looks at what the match has so far."""

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, dropped, varied
 from cerify.semantics import trees
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip
 from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.resolve import columns_in
 from cerify.semantics.row_pattern.show import show
-from cerify.semantics.row_pattern.syntax import MatchRecognize
 from cerify.semantics.row_pattern.wellformed import require_wellformed
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
@@ -65,7 +65,7 @@ def pruned(q: MatchRecognize) -> MatchRecognize:
         define=tuple(one for one in q.define if one.variable in q.primary),
         subsets=tuple(one for one in unions if one.members),
     )
-    return replace(q, skip=rows.Skip()) if q.skip.variable not in (None, *q.unions) else q
+    return replace(q, skip=Skip()) if q.skip.variable not in (None, *q.unions) else q
 
 
 def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
@@ -74,10 +74,10 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
         for fewer in dropped(getattr(q, name)):
             changed: Any = {name: fewer}
             yield pruned(replace(q, **changed))
-    simpler: tuple[rows.RowsPerMatch, ...] = ("one", "all")
+    simpler: tuple[RowsPerMatch, ...] = ("one", "all")
     yield from (replace(q, rows=rows_) for rows_ in simpler)
-    yield from (replace(q, skip=skip) for skip in (rows.Skip(), rows.Skip("next row")))
-    for order in varied(q.order, lambda one: (rows.Order(one.column),)):
+    yield from (replace(q, skip=skip) for skip in (Skip(), Skip("next row")))
+    for order in varied(q.order, lambda one: (Order(one.column),)):
         yield replace(q, order=order)
 
 

@@ -18,6 +18,7 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.expressions import Frame, Row, value
 from cerify.semantics.row_pattern.reading import RowReading
 
@@ -53,7 +54,7 @@ class Found:
 class Meaning:
     """The labellings of a clause's pattern at a row s of a partition P, in the match of that number."""
 
-    q: rows.MatchRecognize
+    q: MatchRecognize
     P: Sequence[Row]
     s: int
     number: int
@@ -130,7 +131,7 @@ class Meaning:
         return Frame(self.P, self.s, labels, current, self.number, self.q.unions, self.reading)
 
 
-def matches(q: rows.MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Watch) -> Iterator[Found]:
+def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Watch) -> Iterator[Found]:
     """The matches in a partition, in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
     s, last = 0, 0
     while s < len(P):
@@ -144,7 +145,7 @@ def matches(q: rows.MatchRecognize, P: Sequence[Row], reading: RowReading, watch
         s, last = resumed(q, found, reading), number
 
 
-def resumed(q: rows.MatchRecognize, found: Found, reading: RowReading) -> int:
+def resumed(q: MatchRecognize, found: Found, reading: RowReading) -> int:
     """The row at which the search goes on after a match. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
     if not found.labelling or q.skip.to == "next row":
         return found.start + 1

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TYPE, NumberedMatch, Stream
-from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Order
 from cerify.semantics.row_pattern.denote import Found, matches
 from cerify.semantics.row_pattern.expressions import Row
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def answers(
-    q: rows.MatchRecognize, S: Stream, reading: RowReading = STANDARD, budget: Budget = Budget()
+    q: MatchRecognize, S: Stream, reading: RowReading = STANDARD, budget: Budget = Budget()
 ) -> Iterator[NumberedMatch]:
     """The matches in the order in which they are found, the partitions in the order of their first row.
 
@@ -37,7 +37,7 @@ def table_of(S: Stream) -> list[Row]:
     return [{**event.attributes, TYPE: event.type} for event in S]
 
 
-def partitions(q: rows.MatchRecognize, table: Sequence[Row], reading: RowReading) -> list[list[int]]:
+def partitions(q: MatchRecognize, table: Sequence[Row], reading: RowReading) -> list[list[int]]:
     """The positions of the rows of each partition in order; rows that tie stay in the order of the table."""
     found: dict[Any, list[int]] = {}
     for place, row in enumerate(table):
@@ -48,7 +48,7 @@ def partitions(q: rows.MatchRecognize, table: Sequence[Row], reading: RowReading
     return list(found.values())
 
 
-def _ordered(places: list[int], table: Sequence[Row], one: rows.Order, reading: RowReading) -> list[int]:
+def _ordered(places: list[int], table: Sequence[Row], one: Order, reading: RowReading) -> list[int]:
     name = one.column.name
     there = [place for place in places if name in table[place]]
     there.sort(key=lambda place: _key(table[place][name]), reverse=one.descending)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from cerify.semantics.events import NumberedMatch, Stream
-from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.expressions import Frame, Row, value
 from cerify.semantics.row_pattern.interpreter import partitions, table_of
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
@@ -22,12 +22,12 @@ OutputRow: TypeAlias = tuple[Nullable, ...]
 class Output:
     """What a clause makes of its matches over a table."""
 
-    clause: rows.MatchRecognize
+    clause: MatchRecognize
     S: Stream
     reading: RowReading = STANDARD
 
     @cached_property
-    def q(self) -> rows.MatchRecognize:
+    def q(self) -> MatchRecognize:
         """The clause with the columns' names as the table has them."""
         return resolved(self.clause, columns_of(self.S))
 

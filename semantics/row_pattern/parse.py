@@ -19,6 +19,7 @@ from lark.visitors import Transformer_NonRecursive, v_args
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, Unsupported, errors_in
 from cerify.semantics.parsing import MAX_DEPTH, number_of, parsed, span_of
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Measure, Order, RowsPerMatch, Skip, Subset
 from cerify.semantics.trees import children
 from cerify.semantics.values import parse_time
 
@@ -27,12 +28,12 @@ TYPES: dict[str, rows.SqlType] = {
     "DOUBLE": "DOUBLE", "FLOAT": "DOUBLE", "REAL": "DOUBLE",
     "VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "TIMESTAMP": "TIMESTAMP",
 }  # fmt: skip
-ROWS: dict[str, rows.RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unmatched", "SHOW": "all"}
+ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unmatched", "SHOW": "all"}
 
 
-def parse(text: str) -> rows.MatchRecognize:
+def parse(text: str) -> MatchRecognize:
     """The clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too deeply."""
-    q = cast("rows.MatchRecognize", parsed(text, _parser(), _Builder()))
+    q = cast("MatchRecognize", parsed(text, _parser(), _Builder()))
     with errors_in(text):
         for root in (q.pattern, *q.expressions):
             if _depth(root) > MAX_DEPTH:
@@ -78,28 +79,28 @@ class _Clause:
 class _Builder(Transformer_NonRecursive[Token, Any]):
     """One method for each alternative of the grammar, in the grammar's order."""
 
-    def clause(self, meta: Meta, *clauses: _Clause) -> rows.MatchRecognize:
-        return rows.MatchRecognize(**{one.field: one.value for one in clauses}, span=span_of(meta))
+    def clause(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
+        return MatchRecognize(**{one.field: one.value for one in clauses}, span=span_of(meta))
 
     def partition(self, meta: Meta, *columns: rows.Column) -> _Clause:
         return _Clause("partition", columns)
 
-    def order(self, meta: Meta, *orders: rows.Order) -> _Clause:
+    def order(self, meta: Meta, *orders: Order) -> _Clause:
         return _Clause("order", orders)
 
-    def sort(self, meta: Meta, column: rows.Column, *marks: Token) -> rows.Order:
+    def sort(self, meta: Meta, column: rows.Column, *marks: Token) -> Order:
         texts = {mark.type: mark.upper() for mark in marks}
         nulls = texts["NULLS"].split()[1] if "NULLS" in texts else None
-        return rows.Order(column, texts.get("DIRECTION") == "DESC", cast("Any", nulls))
+        return Order(column, texts.get("DIRECTION") == "DESC", cast("Any", nulls))
 
     def column_name(self, meta: Meta, one: _Identifier) -> rows.Column:
         return rows.Column(one.name, None, one.quoted, span=span_of(meta))
 
-    def measures(self, meta: Meta, *measures: rows.Measure) -> _Clause:
+    def measures(self, meta: Meta, *measures: Measure) -> _Clause:
         return _Clause("measures", measures)
 
-    def measure(self, meta: Meta, e: rows.Expression, one: _Identifier) -> rows.Measure:
-        return rows.Measure(e, one.name, one.quoted, span_of(meta))
+    def measure(self, meta: Meta, e: rows.Expression, one: _Identifier) -> Measure:
+        return Measure(e, one.name, one.quoted, span_of(meta))
 
     def rows_per_match(self, meta: Meta, token: Token) -> _Clause:
         words = token.upper().split()
@@ -107,11 +108,11 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
 
     def skip_place(self, meta: Meta, token: Token) -> _Clause:
         to = " ".join(token.lower().split()[3:]).removeprefix("to ")
-        return _Clause("skip", rows.Skip(cast("Any", to), None, span_of(meta)))
+        return _Clause("skip", Skip(cast("Any", to), None, span_of(meta)))
 
     def skip_variable(self, meta: Meta, token: Token, variable: str) -> _Clause:
         first = token.upper().endswith("FIRST")
-        return _Clause("skip", rows.Skip("first" if first else "last", variable, span_of(meta)))
+        return _Clause("skip", Skip("first" if first else "last", variable, span_of(meta)))
 
     def pattern_clause(self, meta: Meta, keyword: Token, pattern: rows.Pattern, *_: None) -> _Clause:
         if keyword.upper() != "PATTERN":
@@ -125,17 +126,17 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
             "WITHIN is no part of the standard; compare a column with FIRST of it in DEFINE", span_of(token)
         )
 
-    def subset(self, meta: Meta, *unions: rows.Subset) -> _Clause:
+    def subset(self, meta: Meta, *unions: Subset) -> _Clause:
         return _Clause("subsets", unions)
 
-    def union(self, meta: Meta, name: str, *members: str) -> rows.Subset:
-        return rows.Subset(name, members, span_of(meta))
+    def union(self, meta: Meta, name: str, *members: str) -> Subset:
+        return Subset(name, members, span_of(meta))
 
-    def define(self, meta: Meta, *definitions: rows.Definition) -> _Clause:
+    def define(self, meta: Meta, *definitions: Definition) -> _Clause:
         return _Clause("define", definitions)
 
-    def definition(self, meta: Meta, variable: str, e: rows.Expression) -> rows.Definition:
-        return rows.Definition(variable, e, span_of(meta))
+    def definition(self, meta: Meta, variable: str, e: rows.Expression) -> Definition:
+        return Definition(variable, e, span_of(meta))
 
     # --- patterns ---
 

@@ -10,16 +10,17 @@ from cerify.semantics import trees
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
 
 
 def columns_of(S: Stream) -> tuple[str, ...]:
     """The columns of a table in their order. The column "type" is one of them if a row has another type than ROW."""
-    typed = any(R.as_py() != rows.ROW for R in S.table[TYPE].unique())
+    typed = any(R.as_py() != ROW for R in S.table[TYPE].unique())
     return tuple(name for name in S.table.column_names if name != TYPE or typed)
 
 
-def resolved(q: rows.MatchRecognize, names: Iterable[str]) -> rows.MatchRecognize:
+def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
     """The clause with the columns' names as the table has them; one that it does not have stays, and is NULL.
 
     Raises IllFormed where two columns of the table differ in case alone and a name may be either.
@@ -54,7 +55,7 @@ def named(one: rows.Column, names: Iterable[str]) -> str:
     return found[0] if found else one.name
 
 
-def columns_in(q: rows.MatchRecognize) -> Iterator[rows.Column]:
+def columns_in(q: MatchRecognize) -> Iterator[rows.Column]:
     """All mentions of columns in a clause."""
     inside = (node for e in q.expressions for node in subtrees(e))
     listed = chain(q.partition, (one.column for one in q.order))

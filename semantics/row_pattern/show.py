@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Any
+from typing import Any, assert_never
 
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.operators import printed
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip
 from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
 from cerify.semantics.values import Value, show_time
 
 REGULAR = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-ROWS: dict[rows.RowsPerMatch, str] = {
+ROWS: dict[RowsPerMatch, str] = {
     "one": "ONE ROW PER MATCH",
     "all": "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
     "all omit empty": "ALL ROWS PER MATCH OMIT EMPTY MATCHES",
@@ -22,7 +23,7 @@ ROWS: dict[rows.RowsPerMatch, str] = {
 SHORT = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 
 
-def show(q: rows.MatchRecognize) -> str:
+def show(q: MatchRecognize) -> str:
     """The text of a clause. Raises BudgetExceeded where it is nested too deeply."""
     measures = (f"{show_expression(one.expression)} AS {_identifier(one.name, one.quoted)}" for one in q.measures)
     subsets = (f"{_variable(one.name)} = ({', '.join(map(_variable, one.members))})" for one in q.subsets)
@@ -80,8 +81,10 @@ def _expression_field(value: Any) -> str:
             return ""
         case "FINAL":
             return "FINAL "
-        case _:
+        case str() | int():
             return str(value)
+        case _:
+            assert_never(value)
 
 
 def _literal(value: Value | None) -> str:
@@ -111,11 +114,11 @@ def _variable(name: str) -> str:
     return _identifier(name, not (REGULAR.fullmatch(name) and name == name.upper()))
 
 
-def _order(one: rows.Order) -> str:
+def _order(one: Order) -> str:
     return f"{_column(one.column)}{' DESC' * one.descending}{'' if one.nulls is None else ' NULLS ' + one.nulls}"
 
 
-def _skip(skip: rows.Skip) -> str:
+def _skip(skip: Skip) -> str:
     to = skip.to.upper() if skip.to == "past last row" else f"TO {skip.to.upper()}"
     return f"AFTER MATCH SKIP {to}{'' if skip.variable is None else ' ' + _variable(skip.variable)}"
 

@@ -1,4 +1,4 @@
-"""The syntax of MATCH_RECOGNIZE: ISO/IEC 9075-2, feature R010, and the guide ISO/IEC 19075-5, section 4.
+"""The patterns and expressions of MATCH_RECOGNIZE: ISO/IEC 9075-2, feature R010, and ISO/IEC 19075-5, section 4.
 
 The letters used for these trees, here and in every module of this package:
     q  a clause        p  a pattern        A, B  variables        e  an expression        S  a table: a stream of rows
@@ -9,17 +9,13 @@ without quotation marks is in upper case, as SQL has it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias
 
 from cerify.semantics import trees
 from cerify.semantics.errors import Span
 from cerify.semantics.trees import Tree, subtrees
 from cerify.semantics.values import Value
-
-ROW = "row"
-"""The type of the events of a table that has no column "type"."""
 
 
 class Node(Tree):
@@ -289,94 +285,6 @@ Scalar: TypeAlias = (
 """What depends on the values of its operands alone."""
 
 Expression: TypeAlias = Lookup | Scalar
-
-# --- the clause -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Order:
-    """column [ASC | DESC] [NULLS FIRST | NULLS LAST]; nulls is None where the text leaves it open."""
-
-    column: Column
-    descending: bool = False
-    nulls: Literal["FIRST", "LAST"] | None = None
-
-
-@dataclass(frozen=True)
-class Measure:
-    """e AS name."""
-
-    expression: Expression
-    name: str
-    quoted: bool = False
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A AS e."""
-
-    variable: str
-    condition: Expression
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True)
-class Subset:
-    """U = (A, B): a union variable."""
-
-    name: str
-    members: tuple[str, ...]
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True)
-class Skip:
-    """AFTER MATCH SKIP …; with "first" and "last" to a row of a variable."""
-
-    to: Literal["past last row", "next row", "first", "last"] = "past last row"
-    variable: str | None = None
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-RowsPerMatch: TypeAlias = Literal["one", "all", "all omit empty", "all with unmatched"]
-"""ONE ROW PER MATCH; ALL ROWS PER MATCH, SHOW EMPTY MATCHES, OMIT EMPTY MATCHES, WITH UNMATCHED ROWS."""
-
-
-@dataclass(frozen=True)
-class MatchRecognize:
-    """A whole clause."""
-
-    pattern: Pattern
-    define: tuple[Definition, ...] = ()
-    partition: tuple[Column, ...] = ()
-    order: tuple[Order, ...] = ()
-    measures: tuple[Measure, ...] = ()
-    rows: RowsPerMatch = "one"
-    skip: Skip = Skip()
-    subsets: tuple[Subset, ...] = ()
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-    @cached_property
-    def primary(self) -> tuple[str, ...]:
-        """The variables of the pattern, in the order in which they occur first."""
-        nodes: Iterator[Pattern] = subtrees(self.pattern)
-        return tuple(dict.fromkeys(p.name for p in nodes if isinstance(p, Variable)))
-
-    @cached_property
-    def unions(self) -> dict[str, frozenset[str]]:
-        """For each variable, primary ones too, the primary variables that it stands for."""
-        return {A: frozenset({A}) for A in self.primary} | {one.name: frozenset(one.members) for one in self.subsets}
-
-    @cached_property
-    def conditions(self) -> dict[str, Expression]:
-        """The conditions of the variables that have one."""
-        return {one.variable: one.condition for one in self.define}
-
-    @property
-    def expressions(self) -> tuple[Expression, ...]:
-        """The conditions and the measures."""
-        return (*(one.condition for one in self.define), *(one.expression for one in self.measures))
 
 
 def below(e: Expression) -> tuple[Expression, ...]:

@@ -11,6 +11,7 @@ from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.predicate_types import Problem, listed, meant
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Measure, Subset
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.resolve import columns_in, named
 from cerify.semantics.row_pattern.show import show_expression
@@ -19,18 +20,18 @@ from cerify.semantics.trees import subtrees
 from cerify.semantics.values import KIND_OF, Kind
 
 
-def problems(q: rows.MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
+def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
     """All problems of the clause; unknown columns and type errors only if there is no other problem."""
     with depth_limited(q.span):
         return [*_names(q), *_variables(q), *_navigation(q), *_pattern(q, reading)] or [*_typed(q, schema)]
 
 
-def require_wellformed(q: rows.MatchRecognize, reading: RowReading = STANDARD) -> None:
+def require_wellformed(q: MatchRecognize, reading: RowReading = STANDARD) -> None:
     """Raises IllFormed for the first problem that shows without a schema."""
     _raise_first(problems(q, None, reading))
 
 
-def require_typed(q: rows.MatchRecognize, schema: Schema) -> None:
+def require_typed(q: MatchRecognize, schema: Schema) -> None:
     """Raises IllFormed for the first problem, unknown columns and type errors included."""
     _raise_first(problems(q, schema))
 
@@ -40,7 +41,7 @@ def _raise_first(found: Iterable[Problem]) -> None:
         raise IllFormed(f"{problem.hinted}; {problem.mend}", problem.span)
 
 
-def _names(q: rows.MatchRecognize) -> Iterator[Problem]:
+def _names(q: MatchRecognize) -> Iterator[Problem]:
     """Names that are given twice."""
     output = [one.name for one in q.partition] + [one.name for one in q.measures]
     for what, names, span in (
@@ -53,11 +54,11 @@ def _names(q: rows.MatchRecognize) -> Iterator[Problem]:
                 yield Problem("twice", f"{what} {name} {times} times", span)
 
 
-def _span(parts: Sequence[rows.Definition | rows.Measure | rows.Subset]) -> Span | None:
+def _span(parts: Sequence[Definition | Measure | Subset]) -> Span | None:
     return parts[-1].span if parts else None
 
 
-def _variables(q: rows.MatchRecognize) -> Iterator[Problem]:
+def _variables(q: MatchRecognize) -> Iterator[Problem]:
     """Variables that are not of the pattern, and unions that are none."""
     for subset in q.subsets:
         if subset.name in q.primary:
@@ -82,7 +83,7 @@ def _unbound(name: str, what: str, known: Iterable[str], span: Span | None) -> P
     return Problem("unbound", f"{what} is not in the pattern", span, meant(name, known))
 
 
-def _navigation(q: rows.MatchRecognize) -> Iterator[Problem]:
+def _navigation(q: MatchRecognize) -> Iterator[Problem]:
     """PREV, NEXT, FIRST, LAST and aggregates inside each other, or around two variables or none; FINAL in DEFINE."""
     for one in q.define:
         for node in subtrees(one.condition):
@@ -111,7 +112,7 @@ def _inside(e: rows.Physical | rows.Logical | rows.Aggregate) -> Iterator[Proble
         yield Problem("navigation", f"{text} has no column and no CLASSIFIER to look up in a row", e.span)
 
 
-def _pattern(q: rows.MatchRecognize, reading: RowReading) -> Iterator[Problem]:
+def _pattern(q: MatchRecognize, reading: RowReading) -> Iterator[Problem]:
     for p in subtrees(q.pattern):
         if isinstance(p, rows.Exclusion) and q.rows == "all with unmatched":
             yield Problem("output", "{- -} cannot be used with ALL ROWS PER MATCH WITH UNMATCHED ROWS", p.span)
@@ -140,7 +141,7 @@ def may_be_empty(p: rows.Pattern) -> bool:
             assert_never(p)
 
 
-def _typed(q: rows.MatchRecognize, schema: Schema | None) -> Iterator[Problem]:
+def _typed(q: MatchRecognize, schema: Schema | None) -> Iterator[Problem]:
     known: dict[str, Kind | None] | None = None
     if schema is not None:
         known = {name: None if name in schema.mixed else KIND_OF[one] for name, one in schema.attributes.items()}

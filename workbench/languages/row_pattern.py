@@ -13,8 +13,8 @@ from cerify.languages.language import BuiltIn, Checked, Options, OutputTable
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, NumberedMatch, Schema, Stream, result_of
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.row_pattern.output import Output
-from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.row_pattern.wellformed import may_be_empty, problems, require_wellformed
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value

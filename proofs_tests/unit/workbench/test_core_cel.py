@@ -57,7 +57,9 @@ def test_what_an_automaton_cannot_carry_is_unsupported() -> None:
         assert cerify.match("A AS x FILTER y.a = 1", S, language="core-cel", evaluator=evaluator) == [Match(0, (0,))]
     with pytest.raises(Unsupported, match="its valuations are not listed"):
         cerify.match("A AS x", S, language="core-cel", output="valuations")
-    with pytest.raises(IllFormed, match="no language 'sql'; use one of cel, core-cel, event-expression, sase"):
+    with pytest.raises(
+        IllFormed, match="no language 'sql'; use one of cel, core-cel, event-expression, sase, row-pattern"
+    ):
         cerify.match("A AS x", S, language="sql")
     with pytest.raises(IllFormed, match="no output 'nope'; use one of matches, valuations"):
         cerify.match("A", S, output="nope")  # type: ignore[arg-type]

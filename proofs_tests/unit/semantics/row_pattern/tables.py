@@ -7,11 +7,11 @@ from typing import Any
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import NumberedMatch, Stream
+from cerify.semantics.row_pattern.clauses import ROW
 from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
-from cerify.semantics.row_pattern.syntax import ROW
 
 FALLING = "90 80 70 70"
 

@@ -8,12 +8,15 @@ import pytest
 from cerify.equivalence.generate.row_pattern import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
 from cerify.semantics.events import Schema
+from cerify.semantics.operators import Operator
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, Skip
 from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.resolve import resolved
 from cerify.semantics.row_pattern.show import show, show_expression, show_pattern
 from cerify.semantics.row_pattern.wellformed import problems, require_typed, require_wellformed
+from cerify.semantics.trees import rebuilt
 
 WHOLE = r'''match_recognize(
     partition by k, "Other K"  -- a comment
@@ -36,9 +39,9 @@ def condition(text: str) -> rows.Expression:
 def test_a_whole_clause() -> None:
     q = parse(WHOLE)
     assert parse(show(q)) == q
-    assert (q.rows, q.skip) == ("all omit empty", rows.Skip("first", "U"))
+    assert (q.rows, q.skip) == ("all omit empty", Skip("first", "U"))
     assert [one.name for one in q.measures] == ["first_x", 'an "x"', "n", "m"]
-    assert q.order[0] == rows.Order(rows.Column("t"), True, "LAST")
+    assert q.order[0] == Order(rows.Column("t"), True, "LAST")
     assert q.unions["v"] == {"C"}
     assert q.primary == ("A", "B", "C", "D", "E", "F", "G")
     require_wellformed(q)
@@ -53,7 +56,7 @@ def test_what_is_written_is_what_it_stands_for() -> None:
     assert condition("x != 1 AND y > 2 OR NOT z < 3") == condition("(((x <> 1) AND y > 2) OR (NOT (z < 3)))")
     assert condition("a.x - 1 - 2 * 3") == condition("(A.x - 1) - (2 * 3)")
     assert condition("PREV(x) = FIRST(y)") == condition("PREV(x, 1) = RUNNING FIRST(y, 0)")
-    assert parse("MATCH_RECOGNIZE (AFTER MATCH SKIP TO b PATTERN (A B))").skip == rows.Skip("last", "B")
+    assert parse("MATCH_RECOGNIZE (AFTER MATCH SKIP TO b PATTERN (A B))").skip == Skip("last", "B")
 
 
 def test_names_that_are_keywords_elsewhere() -> None:
@@ -68,7 +71,7 @@ def test_the_table_says_how_operators_bind() -> None:
     """Every operator under every other one, at each place, is printed so that it is read back."""
     A = rows.Variable("A")
 
-    def arity(operator: object) -> int:
+    def arity(operator: Operator) -> int:
         return len(operator.node.operands)
 
     for outer in PATTERNS.values():
@@ -79,7 +82,7 @@ def test_the_table_says_how_operators_bind() -> None:
                     for place in range(arity(outer)):
                         operands = [A] * arity(outer)
                         operands[place] = p
-                        q = rows.MatchRecognize(make(*operands))
+                        q = MatchRecognize(make(*operands))
                         assert parse(show(q)) == q, show(q)
     texts = "x|-x|x + y|x * y|ABS(x)|CAST(x AS BIGINT)|x = y|x IS NULL|x BETWEEN y AND z|x IN (y, z)|x LIKE y|NOT x"
     texts += "|x AND y|x OR y|x || y|x IS NOT NULL|x NOT IN (y)|PREV(x)|FINAL LAST(x)|COUNT(*)|AVG(x)|COALESCE(x, y)"
@@ -92,9 +95,10 @@ def test_the_table_says_how_operators_bind() -> None:
         for node in found:
             for place in range(len(rows.below(node))):
                 below = list(rows.below(node))
-                if below[place] == column:
+                folded = isinstance(node, rows.Negative) and isinstance(e, rows.Constant)  # - 2 is one constant
+                if below[place] == column and not folded:
                     below[place] = e
-                    changed = rows.trees.rebuilt(node, below)
+                    changed = rebuilt(node, below)
                     assert condition(show_expression(changed)) == changed
 
 

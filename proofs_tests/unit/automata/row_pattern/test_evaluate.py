@@ -1,0 +1,135 @@
+"""The automaton of MATCH_RECOGNIZE: as the definition, in time that is linear in the rows, and what it refuses."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cerify.automata.row_pattern import evaluate
+from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_pattern
+from cerify.automata.row_pattern.conditions import why_not
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import NumberedMatch, Stream
+from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.row_pattern.parse import parse
+from proofs_tests.campaigns.row_patterns import answer, compared
+from proofs_tests.support import sampled
+from proofs_tests.unit.semantics.row_pattern.tables import table
+
+
+def compiled(pattern: str) -> Automaton:
+    return compile_pattern(parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}))").pattern)
+
+
+@pytest.mark.parametrize("cases", sampled([800, 20_000], [800]))
+def test_the_definition_and_the_automaton_agree(cases: int) -> None:
+    kinds, difference = compared(range(cases))
+    assert difference == ""
+    assert min(kinds[kind] for kind in ("matched", "none", "ill_formed")) > 50
+
+
+def ways(text: str) -> tuple[Way, ...]:
+    """As 0 1 ACCEPT$: targets, with the anchors on the way."""
+    found = (word.rstrip("^$") for word in text.split())
+    targets = [ACCEPT if name == "ACCEPT" else int(name) for name in found]
+    return tuple(Way(n, "^" in word, "$" in word) for n, word in zip(targets, text.split(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "first", "follow"),
+    [
+        ("A B", "1", ["ACCEPT", "0"]),  # states are numbered from the end of the pattern
+        ("A*", "0 ACCEPT", ["0 ACCEPT"]),
+        ("A*?", "ACCEPT 0", ["ACCEPT 0"]),
+        ("A{2}", "1", ["ACCEPT", "0"]),
+        ("A{1,2}", "1", ["ACCEPT", "0 ACCEPT"]),
+        ("((A*)*)* B", "1 0", ["ACCEPT", "1 0"]),
+        ("((A)??)*", "ACCEPT 0", ["ACCEPT 0"]),
+        ("(A | ())* B", "1 0", ["ACCEPT", "1 0"]),
+        ("^ A $", "0^", ["ACCEPT$"]),
+        ("$ | A | ()", "ACCEPT$ 0 ACCEPT", ["ACCEPT"]),
+        ("A ^ B", "1", ["ACCEPT", ""]),
+    ],
+)
+def test_the_ways_are_in_the_order_of_preferment(pattern: str, first: str, follow: list[str]) -> None:
+    made = compiled(pattern)
+    assert made.first == ways(first)
+    assert list(made.follow) == list(map(ways, follow))
+
+
+def test_nested_quantifiers_take_linear_time() -> None:
+    """A definition that tries labellings would not finish; neither would threads that begin at each row."""
+    S = table("x", *((1,) for _ in range(20_000)))
+    q = parse("MATCH_RECOGNIZE (PATTERN (((A*)*)* B) DEFINE A AS x = 1, B AS x = 2)")
+    assert list(evaluate.answers(q, S)) == []
+    q = parse("MATCH_RECOGNIZE (PATTERN (((A*)*)* B) DEFINE A AS x = 1, B AS NEXT(x) IS NULL)")
+    assert [len(match.events) for match in evaluate.answers(q, S)] == [20_000]
+
+
+def test_a_pattern_that_is_too_large_is_refused() -> None:
+    for pattern in ("A{100000}", "PERMUTE(A, B, C, D, E, F, G, H, I)"):
+        q = parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}))")
+        with pytest.raises(BudgetExceeded, match="more than 50000 states and branches"):
+            list(evaluate.answers(q, table("x", (1,)), Budget(states=50_000)))
+
+
+@pytest.mark.parametrize(
+    ("condition", "carried"),
+    [
+        ("A.x > PREV(A.x, 2) + NEXT(x)", True),
+        ("U.x > 1 AND CLASSIFIER(U) = 'A'", True),
+        ("LAST(x) > PREV(LAST(A.x), 1)", True),
+        ("B.x > 1", False),
+        ("FIRST(x) > 1", False),
+        ("LAST(x, 1) > 1", False),
+        ("PREV(LAST(x, 1), 1) > 1", False),
+        ("PREV(CLASSIFIER()) = 'A'", False),
+        ("COUNT(*) > 1", False),
+        ("SUM(x) > 1", False),
+        ("MATCH_NUMBER() > 1", False),
+    ],
+)
+def test_which_conditions_it_carries(condition: str, carried: bool) -> None:
+    q = parse(f"MATCH_RECOGNIZE (PATTERN (A B) SUBSET U = (A, B) DEFINE A AS {condition})")
+    refused = why_not(q)
+    assert (refused is None) == carried
+    if refused is not None:
+        assert answer(evaluate.answers, q, table("x", (1,))) == ["unsupported"]
+
+
+def with_automaton(change: Callable[[Automaton], Automaton]) -> Callable[..., Iterator[NumberedMatch]]:
+    """An evaluator whose automaton is another one."""
+
+    def answers(q: MatchRecognize, S: Stream, budget: Budget) -> Iterator[NumberedMatch]:
+        columns: dict[str, Any] = {name: S.table[name].to_pylist() for name in S.table.column_names}
+        made = change(compile_pattern(q.pattern, budget))
+        for places in evaluate.partitions(q, columns, len(S)):
+            mine = {name: [values[place] for place in places] for name, values in columns.items()}
+            yield from evaluate.Run(q, made, places, mine).matches()
+
+    return answers
+
+
+PLANTED: dict[str, Callable[[Automaton], Automaton]] = {
+    "least preferred": lambda made: replace(made, first=made.first[::-1], follow=tuple(w[::-1] for w in made.follow)),
+    "no anchor": lambda made: replace(made, first=tuple(Way(way.target) for way in made.first)),
+    "no exclusion": lambda made: replace(made, excluded=(False,) * len(made.excluded)),
+    "longest": lambda made: replace(
+        made, follow=tuple(tuple(sorted(ways, key=lambda way: way.target == ACCEPT)) for ways in made.follow)
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_found(fault: str) -> None:
+    _, difference = compared(range(3000), with_automaton(PLANTED[fault]))
+    assert difference
+
+
+def test_every_state_has_its_variable() -> None:
+    made = compiled("A {- B | C -} A?")
+    assert sorted(zip(made.variables, made.excluded, strict=True)) == [
+        ("A", False), ("A", False), ("B", True), ("C", True),
+    ]  # fmt: skip

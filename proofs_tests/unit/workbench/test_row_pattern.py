@@ -1,0 +1,163 @@
+"""MATCH_RECOGNIZE through the API, the command line and the protocol."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cerify
+from cerify import protocol
+from cerify.api import check, compile, count, explain, generate
+from cerify.commands.engine import answered
+from cerify.languages import LANGUAGES
+from cerify.languages.language import Options
+from cerify.plan import Want, plan
+from cerify.protocol import EngineInfo
+from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
+from cerify.semantics.events import NumberedMatch, Schema, Stream
+from proofs_tests.conftest import Run
+
+LANGUAGE = "row-pattern"
+QUERY = """MATCH_RECOGNIZE (PARTITION BY k MEASURES LAST(DOWN.x) AS bottom, MATCH_NUMBER() AS n
+    PATTERN (STRT DOWN+ UP) DEFINE DOWN AS x < PREV(x), UP AS x > PREV(x))"""
+CONTEXT = "MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS x > A.x)"
+TABLE = [{"k": k, "x": x} for k, x in (("b", 3), ("a", 5), ("b", 1), ("a", 2), ("b", 2), ("a", 1), ("a", 4))]
+CSV = "k,x\n" + "".join(f"{row['k']},{row['x']}\n" for row in TABLE)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "table.csv"
+    path.write_text(CSV)
+    return str(path)
+
+
+def test_matches_come_partition_by_partition() -> None:
+    for evaluator in (None, *LANGUAGES[LANGUAGE].evaluators):
+        found = cerify.match(QUERY, TABLE, language=LANGUAGE, evaluator=evaluator)
+        assert [(m.at, m.events) for m in found] == [(4, (0, 2, 4)), (6, (1, 3, 5, 6))]
+        assert found[1].bindings == (("DOWN", (3, 5)), ("STRT", (1,)), ("UP", (6,)))
+        assert found[1].result is not None
+        assert found[1].result.attributes == {"bottom": 1, "n": 1}
+        assert isinstance(found[1], NumberedMatch)
+
+
+def test_what_the_automaton_does_not_carry_is_left_to_the_definition() -> None:
+    language = LANGUAGES[LANGUAGE]
+    made = plan(language, language.parse(CONTEXT))
+    assert made.evaluator == "denotational"
+    assert "looks at what the match has so far" in made.why_not["automaton"].message
+    assert plan(language, language.parse(QUERY)).evaluator == "automaton"
+    with pytest.raises(Unsupported, match="the condition of B looks at"):
+        cerify.match(CONTEXT, TABLE, language=LANGUAGE, evaluator="automaton")
+    with pytest.raises(IllFormed, match="no evaluator 'kernel'"):
+        plan(language, language.parse(QUERY), want=Want(evaluator="kernel"))
+
+
+def test_a_clause_that_breaks_a_rule_is_refused_before_it_runs() -> None:
+    with pytest.raises(IllFormed, match="the variable C is not in the pattern"):
+        cerify.match("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS C.x > 1)", TABLE, language=LANGUAGE)
+    with pytest.warns(QueryWarning, match="no column 'y'"):
+        cerify.match("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS y > 1)", TABLE, language=LANGUAGE)
+    S = Stream([{"type": "row", "x": 1}], Schema({"row": {"x": "int"}}))
+    with pytest.raises(IllFormed, match="x is a number, and a string is expected"):
+        cerify.match("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x LIKE 'a')", S, language=LANGUAGE)
+
+
+def test_rows_need_no_type_in_this_language_alone() -> None:
+    with pytest.raises(InputError, match="no field 'type'"):
+        cerify.match("A", TABLE)
+    typed = [{"type": "tick", **row} for row in TABLE]
+    query = "MATCH_RECOGNIZE (MEASURES type AS t PATTERN (A) DEFINE A AS type = 'tick' AND x = 5)"
+    assert [m.events for m in cerify.match(query, typed, language=LANGUAGE)] == [(1,)]
+
+
+def test_count_and_batches() -> None:
+    assert count(QUERY, TABLE, language=LANGUAGE) == 2
+    made = compile(QUERY, language=LANGUAGE)
+    assert made.push(TABLE[:3]) == made.push(TABLE[3:]) == []
+    assert made.finish() == sorted(cerify.match(QUERY, TABLE, language=LANGUAGE))
+
+
+def test_a_random_case_is_one_of_the_language() -> None:
+    query, S = generate(LANGUAGE, seed=3)
+    assert LANGUAGES[LANGUAGE].parse(LANGUAGES[LANGUAGE].show(query)) == query
+    assert len(S) <= 10
+
+
+def test_check() -> None:
+    known = check(QUERY, language=LANGUAGE)
+    assert known.fragment["variables"] == ["STRT", "DOWN", "UP"]
+    assert (known.fragment["may_be_empty"], known.fragment["columns_only"], known.problems) == (False, True, [])
+    schema = Schema({"row": {"k": "string", "x": "string"}})
+    assert check(QUERY, schema, language=LANGUAGE).problems == []  # strings have an order
+    assert [p.rule for p in check(CONTEXT.replace("A.x", "A.z"), schema, language=LANGUAGE).problems] == ["attribute"]
+
+
+def test_the_command_lists_matches_and_rows(run: Run, file: str) -> None:
+    status, out, err = run("match", QUERY, file, "--language", LANGUAGE, "--json")
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {
+            "at": 4,
+            "events": [0, 2, 4],
+            "bindings": {"DOWN": [2], "STRT": [0], "UP": [4]},
+            "result": {"bottom": 1, "n": 1},
+            "match_number": 1,
+        },
+        {
+            "at": 6,
+            "events": [1, 3, 5, 6],
+            "bindings": {"DOWN": [3, 5], "STRT": [1], "UP": [6]},
+            "result": {"bottom": 1, "n": 1},
+            "match_number": 1,
+        },
+    ]
+    status, out, err = run("match", QUERY, file, "--language", LANGUAGE, "--output", "rows", "--json")
+    assert json.loads(out) == {"columns": ["k", "bottom", "n"], "rows": [["b", 1, 1], ["a", 1, 1]]}
+    status, out, err = run("match", QUERY, file, "--language", LANGUAGE, "--output", "rows")
+    assert [line.split() for line in out.splitlines() if "─" not in line and line.strip()] == [
+        ["k", "bottom", "n"], ["b", "1", "1"], ["a", "1", "1"], ["2", "rows"],
+    ]  # fmt: skip
+    nothing = "MATCH_RECOGNIZE (ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A) DEFINE A AS x > 9)"
+    status, out, err = run("match", nothing, file, "--language", LANGUAGE, "--output", "rows", "--limit", "1")
+    assert (status, "7 rows, of which the first 1 are shown" in out) == (0, True)
+    assert run("match", nothing, file, "--language", LANGUAGE)[0] == 1
+
+
+def test_other_languages_make_no_table(run: Run, file: str) -> None:
+    status, out, err = run("match", "A", file, "--type", "k", "--output", "rows")
+    assert (status, "CEL makes no table" in err) == (2, True)
+
+
+def ask(query: str, output: str) -> object:
+    message = {"cmd": "run", "id": "1", "language": LANGUAGE, "query": query, "events": TABLE, "output": output}
+    language = LANGUAGES[LANGUAGE]
+    served = {LANGUAGE: lambda q, S, options: plan(language, q, S.schema, Want(options)).all_matches(S)}
+    given = answered(protocol.line(message).encode(), EngineInfo("x", "1", [LANGUAGE]), served)
+    assert given is not None
+    return given
+
+
+def test_an_engine_answers_with_matches_or_rows() -> None:
+    shown = ask(QUERY, "rows")
+    assert shown == {"id": "1", "columns": ["k", "bottom", "n"], "rows": [["b", 1, 1], ["a", 1, 1]]}
+    answer = ask(QUERY, "matches")
+    assert isinstance(answer, dict)
+    read = protocol.answer_of_json(protocol.read(protocol.line(answer), "answer"), "valuations", len(TABLE))
+    assert isinstance(read, protocol.Matches)
+    assert list(read.matches) == sorted(cerify.match(QUERY, TABLE, language=LANGUAGE))
+    assert read.problem == ""
+
+
+def test_a_match_keeps_its_number_and_the_order_of_its_rows_on_the_wire() -> None:
+    text = "MATCH_RECOGNIZE (ORDER BY x DESC PATTERN (^ A B C))"
+    sent = [protocol.json_of_match(m) for m in LANGUAGES[LANGUAGE].matches(
+        LANGUAGES[LANGUAGE].parse(text), Stream({"type": "row", **row} for row in TABLE), options=Options()
+    )]  # fmt: skip
+    assert [(one["events"], one["match_number"]) for one in sent] == [([1, 6, 0], 1)]
+    assert [protocol.json_of_match(m) for m in protocol.matches_of_json(sent, "valuations")] == sent
+
+
+def test_explain_says_whether_rows_are_a_match() -> None:
+    assert explain(QUERY, TABLE, [0, 2, 4], language=LANGUAGE).match
+    assert not explain(QUERY, TABLE, [0, 2], language=LANGUAGE).match
