@@ -14,12 +14,11 @@ from typing import Any
 
 from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_pattern
 from cerify.automata.row_pattern.conditions import Columns, truths, why_not
-from cerify.semantics.arrow_columns import values_in
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import NumberedMatch, Stream
 from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.resolve import columns_of, resolved
+from cerify.semantics.row_pattern.resolve import column_values, columns_of, resolved
 
 ROWS_TOGETHER = 4096  # rows between two looks at the clock
 
@@ -34,7 +33,7 @@ def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator
         raise refused
     q = resolved(q, columns_of(S))
     automaton = compile_pattern(q.pattern, budget)
-    columns = {name: values_in(S.table[name]) for name in S.table.column_names}
+    columns = column_values(S)
     for places in partitions(q, columns, len(S)):
         mine = {name: [values[place] for place in places] for name, values in columns.items()}
         yield from Run(q, automaton, places, mine).matches()

@@ -12,12 +12,31 @@ from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value
 
 
 def columns_of(S: Stream) -> tuple[str, ...]:
-    """The columns of a table in their order. The column "type" is one of them if a row has another type than ROW."""
-    typed = any(R.as_py() != ROW for R in S.table[TYPE].unique())
-    return tuple(name for name in S.table.column_names if name != TYPE or typed)
+    """The columns of a table in their order, without those that have no value in any row.
+
+    The column "type" is one of them if a row has another type than ROW.
+    """
+    if S.is_columnar:
+        names, typed = S.table.column_names, any(R.as_py() != ROW for R in S.table[TYPE].unique())
+    else:
+        declared = [] if S.schema is None else [*S.schema.attributes]
+        names = [TYPE, *dict.fromkeys([*declared, *(name for event in S for name in event.attributes)])]
+        typed = any(event.type != ROW for event in S)
+    return tuple(name for name in names if name != TYPE or typed)
+
+
+def column_values(S: Stream) -> dict[str, list[Value | None]]:
+    """The values of each column, and of "type", from the first row to the last."""
+    if S.is_columnar:
+        from cerify.semantics.arrow_columns import values_in
+
+        return {name: values_in(S.table[name]) for name in S.table.column_names}
+    names = dict.fromkeys(name for event in S for name in event.attributes)
+    return {TYPE: [event.type for event in S], **{name: [event.get(name) for event in S] for name in names}}
 
 
 def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:

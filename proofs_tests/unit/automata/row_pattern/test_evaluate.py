@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import NumberedMatch, Stream
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.resolve import column_values
 from proofs_tests.campaigns.row_patterns import answer, compared
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import table
@@ -103,7 +103,7 @@ def with_automaton(change: Callable[[Automaton], Automaton]) -> Callable[..., It
     """An evaluator whose automaton is another one."""
 
     def answers(q: MatchRecognize, S: Stream, budget: Budget) -> Iterator[NumberedMatch]:
-        columns: dict[str, Any] = {name: S.table[name].to_pylist() for name in S.table.column_names}
+        columns = column_values(S)
         made = change(compile_pattern(q.pattern, budget))
         for places in evaluate.partitions(q, columns, len(S)):
             mine = {name: [values[place] for place in places] for name, values in columns.items()}
