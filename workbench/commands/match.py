@@ -133,23 +133,15 @@ def _print_json(matches: Iterable[Match]) -> int:
 
 def _print_rows(made: OutputTable, asked: Asked) -> int:
     """With --json one object, with all rows unless there is a limit."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from cerify.console import Screen
-
     shown = made.rows[: asked.limit or (None if asked.as_json else TABLE_ROWS)]
     if asked.as_json:
         echo(json.dumps(OutputTable(made.columns, shown).json(), ensure_ascii=False))
         return 0 if made.rows else 1
-    table = Table(*map(printable, made.columns), box=SIMPLE_HEAD, padding=(0, 1))
-    for row in shown:
-        table.add_row(*(Text("NULL" if value is None else printable(str(_shown(value)))) for value in row))
-    console = Screen()
-    console.print(table, width=None if console.is_terminal else 1000)
+    cells = [["NULL" if value is None else printable(str(_shown(value))) for value in row] for row in shown]
+    if made.columns:
+        echo_lines(table_lines([*map(printable, made.columns)], cells, 0))
     more = f", of which the first {len(shown)} are shown" if len(shown) < len(made.rows) else ""
-    console.print(f"{len(made.rows)} row{'' if len(made.rows) == 1 else 's'}{more}")
+    echo(f"{len(made.rows)} row{'' if len(made.rows) == 1 else 's'}{more}")
     return 0 if made.rows else 1
 
 

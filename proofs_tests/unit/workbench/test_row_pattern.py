@@ -95,7 +95,7 @@ def test_check() -> None:
 
 
 def test_the_command_lists_matches_and_rows(run: Run, file: str) -> None:
-    status, out, err = run("match", QUERY, file, "--language", LANGUAGE, "--json")
+    _, out, _ = run("match", QUERY, file, "--language", LANGUAGE, "--json")
     assert [json.loads(line) for line in out.splitlines()] == [
         {
             "at": 4,
@@ -112,20 +112,26 @@ def test_the_command_lists_matches_and_rows(run: Run, file: str) -> None:
             "match_number": 1,
         },
     ]
-    status, out, err = run("match", QUERY, file, "--language", LANGUAGE, "--output", "rows", "--json")
+    _, out, _ = run("match", QUERY, file, "--language", LANGUAGE, "--output", "rows", "--json")
     assert json.loads(out) == {"columns": ["k", "bottom", "n"], "rows": [["b", 1, 1], ["a", 1, 1]]}
-    status, out, err = run("match", QUERY, file, "--language", LANGUAGE, "--output", "rows")
+    _, out, _ = run("match", QUERY, file, "--language", LANGUAGE, "--output", "rows")
     assert [line.split() for line in out.splitlines() if "─" not in line and line.strip()] == [
         ["k", "bottom", "n"], ["b", "1", "1"], ["a", "1", "1"], ["2", "rows"],
     ]  # fmt: skip
     nothing = "MATCH_RECOGNIZE (ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A) DEFINE A AS x > 9)"
-    status, out, err = run("match", nothing, file, "--language", LANGUAGE, "--output", "rows", "--limit", "1")
+    status, out, _ = run("match", nothing, file, "--language", LANGUAGE, "--output", "rows", "--limit", "1")
     assert (status, "7 rows, of which the first 1 are shown" in out) == (0, True)
     assert run("match", nothing, file, "--language", LANGUAGE)[0] == 1
 
 
+def test_a_table_may_have_no_columns(run: Run, file: str) -> None:
+    assert (
+        run("match", "MATCH_RECOGNIZE (PATTERN (A))", file, "--language", LANGUAGE, "--output", "rows")[1] == "7 rows\n"
+    )
+
+
 def test_other_languages_make_no_table(run: Run, file: str) -> None:
-    status, out, err = run("match", "A", file, "--type", "k", "--output", "rows")
+    status, _, err = run("match", "A", file, "--type", "k", "--output", "rows")
     assert (status, "CEL makes no table" in err) == (2, True)
 
 
