@@ -132,7 +132,7 @@ class Run:
         for place, state in zip(events, states, strict=True):
             bound.setdefault(self.automaton.variables[state], []).append(place)
         left_out = tuple(p for p, state in zip(events, states, strict=True) if self.automaton.excluded[state])
-        bindings = tuple(sorted((A, tuple(its)) for A, its in bound.items()))
+        bindings = tuple(sorted((A, tuple(sorted(its))) for A, its in bound.items()))
         at = events[-1] if events else self.places[s]
         return NumberedMatch(at, events, bindings, match_number=number, excluded=left_out)
 

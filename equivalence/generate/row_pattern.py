@@ -7,10 +7,12 @@ well-formed. Tables have a partition p, an order o with ties and NULLs, numbers 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import (
@@ -23,20 +25,26 @@ from cerify.semantics.row_pattern.clauses import (
     Skip,
     Subset,
 )
+from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.operators import QUANTIFIERS
 from cerify.semantics.values import Value
 
 NESTING = 4
 WORDS = ("", "a", "ab", "b")
+BUDGET = Budget(valuations=5_000)
 
 
 @dataclass(frozen=True)
 class RowProfile:
-    """What clauses are made of: how often a condition looks at what the match has so far, and a value is NULL."""
+    """What clauses are made of: how often a condition looks at what the match has so far, and a value is NULL.
+
+    failing: whether AFTER MATCH SKIP may lead nowhere on the table, so that there is an error in place of matches.
+    """
 
     context: float = 0.4
     null: float = 0.15
     variables: str = "ABC"
+    failing: bool = False
 
 
 PROFILES = {"everything": RowProfile(), "columns": RowProfile(context=0)}
@@ -45,7 +53,16 @@ PROFILES = {"everything": RowProfile(), "columns": RowProfile(context=0)}
 def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[MatchRecognize, Stream]:
     """A clause of at most that many nodes in its pattern, and a table of at most that many rows."""
     q = clause(rng, profile, rng.randint(1, nodes))
-    return q, stream(rng, profile, max(rng.randint(0, events), rng.randint(0, events)), q)
+    S = stream(rng, profile, max(rng.randint(0, events), rng.randint(0, events)), q)
+    return (q if profile.failing or not _fails(q, S) else replace(q, skip=Skip("next row"))), S
+
+
+def _fails(q: MatchRecognize, S: Stream) -> bool:
+    """Whether AFTER MATCH SKIP leads nowhere; where it takes long to find out it may."""
+    try:
+        return q.skip.variable is not None and not all(answers(q, S, budget=BUDGET))
+    except (IllFormed, BudgetExceeded):
+        return True
 
 
 def stream(rng: Random, profile: RowProfile, length: int, q: MatchRecognize) -> Stream:

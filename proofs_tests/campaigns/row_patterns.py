@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from random import Random
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ from cerify.semantics.row_pattern import interpreter
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.show import show
 
+PROFILE = replace(PROFILES["columns"], failing=True)
 BUDGET = Budget(valuations=20_000)
 Finder: TypeAlias = Callable[..., Iterable[NumberedMatch]]
 Answer: TypeAlias = list[Any]
@@ -46,7 +48,7 @@ def compared(cases: Iterable[int], automaton: Finder = evaluate.answers) -> tupl
     """How many cases there were of each kind, and the first difference, shrunk; "" if there is none."""
     kinds: Counter[str] = Counter()
     for number in cases:
-        q, S = case(Random(number), PROFILES["columns"], 10, 8)
+        q, S = case(Random(number), PROFILE, 10, 8)
         right = answer(interpreter.answers, q, S)
         kinds[str(right[-1]) if right and isinstance(right[-1], str) else "matched" if right else "none"] += 1
         if differ(q, S, automaton):

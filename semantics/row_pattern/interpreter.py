@@ -70,7 +70,7 @@ def _match(found: Found, places: list[int]) -> NumberedMatch:
     for place, label in zip(events, found.labelling, strict=True):
         bound.setdefault(label.variable, []).append(place)
     excluded = tuple(place for place, label in zip(events, found.labelling, strict=True) if label.excluded)
-    bindings = tuple((A, tuple(bound[A])) for A in sorted(bound))
+    bindings = tuple((A, tuple(sorted(bound[A]))) for A in sorted(bound))
     at = events[-1] if events else places[found.start]
     return NumberedMatch(at, events, bindings, match_number=found.number, excluded=excluded)
 
