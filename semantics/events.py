@@ -149,19 +149,8 @@ class Match:
     result: Result | None = field(default=None, repr=False)
 
     def more(self) -> dict[str, Any]:
-        """What a kind of match adds to its form as JSON."""
+        """What it adds to its form as JSON."""
         return {}
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class NumberedMatch(Match):
-    """A match of rows, `events` in its order; it is numbered in its partition. excluded: rows that are not shown."""
-
-    match_number: int = 0
-    excluded: tuple[int, ...] = field(default=(), compare=False, repr=False)
-
-    def more(self) -> dict[str, Any]:
-        return {"match_number": self.match_number}
 
 
 Events: TypeAlias = Iterable[Event | Mapping[str, Any]] | ArrowTable
@@ -177,9 +166,8 @@ class Stream(Sequence[Event]):
     It is made from events; from mappings with the key "type", as parsed JSON has them, where "time" may be ISO 8601
     text; or from a table: of Arrow, a data frame of pandas or polars, or anything with `__arrow_c_stream__`. A table
     has the column "type" without nulls, and its columns become of the types in ARROW if that loses nothing. Values of
-    events may also be None, for an absent attribute, scalars of NumPy, and times without an offset, which are taken as
-    UTC. Raises InputError for any other value, and for what is no event. See `as_stream` for files, and for columns
-    with other names.
+    events may be None, for an absent attribute, scalars of NumPy, and times without an offset, which are taken as UTC.
+    Raises InputError for any other value, and for what is no event. `as_stream` takes files and other names of columns.
     """
 
     def __init__(self, events: Events = (), schema: Schema | None = None) -> None:

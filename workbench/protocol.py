@@ -20,8 +20,9 @@ from jsonschema.exceptions import best_match
 from cerify.languages import LANGUAGES
 from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import CerifyError, InputError, Span
-from cerify.semantics.events import Match, NumberedMatch, result_of
+from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import parse_json
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.values import plain
 
 PROTOCOL = 1

@@ -19,7 +19,7 @@ def why_not(q: MatchRecognize) -> Unsupported | None:
     """Why the automaton cannot carry a clause; None if it can."""
     for one in q.define:
         its = {A for A, members in q.unions.items() if one.variable in members}
-        for e in _outermost(one.condition):
+        for e in rows.lookups(one.condition):
             if not _fixed(e, its):
                 return Unsupported(
                     f"the condition of {one.variable} looks at what the match has so far, and the automaton at columns "
@@ -27,13 +27,6 @@ def why_not(q: MatchRecognize) -> Unsupported | None:
                     e.span or one.span,
                 )
     return None
-
-
-def _outermost(e: rows.Expression) -> list[rows.Expression]:
-    """The parts of an expression that look something up, without those inside others."""
-    if isinstance(e, rows.Lookup):
-        return [e]
-    return [found for operand in rows.below(e) for found in _outermost(operand)]
 
 
 def _fixed(e: rows.Expression, its: set[str]) -> bool:
@@ -46,11 +39,11 @@ def _fixed(e: rows.Expression, its: set[str]) -> bool:
         case rows.Column(_, A) | rows.Classifier(A):
             return A is None or A in its
         case rows.Logical("LAST", argument, 0):
-            return all(_fixed(one, its) for one in _outermost(argument))
+            return all(_fixed(one, its) for one in rows.lookups(argument))
         case rows.Physical(_, argument):
             inner = argument.argument if isinstance(argument, rows.Logical) else argument
             last = not isinstance(argument, rows.Logical) or (argument.function, argument.offset) == ("LAST", 0)
-            return last and all(isinstance(one, rows.Column) and _fixed(one, its) for one in _outermost(inner))
+            return last and all(isinstance(one, rows.Column) and _fixed(one, its) for one in rows.lookups(inner))
     return False
 
 

@@ -16,8 +16,9 @@ from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_
 from cerify.automata.row_pattern.conditions import Columns, truths, why_not
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import IllFormed
-from cerify.semantics.events import NumberedMatch, Stream
+from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.resolve import column_values, columns_of, resolved
 
 ROWS_TOGETHER = 4096  # rows between two looks at the clock

@@ -16,9 +16,10 @@ from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
-from cerify.semantics.events import NumberedMatch, Stream
+from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern import interpreter
 from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.show import show
 
 PROFILE = replace(PROFILES["columns"], failing=True)

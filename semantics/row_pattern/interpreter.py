@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import TYPE, NumberedMatch, Stream
+from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Order
 from cerify.semantics.row_pattern.denote import Found, matches
 from cerify.semantics.row_pattern.expressions import Row
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.resolve import columns_of, resolved
 from cerify.semantics.values import Value, kind
@@ -26,7 +27,7 @@ def answers(
     Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded after budget.valuations labellings.
     """
     table, q = table_of(S), resolved(q, columns_of(S))
-    watch = _Watch(budget.valuations)
+    watch = Watch(budget.valuations)
     for places in partitions(q, table, reading):
         for found in matches(q, [table[place] for place in places], reading, watch):
             yield _match(found, places)
@@ -75,7 +76,7 @@ def _match(found: Found, places: list[int]) -> NumberedMatch:
     return NumberedMatch(at, events, bindings, match_number=found.number, excluded=excluded)
 
 
-class _Watch:
+class Watch:
     """Counts the steps of a search. Raises BudgetExceeded where there are more than the limit."""
 
     def __init__(self, limit: int) -> None:

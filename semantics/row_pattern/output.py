@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from cerify.semantics.events import NumberedMatch, Stream
+from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.expressions import Frame, Row, value
 from cerify.semantics.row_pattern.interpreter import partitions, table_of
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.resolve import columns_of, resolved
 from cerify.semantics.row_pattern.scalars import Nullable

@@ -293,6 +293,11 @@ def below(e: Expression) -> tuple[Expression, ...]:
     return found
 
 
+def lookups(e: Expression) -> list[Expression]:
+    """The parts of an expression that depend on rows, without those inside others."""
+    return [e] if isinstance(e, Lookup) else [found for operand in below(e) for found in lookups(operand)]
+
+
 def references(e: Expression) -> list[Column | Classifier]:
     """The columns and classifiers in an expression."""
     nodes: Iterator[Expression] = subtrees(e)

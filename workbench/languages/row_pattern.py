@@ -6,18 +6,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Options, OutputTable
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Match, NumberedMatch, Schema, Stream, result_of
+from cerify.semantics.events import Match, Schema, Stream, result_of
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.wellformed import may_be_empty, problems, require_wellformed
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
+
+if TYPE_CHECKING:
+    from cerify.explanations.explainer import Explainer
 
 FINDERS: Mapping[str, str] = {
     "denotational": "semantics.row_pattern.interpreter",
@@ -70,6 +74,12 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     def output_table(self, query: MatchRecognize, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
         made = Output(query, S)
         return OutputTable(made.columns, tuple(made.rows(m for m in found if isinstance(m, NumberedMatch))))
+
+    def explainer(self, query: MatchRecognize, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explanations.row_pattern import RowExplainer
+
+        require_wellformed(query)
+        return RowExplainer(query, S, text)
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
         from cerify.automata.row_pattern.conditions import why_not

@@ -1,6 +1,7 @@
 """MATCH_RECOGNIZE through the API, the command line and the protocol."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from cerify.languages.language import Options
 from cerify.plan import Want, plan
 from cerify.protocol import EngineInfo
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
-from cerify.semantics.events import NumberedMatch, Schema, Stream
+from cerify.semantics.events import Schema, Stream
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from proofs_tests.conftest import Run
 
 LANGUAGE = "row-pattern"
@@ -164,6 +166,57 @@ def test_a_match_keeps_its_number_and_the_order_of_its_rows_on_the_wire() -> Non
     assert [protocol.json_of_match(m) for m in protocol.matches_of_json(sent, "valuations")] == sent
 
 
-def test_explain_says_whether_rows_are_a_match() -> None:
-    assert explain(QUERY, TABLE, [0, 2, 4], language=LANGUAGE).match
-    assert not explain(QUERY, TABLE, [0, 2], language=LANGUAGE).match
+PRICES = [{"price": price} for price in (12, 17, 11, 9, 14, 15, 8)]
+RUNS = """MATCH_RECOGNIZE (PATTERN ((UP | DOWN)+ TOP)
+    DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price), TOP AS price > 13)"""
+
+
+def test_explain_says_why_each_row_has_its_label() -> None:
+    found = explain(RUNS, PRICES, [1, 2, 3, 4, 5], language=LANGUAGE)
+    assert [(row.place, row.label) for row in found.rows] == [*enumerate(["UP", "DOWN", "DOWN", "UP", "TOP"], 1)]
+    assert found.rows[1].why == "price < PREV(price, 1), where price is 11, PREV(price, 1) is 17"
+    assert found.rows[1].preferred == ("UP is preferred, but its condition is false",)
+    assert found.rows[4].preferred == (
+        "UP is preferred and could be taken, but no match goes on from there (1 more rows at most)",
+        "DOWN is preferred, but its condition is false",
+    )
+    greedy = explain("MATCH_RECOGNIZE (PATTERN (A{2}? B?))", PRICES[:1] * 3, [0, 1, 2], language=LANGUAGE)
+    assert [row.why for row in greedy.rows] == ["it has no condition"] * 3
+
+
+@pytest.mark.parametrize(
+    ("query", "events", "reason"),
+    [
+        (RUNS, [0, 1], "at row 0: 0 rows can be labelled there at most .UP: its condition is unknown; DOWN: its"),
+        (RUNS, [5, 6], "2 rows can be labelled there at most .UP: there is no row"),
+        (RUNS, [1, 2], "the match that begins at row 1 is another: UP DOWN DOWN UP TOP is the first"),
+        (RUNS, [2, 3], "no search begins at row 2: AFTER MATCH SKIP goes on after it .there would be DOWN DOWN UP TOP"),
+        ("MATCH_RECOGNIZE (PARTITION BY price PATTERN (A))", [0, 1], "the rows are of several partitions"),
+    ],
+)
+def test_explain_says_why_rows_are_no_match(query: str, events: list[int], reason: str) -> None:
+    found = explain(query, PRICES, events, language=LANGUAGE)
+    assert re.search(reason, " ".join(found.reasons))
+    assert all(set(m.events) != set(events) for m in found.near)
+
+
+def test_explain_on_the_command_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text("price\n" + "".join(f"{row['price']}\n" for row in PRICES))
+    status, out, _ = run("explain", RUNS, str(path), "--language", LANGUAGE)
+    assert status == 0
+    assert "row 2 is DOWN: price < PREV(price, 1), where price is 11, PREV(price, 1) is 17" in out
+    status, out, _ = run("explain", RUNS, str(path), "--language", LANGUAGE, "--match", "1,2,3,4,5", "--json")
+    assert (json.loads(out)["match_number"], json.loads(out)["rows"][4]["variable"]) == (1, "TOP")
+    status, out, _ = run("explain", RUNS, str(path), "--language", LANGUAGE, "--match", "0,1", "--json")
+    assert (status, json.loads(out)["match"], json.loads(out)["nearest"]) == (
+        1, False, [{"events": [1, 2, 3, 4, 5], "at": 5}],
+    )  # fmt: skip
+    empty = "MATCH_RECOGNIZE (PATTERN (B?) DEFINE B AS price > 13)"
+    status, out, _ = run("explain", empty, str(path), "--language", LANGUAGE)
+    assert "{} is empty match 1 of its partition, reported at 0" in out
+    with pytest.raises(InputError, match="an empty match needs --at"):
+        explain(empty, PRICES, [], language=LANGUAGE)
+    assert explain(empty, PRICES, [], at=0, language=LANGUAGE).match.match_number == 1
+    with pytest.raises(Unsupported, match="the rows of a match are explained"):
+        explain(empty, PRICES, valuation={"B": [1]}, language=LANGUAGE)

@@ -10,8 +10,9 @@ from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_
 from cerify.automata.row_pattern.conditions import why_not
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import NumberedMatch, Stream
+from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.resolve import column_values
 from proofs_tests.campaigns.row_patterns import answer, compared

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from cerify.semantics.budget import Budget
-from cerify.semantics.events import NumberedMatch, Stream
+from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern.clauses import ROW
 from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
