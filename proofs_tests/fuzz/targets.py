@@ -24,6 +24,7 @@ from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.verdict import Equivalent
 from cerify.languages import LANGUAGES, language_named
+from cerify.playground.session import answer
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError, InternalError
 from cerify.semantics.events import Event, Match, Stream
@@ -46,6 +47,12 @@ ASKED = (
     {"language": "event-expression", "query": "relative(A, !B)"},
     {"language": "sase", "query": "PATTERN SEQ(A a, B b) WITHIN 5 seconds RETURN a.x"},
 )
+LINK = {
+    "query": "A ; B+", "other": "A : B", "language": "cel", "otherLanguage": "cel",
+    "stream": [["type", "x", "time"], ["A", "1", "2021-01-01T00:00:00Z"], ["B", "", "2021-01-01T00:00:01Z"]],
+    "events": [0, 1], "at": 1,
+}  # fmt: skip
+PANES = ({"do": "evaluate"}, {"do": "explain"}, {"do": "compare"}, {"do": "draw"}, {"do": "step"})
 PROFILE = {"language": "cel", "axes": {}}
 
 
@@ -186,6 +193,14 @@ SERVED = {
 }
 
 
+def asked_of_page(data: bytes) -> object:
+    """What the page of the playground is answered, whose fields a link fills. Raises the error that it is answered."""
+    found = json.loads(answer(data.decode("utf-8", "surrogateescape")))
+    if "error" in found:
+        raise (InternalError if found["error"]["code"] == "internal" else InputError)(found["error"]["message"])
+    return found
+
+
 def suite() -> list[bytes]:
     """Some cases of the built-in suites, a line each."""
     folder = Path(protocol.__file__).parent / "conformance" / "suite"
@@ -213,6 +228,7 @@ TARGETS = {
     ),
     "state": Target(state, lambda data: compile("A ; B+ WITHIN 9 EVENTS").restore(data)),
     "certificate": Target(certificate, checked),
+    "link": Target(lambda: [json.dumps(LINK | fields).encode() for fields in PANES], asked_of_page),
     "suite": Target(suite, in_file(".jsonl", load)),
     "policy": Target(lambda: [json.dumps(PROFILE).encode()], in_file(".json", read_policy)),
 }

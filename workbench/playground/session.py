@@ -20,8 +20,9 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.csv_rows import events_of_rows
-from cerify.semantics.errors import CerifyError, errors_in
+from cerify.semantics.errors import CerifyError, InputError, errors_in
 from cerify.semantics.events import TYPE, Match, Stream
+from cerify.semantics.json_events import parse_json
 from cerify.semantics.values import plain
 
 if TYPE_CHECKING:
@@ -37,13 +38,52 @@ EXAMPLES = Path(__file__).parent / "examples.json"
 
 def answer(request: str) -> str:
     """The answer to a request; for one that fails {"error": {"code", "message", "span"}}, with the span or null."""
-    asked = json.loads(request)
     try:
+        asked = _checked(parse_json(request, "the request"))
         found = REQUESTS[asked["do"]](asked)
     except CerifyError as error:
         span = None if error.span is None else [error.span.start, error.span.end]
         found = {"error": {"code": error.code, "message": error.message, "span": span}}
     return json.dumps(found, ensure_ascii=False)
+
+
+class _Request(dict[str, Any]):
+    """A request; a field that it does not have is an InputError."""
+
+    def __missing__(self, name: str) -> Any:
+        raise InputError(f"{name} is missing; is the link whole?")
+
+
+def _checked(asked: Any) -> _Request:
+    """The request. Raises InputError for fields of other kinds, as a link that was changed may fill the page with."""
+    if not isinstance(asked, dict) or not _is_text(asked.get("do")) or asked["do"] not in REQUESTS:
+        raise InputError("there is no such request")
+    for name, value in asked.items():
+        if name in FIELDS and not FIELDS[name](value):
+            raise InputError(f"{name} is not of its form; is the link whole?")
+    return _Request(asked)
+
+
+def _is_table(value: Any) -> bool:
+    """Whether it is a list of rows of texts, with as many columns each and one at least."""
+    rows = isinstance(value, list) and bool(value) and all(isinstance(row, list) and row for row in value)
+    return rows and all(len(row) == len(value[0]) and all(isinstance(cell, str) for cell in row) for row in value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_position(value: Any) -> bool:
+    return type(value) is int
+
+
+FIELDS: Mapping[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("do", "query", "other", "language", "otherLanguage", "id"), _is_text),
+    "stream": _is_table,
+    "events": lambda value: value is None or (isinstance(value, list) and all(map(_is_position, value))),
+    "at": lambda value: value is None or _is_position(value),
+}
 
 
 def languages(asked: Json) -> Json:
