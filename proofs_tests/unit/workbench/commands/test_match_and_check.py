@@ -260,3 +260,29 @@ def test_check_says_what_an_automaton_carries(query: str, unary: bool, words: st
     assert json.loads(run("check", query, "--json")[1])["fragment"]["unary"] is unary
     decided = run("equiv", query, query)[1].startswith("equivalent")
     assert decided is (unary or "equiv decides" in words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mtach", "A", "x.csv"], "did you mean 'match'?"),
+        (["grade", "cel-thn"], "did you mean 'cel-then'?"),
+        (
+            ["check", "A ; B filter A.x > 1"],
+            "written in capitals: FILTER\nA ; B filter A.x > 1\n      ^^^^^^",
+        ),
+        (["check", "PATTERN SEQ(A a, B b)"], "it is a query in another language: sase"),
+        (["check", "relative(A, B)"], "it is a query in another language: event-expression"),
+        (["check", "A ; B", "--language", "sase"], "it is a query in another language: cel"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_nearly_right_is_named(arguments: list[str], message: str, run: Run) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+
+
+def test_what_is_a_query_in_no_language_has_no_such_hint(run: Run) -> None:
+    _, _, err = run("check", "A ; ; B")
+    assert "another language" not in err
