@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from cerify.semantics.arrow_columns import canonical, lossless
 from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
-from cerify.semantics.csv_rows import renamed, shown
+from cerify.semantics.csv_rows import renamed
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.text_columns import Place, first, values_of_text
+from cerify.semantics.values import shown
 
 
 def fitted_table(

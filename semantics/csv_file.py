@@ -11,11 +11,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
-from cerify.semantics.csv_rows import Source, line_of, not_csv, not_utf8, shown
+from cerify.semantics.csv_rows import Source, line_of, not_csv, not_utf8
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.packages import arrow_csv, pa, pc
 from cerify.semantics.text_columns import first, may_be_rounded, require_kept, values_of_text
-from cerify.semantics.values import ValueType
+from cerify.semantics.values import ValueType, shown
 
 
 def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:

@@ -17,7 +17,7 @@ from typing import BinaryIO, NoReturn
 
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema
-from cerify.semantics.values import EXACT, INT64, Value, ValueType, parse_time
+from cerify.semantics.values import EXACT, INT64, PATTERNS, Value, ValueType, parse_time, shown
 
 TEXT = re.compile(r"(?!(?i:nan|inf|infinity|true|false|0x.*)\Z)[A-Za-z_](.*\S)?", re.DOTALL)
 """Cells that are nothing but text, whatever the others of their column are."""
@@ -34,13 +34,6 @@ CLEAR: Mapping[ValueType, Sequence[re.Pattern[str]]] = {
     ],
 }
 """Of each value type, forms of cells; where all cells of a column have one form, the column is of that type."""
-
-PATTERNS: Mapping[ValueType, tuple[str, str]] = {
-    "int": ("-?[0-9]+", "an integer"),
-    "float": (r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", "a number"),
-    "bool": ("(?i)true|false", "true or false"),
-}
-"""How cells of a column with a known value type are written, and what a message calls them."""
 
 
 @dataclass(frozen=True)
@@ -114,11 +107,6 @@ def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> lis
         reason = f"; {origin!r} takes that name, so rename the other" if origin else "; give each its own name"
         raise InputError(f"{name}: two columns are called {doubled!r}{reason}")
     return found
-
-
-def shown(text: str) -> str:
-    """The text in quotes for a message, cut where it is long."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def events_of_csv(

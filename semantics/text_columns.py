@@ -7,10 +7,9 @@ from decimal import Decimal
 from typing import NoReturn, TypeAlias
 
 from cerify.semantics.arrow_types import ARROW
-from cerify.semantics.csv_rows import PATTERNS, shown
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.values import EXACT, ValueType, parse_time
+from cerify.semantics.values import EXACT, PATTERNS, ValueType, parse_time, shown
 
 Place: TypeAlias = Callable[[int], str]
 """Where a row, counted from 0, stands in its file, for a message."""

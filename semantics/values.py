@@ -37,6 +37,19 @@ INT64 = range(-(2**63), 2**63)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+PATTERNS: Mapping[ValueType, tuple[str, str]] = {
+    "int": ("-?[0-9]+", "an integer"),
+    "float": (r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", "a number"),
+    "bool": ("(?i)true|false", "true or false"),
+}
+"""How cells of a column with a known value type are written, and what a message calls them."""
+
+
+def shown(text: str) -> str:
+    """The text in quotes for a message, cut where it is long."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
 def value_of(value: object, where: str) -> Value:
     """The value that Python gives for an attribute; where names the attribute in the InputError if it is none.
 

@@ -15,7 +15,7 @@ export class StreamTable {
     const last = this.rows.at(-1);
     this.rows.push(this.rows[0].map((_, i) => (i === 0 && this.rows.length > 1 ? last[0] : "")));
     this.draw();
-    this.element.querySelector("tr:last-child input").focus();
+    this.element.querySelector("tr:last-child input").select();
     this.onChange();
   }
 
@@ -24,7 +24,7 @@ export class StreamTable {
     const free = ["x", "y", "z"].find((name) => !names.includes(name)) ?? `x${names.length}`;
     this.rows.forEach((row, i) => row.push(i === 0 ? free : ""));
     this.draw();
-    this.element.querySelector("tr th:nth-last-child(2) input").select();
+    this.element.querySelector("tr th:last-of-type input").select();
     this.onChange();
   }
 
@@ -43,7 +43,7 @@ export class StreamTable {
       line.append(r ? this.position(r - 1) : cell("th", "", "#"));
       row.forEach((text, c) => line.append(cell(r ? "td" : "th", "", this.field(r, c, text))));
       const remove = button("×", `Remove event ${r - 1}`, () => this.remove(r));
-      line.append(r ? cell("td", "", remove) : cell("th", "", ""));
+      line.append(cell("td", "", r ? remove : ""));
     });
     this.element.replaceChildren(table);
   }
