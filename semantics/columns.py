@@ -12,8 +12,9 @@ from typing import TypeAlias, assert_never
 from cerify.semantics import predicates as pred
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.events import TYPE, Stream
+from cerify.semantics.like import whole
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.predicates import combined, holds, mentions, whole
+from cerify.semantics.predicates import combined, holds, mentions
 from cerify.semantics.values import EXACT, KIND_OF, Kind, Value, value_type_of
 
 Column: TypeAlias = pa.ChunkedArray | pa.Scalar

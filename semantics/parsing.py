@@ -20,6 +20,7 @@ from lark.visitors import Transformer_NonRecursive, v_args
 from cerify.semantics import predicates as pred
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
 from cerify.semantics.events import TYPE
+from cerify.semantics.like import flaw
 from cerify.semantics.predicates import mentions
 from cerify.semantics.values import encodable, parse_time
 
@@ -87,7 +88,7 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
 
     def like(self, meta: Meta, term: pred.Term, token: Token) -> pred.Predicate:
         pattern = _unquoted(token)
-        if (reason := pred.flaw(pattern)) is not None:  # on its own: `)(` is one only where it is put in parentheses
+        if (reason := flaw(pattern)) is not None:  # on its own: `)(` is one only where it is put in parentheses
             raise ParseError(f"not a regular expression (RE2 syntax): {reason}", span_of(token))
         return pred.Like(term, pattern)
 

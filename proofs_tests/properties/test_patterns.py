@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cerify.semantics.patterns import NotCovered, Pattern, PatternError
-from cerify.semantics.predicates import whole
+from cerify.semantics.like import whole
+from cerify.semantics.pattern_syntax import NotCovered, PatternError
+from cerify.semantics.patterns import Pattern
 
 WRITTEN = r"""
 \d \D \s \S \w \W \b \B \A \z \n \. \x41 \x{e9} \101 \07 \Q.a\E \Q \E \pL \q \8 \1 (?i) (?s) (?m) (?i: (?-i) (?:

@@ -7,6 +7,7 @@ from typing import TypeAlias, assert_never
 
 from cerify.conformance.hypotheses.axis import Axis, Choices, EngineError
 from cerify.semantics import predicates as pred
+from cerify.semantics.like import matches
 from cerify.semantics.predicates import Attribute, Comparator, Predicate, Term
 from cerify.semantics.values import Value
 
@@ -149,7 +150,7 @@ class Conditions:
                 pattern = f"(?:{pattern})(?s:.*)"
             case "anywhere":
                 pattern = f"(?s:.*)(?:{pattern})(?s:.*)"
-        return pred.matches(f"(?i:{pattern})" if self.choices["strings"] == "any-case" else pattern, value)
+        return matches(f"(?i:{pattern})" if self.choices["strings"] == "any-case" else pattern, value)
 
     def value(self, term: Term, value_of: ValueOf) -> Value | None:
         """The value of a term, None where it has none."""
