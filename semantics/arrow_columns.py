@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import cast
 
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.text_columns import Place, first, first_failure
-from cerify.semantics.values import Value, ValueType, microseconds, time_at
+from cerify.semantics.values import Value, ValueType, microseconds, time_at, value_type_of
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
 READY = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}
@@ -48,6 +50,30 @@ def stream_table(table: pa.Table, type_column: str) -> pa.Table:
     if nulls:
         raise InputError(f"row {nulls.index(True)}: the column {type_column!r} is empty; every event has a type")
     return table
+
+
+def table_of_values(
+    type_column: str,
+    types: Sequence[str],
+    value_types: Mapping[str, ValueType],
+    values: Mapping[str, Sequence[Value | None]],
+) -> pa.Table:
+    """The table of a stream with these event types and attributes. Raises InputError for a value of another type."""
+    arrays = {type_column: pa.array(types, pa.string())}
+    for name, value_type in value_types.items():
+        # Arrow would make 1 of true, and of 1.5
+        for class_ in set(map(type, values[name])) - {type(None)}:
+            position = next(i for i, value in enumerate(values[name]) if type(value) is class_)
+            found = value_type_of(cast("Value", values[name][position]))
+            if found != value_type and (found, value_type) != ("int", "float"):
+                raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
+        try:
+            arrays[name] = pa.array(values[name], ARROW[value_type])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise InputError(
+                f"attribute {name!r}: not every value fits the column's type {value_type}: {error}"
+            ) from None
+    return pa.table(arrays)
 
 
 def values_in(column: pa.ChunkedArray) -> list[Value | None]:

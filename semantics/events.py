@@ -317,26 +317,12 @@ def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) ->
 
 
 def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
-    from cerify.semantics.arrow_types import ARROW
+    from cerify.semantics.arrow_columns import table_of_values
 
     declared = dict(schema.attributes) if schema is not None else {}
     columns = declared | {k: v for k, v in Schema.of(events).attributes.items() if k not in declared}
-    arrays = {TYPE: pa.array([event.type for event in events], pa.string())}
-    for name, value_type in columns.items():
-        values = [event.get(name) for event in events]
-        # Arrow would make 1 of true, and of 1.5
-        for class_ in set(map(type, values)) - {type(None)}:
-            position = next(i for i, value in enumerate(values) if type(value) is class_)
-            found = value_type_of(cast("Value", values[position]))
-            if found != value_type and (found, value_type) != ("int", "float"):
-                raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
-        try:
-            arrays[name] = pa.array(values, ARROW[value_type])
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            raise InputError(
-                f"attribute {name!r}: not every value fits the column's type {value_type}: {error}"
-            ) from None
-    return pa.table(arrays)
+    values = {name: [event.get(name) for event in events] for name in columns}
+    return table_of_values(TYPE, [event.type for event in events], columns, values)
 
 
 def _events_of(table: pa.Table) -> Iterator[Event]:
