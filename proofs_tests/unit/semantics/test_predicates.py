@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cerify.semantics.events import Event
+from cerify.semantics.events import Event, Schema
+from cerify.semantics.predicate_types import never_true
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -138,3 +139,13 @@ def test_the_attributes_and_constants_of_a_predicate_are_replaced() -> None:
 def test_constants_of_other_types_are_other_constants(one: object, other: object) -> None:
     assert one != other
     assert len({one, other}) == 2
+
+
+def test_what_is_true_of_every_event_is_no_problem_and_what_no_type_can_make_true_is() -> None:
+    schema = Schema({"A": {"x": "int"}, "B": {"y": "int"}})
+    held = frozenset({"A", "B"})
+    assert list(never_true("v", Anything(), held, schema, None, held)) == []
+    assert list(never_true("v", OfType("A"), held, schema, None)) == []
+    both = Both(Comparison("=", Attribute("x"), Constant(1)), Comparison("=", Attribute("y"), Constant(1)))
+    (problem,) = never_true("v", both, held, schema, None)
+    assert problem.message == "this is never true for the types that v may hold: A has x; B has y"
