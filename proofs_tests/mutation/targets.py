@@ -33,6 +33,7 @@ CORE_CEL = f"{SUITES}/test_core_cel_suite.py -k 'every_case or running_examples 
 EXPRESSIONS = f"{SUITES}/test_event_expression_suite.py -k 'every_case or automata_agree or occurrence_tuple'"
 SASE = f"{SUITES}/test_sase_suite.py -k 'every_case and (denotational or automaton)'"
 COMMANDS = "unit/workbench/commands"
+EVERY_OPERATOR = "unit/test_every_operator.py"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ AREAS = (
             "unit/workbench/test_explain_sase.py",
         ),
     ),
+    Area("semantics/row_pattern/", ("unit/semantics/row_pattern", "unit/automata/row_pattern")),
     Area(
         "semantics/",
         (
@@ -176,6 +178,7 @@ AREAS = (
             f"{SUITES}/test_sase_suite.py -k 'every_case and kernel'",
         ),
     ),
+    Area("automata/row_pattern/", ("unit/automata/row_pattern", "unit/semantics/row_pattern")),
     Area(
         "automata/",
         (
@@ -336,7 +339,7 @@ def area_of(path: str) -> Area:
 
 def checks_of(path: str) -> tuple[str, ...]:
     """What is run against a mutant of the module, file by file."""
-    listed = LITERAL if group_of(path) == "shared" else (*own_checks(path), *area_of(path).tests)
+    listed = LITERAL if group_of(path) == "shared" else (*own_checks(path), EVERY_OPERATOR, *area_of(path).tests)
     return tuple(dict.fromkeys(file for test in listed for file in _files(test)))
 
 

@@ -130,7 +130,7 @@ def test_the_tests_that_are_named_are_there() -> None:
 
 def test_the_definitions_are_definitions_and_predicates_are_shared() -> None:
     definitions = [path for path in modules() if path.endswith("/denote.py")]
-    assert len(definitions) == 4
+    assert len(definitions) == 5
     assert {group_of(path) for path in definitions} == {"definition"}
     assert group_of("semantics/predicates.py") == "shared"
     assert set(LITERAL) - set(checks_of("semantics/predicates.py")) == {"unit/workbench/commands"}
