@@ -11,7 +11,7 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cerify.automata.dfa.compile import compile_expression
@@ -20,7 +20,7 @@ from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import QUESTIONS
-from cerify.equivalence.complete_tests import MarkedDFA, Types, marked_dfa, vectors
+from cerify.equivalence.complete_tests import MarkedDFA, Types, marked_dfa, minimal, vectors
 from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
 from cerify.languages import LANGUAGES
 from cerify.protocol import line
@@ -143,8 +143,11 @@ def automaton_of(language: str, query: str) -> MarkedDFA:
         events = tuple(event for a in coming if (event := found.alphabet.types[a].witness) is not None)
         if len(events) < len(coming):
             raise Unsupported("a type of events of which the solver found none")
-        steps = tuple({(n, True): found.step(q, a) for n, a in enumerate(coming)} for q in range(len(found.following)))
-        return MarkedDFA(events, steps, tuple(q in found.accepting for q in range(len(steps))), (True,))
+        reached = [0]
+        for q in reached:  # grows while it is gone through
+            reached += dict.fromkeys(p for a in coming if (p := found.step(q, a)) not in reached)
+        steps = [{(n, True): reached.index(found.step(q, a)) for n, a in enumerate(coming)} for q in reached]
+        return replace(minimal(steps, [q in found.accepting for q in reached], events), marks=(True,))
     return marked_dfa(
         sase_to_cel(tree) if language == "sase" else LANGUAGES[language].cel_formula(tree, BUDGET), None, BUDGET
     )

@@ -34,8 +34,8 @@ def command(
     COMMAND starts the engine, which speaks the protocol on standard input and output. The profile can be given to
     `cerify conform --policy`.
 
-    Exit status: 0 if every axis has a value, 1 if there is one that no value explains, 2 if the engine cannot be
-    started.
+    Exit status: 0 if every axis has a value, 1 if there is one that no value explains, or the engine could not be asked
+    to the end, 2 if it cannot be started.
     """
     if (engine is None) == (not command_line):
         raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
@@ -51,7 +51,7 @@ def command(
         echo(protocol.line(profile.as_json()))
     else:
         _print(profile)
-    return 0 if all(finding.value is not None for finding in profile.axes.values()) else 1
+    return 0 if all(finding.value is not None for finding in profile.axes.values()) and not profile.stopped else 1
 
 
 def _print(profile: Profile) -> None:
@@ -66,6 +66,8 @@ def _print(profile: Profile) -> None:
         cells = (*(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)), row[3])
         console.print("  ".join(cells).rstrip(), markup=False, highlight=False, soft_wrap=True)
     console.print(f"{profile.questions} questions.")
+    if profile.stopped:
+        console.print(f"Not asked to the end: {profile.stopped}.", markup=False, soft_wrap=True)
 
 
 def _note(name: str, finding: Finding, profile: Profile) -> str:

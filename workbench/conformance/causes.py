@@ -154,9 +154,11 @@ def _taken(choice: Choice, taken: Iterable[Choice]) -> bool:
 
 
 def causes_of(choices: Choices, results: Sequence[Result], first: Choice | None = None) -> tuple[Cause, ...]:
-    """The choices that explain most of the results, the first one in front if it is given."""
+    """The choices that give the first result, of a smallest case, and most of the others; `first` in front if given."""
     number = {
-        c: sum(choices.reproduces([c], one) for one in results) for c in choices if choices.possible(c) or c == first
+        c: sum(choices.reproduces([c], one) for one in results)
+        for c in choices
+        if c == first or (choices.reproduces([c], results[0]) and choices.possible(c))
     }
     ordered = sorted((c for c in number if number[c]), key=lambda c: (c != first, -number[c]))
     return tuple(Cause(*c, number[c], len(results)) for c in ordered[:SHOWN])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,18 +11,17 @@ from typing import Any
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
 from cerify.conformance.claims import claims_of_json
+from cerify.conformance.losses import Losses
 from cerify.conformance.model import Case, Outcome, Result
 from cerify.conformance.process import GRACE, EngineFailure, EngineProcess, Limits, excerpt
 from cerify.conformance.query_tree import tree_of_text
 from cerify.equivalence.differential.judge import WROTE
-from cerify.languages import LANGUAGES
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import parse_json
 
 STOP_SECONDS = 2.0
-HANGS = 2  # queries with the same operators that may pass the time limit; others with these are not asked
 
 
 @dataclass(frozen=True)
@@ -38,20 +36,19 @@ class Engine:
 
     The first start has to succeed (InputError otherwise). Later ones count as restarts, of which limits.restarts are
     allowed, those before this one included; after that a case is not run. twice has what is wrong with each case that
-    was answered a second time, by its id: that is seen only when the next case is asked, or at the end. hung: by the
-    names of operators, how many queries with these passed the time limit; other engines of the same command may share
-    it.
+    was answered a second time, by its id: that is seen only when the next case is asked, or at the end. losses: which
+    queries engines of the same command did not come back from, which is shared with others of them.
     """
 
     def __init__(
-        self, argv: Sequence[str], limits: Limits = Limits(), restarts: int = 0, hung: Counter[str] | None = None
+        self, argv: Sequence[str], limits: Limits = Limits(), restarts: int = 0, losses: Losses | None = None
     ) -> None:
         self.argv = argv
         self.limits = limits
         self.restarts = restarts
         self.twice: dict[str, str] = {}
         self._answered: set[str] = set()  # of this process
-        self.hung: Counter[str] = Counter() if hung is None else hung
+        self.losses = Losses() if losses is None else losses
         self._process: EngineProcess | None = None
         try:
             self.info = self._start()
@@ -74,8 +71,8 @@ class Engine:
             return "skipped", f"the engine does not speak {case.language}", None
         if unclaimed := claims_of_json(self.info.claims, case.language).why_not(case):
             return "skipped", unclaimed, None
-        if self.hung and self.hung[operators := operators_of(case)] >= HANGS:
-            return "timeout", f"not asked: {HANGS} queries with {operators or 'no operators'} did not come back", None
+        if (expected := self.losses.expected(case)) is not None:
+            return *expected, None
         try:
             self._require_silence()
             answer = None
@@ -88,10 +85,11 @@ class Engine:
                     self._start()
                 answer = self._ask(case)
         except EngineFailure as error:
-            if error.cause == "timeout":
-                self.hung[operators_of(case)] += 1
+            self.losses.lose(case, error.cause)
             self.close()
             return error.cause, error.detail, None
+        if not isinstance(answer, protocol.Skipped):
+            self.losses.answer(case)
         match answer:
             case protocol.Skipped(why, link):
                 return "skipped", f"{why} ({link})" if link else why, None
@@ -183,12 +181,6 @@ class Engine:
             return protocol.answer_of_json(checked, case.output, len(case.events))
         except InputError as error:
             return Wrong(f"{error.message}{WROTE}{excerpt(text)}")
-
-
-def operators_of(case: Case) -> str:
-    """The names of the operators of a case's query, as text."""
-    language = LANGUAGES[case.language]
-    return ", ".join(sorted(language.constructs(language.parse(case.query))))
 
 
 def message_of(case: Case) -> dict[str, Any]:

@@ -38,6 +38,7 @@ def identified(
             raise InputError(f"the engine does not speak {language or 'a language with hypotheses'}")
         assert language is not None
         numbers = count()
+        stopped: list[str] = []
 
         def ask(question: Question) -> Told | None:
             case = Case(
@@ -53,7 +54,10 @@ def identified(
             )
             result = engine.run(case)
             match result.outcome:
-                case "skipped" | "not_run":
+                case "not_run":
+                    stopped.append(result.detail)
+                    return None
+                case "skipped":
                     return None
                 case "error":
                     return "error"
@@ -67,7 +71,8 @@ def identified(
         axes = identification.run(STAGES[language], progress)
         bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}
         info = engine.info
-        return Profile(info.name, info.version, language, merged(axes, bases), len(identification.answered))
+        questions = len(identification.answered)
+        return Profile(info.name, info.version, language, merged(axes, bases), questions, next(iter(stopped), ""))
 
 
 def schema_for(language: str, question: Question) -> dict[str, Any] | None:

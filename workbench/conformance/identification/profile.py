@@ -43,13 +43,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Profile:
-    """What an engine means in one language; axes that it cannot be asked about are left out."""
+    """What an engine means in one language; axes that it cannot be asked about are left out.
+
+    stopped: why it was not asked any more before the end, "" if it was.
+    """
 
     name: str
     version: str
     language: str
     axes: Mapping[str, Finding]
     questions: int
+    stopped: str = ""
 
     def as_json(self) -> Json:
         """The profile in the form of profile.json."""
@@ -59,6 +63,7 @@ class Profile:
             "language": self.language,
             "axes": {name: finding.as_json() for name, finding in self.axes.items()},
             "questions": self.questions,
+            **({"stopped": self.stopped} if self.stopped else {}),
         }
 
 

@@ -17,11 +17,13 @@ from cerify.conformance.campaign_plan import Job, Part
 from cerify.conformance.campaigns import BuiltInEvaluator, plan_of
 from cerify.conformance.canonical import renaming
 from cerify.conformance.cases import case_of_line
+from cerify.conformance.causes import Choices, causes_of
 from cerify.conformance.defects import _needed
 from cerify.conformance.hypotheses import AXES, answer, interpretation_of
 from cerify.conformance.hypotheses.axis import choices_of
 from cerify.conformance.identification.questions import Template
 from cerify.conformance.junit import junit
+from cerify.conformance.losses import Losses
 from cerify.conformance.model import Case, Cause, Defect, Report, Result
 from cerify.conformance.oracle import Oracle
 from cerify.conformance.policy import read_policy
@@ -254,3 +256,32 @@ def test_the_option_that_a_report_names_for_a_cause_is_one(language: str, tmp_pa
             else:
                 (tmp_path / "policy.json").write_text(text[text.index("{") :], encoding="utf-8")
                 assert read_policy(tmp_path / "policy.json") == {language: {axis.name: value}}
+
+
+def test_an_operator_on_which_an_engine_is_lost_is_not_asked_again_and_all_else_is() -> None:
+    """Ten crashes on one kind of window once left 215 cases unasked, and most axes of a profile."""
+    losses = Losses()
+
+    def expected(query: str) -> str | None:
+        found = losses.expected(replace(CASE, query=query))
+        return None if found is None else found[1]
+
+    losses.answer(replace(CASE, query="A ; B"))
+    for query in ("A WITHIN 1 EVENTS", "(A ; B) WITHIN 2 EVENTS", "A+ WITHIN 2 EVENTS"):
+        assert expected(query) is None
+        losses.lose(replace(CASE, query=query), "crashed")
+    assert expected("(A OR B) WITHIN 1 EVENTS") == (
+        "not asked: of 3 queries with within-events none was answered (crashed)"
+    )
+    assert [expected(query) for query in ("A ; B", "A+", "(A ; B) WITHIN 2 seconds")] == [None, None, None]
+    losses.answer(replace(CASE, query="A WITHIN 3 EVENTS"))
+    assert expected("A WITHIN 1 EVENTS") is None
+
+
+def test_a_cause_gives_the_smallest_case() -> None:
+    """One that gives a few of the other answers alone is none."""
+    lost = replace(WRONG, case=replace(CASE, query="A+", matches=[Match(0, (0,))]), matches=[])
+    choices = Choices("cel")
+    found = [(c.axis, c.value) for c in causes_of(choices, [lost, WRONG])]
+    assert ("loop", "at-least-two") in found
+    assert all(choices.reproduces([choice], lost) for choice in found)

@@ -1,0 +1,71 @@
+"""Which queries an engine does not come back from, so that a run does not spend all its restarts on them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
+from typing import TypeAlias
+
+from cerify.conformance.hypotheses import INTERPRETATIONS
+from cerify.conformance.model import Case
+from cerify.conformance.process import Cause
+from cerify.languages import LANGUAGES
+
+HANGS = 2  # queries with the same operators that may pass the time limit; others with these are not asked
+LOST = 3  # queries with an operator, or with two, that the engine may be lost on as long as it answers none with these
+
+Part: TypeAlias = tuple[str, ...]
+"""The name of an operator, or of two."""
+
+
+@dataclass
+class Losses:
+    """The queries that engines of one command have answered, and the operators of those that they have not."""
+
+    hung: Counter[str] = field(default_factory=Counter)
+    lost: dict[Part, list[Cause]] = field(default_factory=dict)
+    answered: set[Part] = field(default_factory=set)
+    unread: set[tuple[str, str]] = field(default_factory=set)
+
+    def answer(self, case: Case) -> None:
+        """Record that the engine has answered a case; its query is not read before something is lost."""
+        self.unread.add((case.language, case.query))
+
+    def lose(self, case: Case, cause: Cause) -> None:
+        """Record that the engine had to be ended on a case."""
+        self.hung[operators_of(case)] += cause == "timeout"
+        for part in parts(case.language, case.query):
+            self.lost.setdefault(part, []).append(cause)
+
+    def expected(self, case: Case) -> tuple[Cause, str] | None:
+        """What would become of a case that is not worth a restart, and why; None if it is to be asked."""
+        if not self.lost:
+            return None
+        if self.hung[names := operators_of(case)] >= HANGS:
+            return "timeout", f"not asked: {HANGS} queries with {names or 'no operators'} did not come back"
+        while self.unread:
+            self.answered.update(parts(*self.unread.pop()))
+        for part in parts(case.language, case.query):
+            if len(causes := self.lost.get(part, ())) >= LOST and part not in self.answered:
+                names = " and ".join(part)
+                return causes[-1], f"not asked: of {len(causes)} queries with {names} none was answered ({causes[-1]})"
+        return None
+
+
+@lru_cache(maxsize=10_000)
+def parts(language: str, text: str) -> tuple[Part, ...]:
+    """The operators of a query, and every two of them; a window with what it measures."""
+    query = LANGUAGES[language].parse(text)
+    names = set(LANGUAGES[language].constructs(query))
+    if language in INTERPRETATIONS:
+        names |= INTERPRETATIONS[language].operators(query)
+    exact = sorted(name for name in names if not any(other.startswith(f"{name}-") for other in names))
+    return (*((name,) for name in exact), *combinations(exact, 2))
+
+
+def operators_of(case: Case) -> str:
+    """The names of the operators of a case's query, as text."""
+    language = LANGUAGES[case.language]
+    return ", ".join(sorted(language.constructs(language.parse(case.query))))
