@@ -85,7 +85,7 @@ class Engine:
                     self._start()
                 answer = self._ask(case)
         except EngineFailure as error:
-            self.losses.lose(case, error.cause)
+            self.losses.lose(case, error.cause, error.detail)
             self.close()
             return error.cause, error.detail, None
         if not isinstance(answer, protocol.Skipped):

@@ -25,7 +25,7 @@ class Losses:
     """The queries that engines of one command have answered, and the operators of those that they have not."""
 
     hung: Counter[str] = field(default_factory=Counter)
-    lost: dict[Part, list[Cause]] = field(default_factory=dict)
+    lost: dict[Part, list[tuple[Cause, str]]] = field(default_factory=dict)
     answered: set[Part] = field(default_factory=set)
     unread: set[tuple[str, str]] = field(default_factory=set)
 
@@ -33,11 +33,11 @@ class Losses:
         """Record that the engine has answered a case; its query is not read before something is lost."""
         self.unread.add((case.language, case.query))
 
-    def lose(self, case: Case, cause: Cause) -> None:
-        """Record that the engine had to be ended on a case."""
+    def lose(self, case: Case, cause: Cause, detail: str) -> None:
+        """Record that the engine had to be ended on a case, and why."""
         self.hung[operators_of(case)] += cause == "timeout"
         for part in parts(case.language, case.query):
-            self.lost.setdefault(part, []).append(cause)
+            self.lost.setdefault(part, []).append((cause, detail))
 
     def expected(self, case: Case) -> tuple[Cause, str] | None:
         """What would become of a case that is not worth a restart, and why; None if it is to be asked."""
@@ -46,11 +46,13 @@ class Losses:
         if self.hung[names := operators_of(case)] >= HANGS:
             return "timeout", f"not asked: {HANGS} queries with {names or 'no operators'} did not come back"
         while self.unread:
-            self.answered.update(parts(*self.unread.pop()))
+            language, query = self.unread.pop()
+            self.answered.update(parts(language, query))
         for part in parts(case.language, case.query):
-            if len(causes := self.lost.get(part, ())) >= LOST and part not in self.answered:
-                names = " and ".join(part)
-                return causes[-1], f"not asked: of {len(causes)} queries with {names} none was answered ({causes[-1]})"
+            lost = self.lost.get(part, [])
+            if len(lost) >= LOST and part not in self.answered:
+                cause, detail = lost[-1]
+                return cause, f"not asked, as {len(lost)} queries with {' and '.join(part)} had no answer: {detail}"
         return None
 
 
