@@ -19,6 +19,9 @@ from cerify.semantics.event_expressions import operators as expr
 from cerify.semantics.event_expressions import show as expr_show
 from cerify.semantics.event_expressions.syntax import Primitive
 from cerify.semantics.operators import Operator, Operators
+from cerify.semantics.row_pattern import operators as row_pattern
+from cerify.semantics.row_pattern.show import show_pattern
+from cerify.semantics.row_pattern.syntax import Variable
 from cerify.semantics.sase.operators import CONSTRUCTS
 
 SASE = "SASE+"  # whose table is of constructs, since a query is no tree of operators
@@ -29,6 +32,7 @@ BEGIN, END = "<!-- operators of {}: written by `python -m proofs_tests.operators
 LANGUAGES: Mapping[str, tuple[Operators, Callable[[Any], str], tuple[Any, ...]]] = {
     "CEL": (cel.OPERATORS, cel_show.show, (Event("A"), Event("B"))),
     "core-CEL": (core.OPERATORS, core_show.show, (CoreEvent("R", "x"), CoreEvent("S", "y"))),
+    "MATCH_RECOGNIZE": (row_pattern.PATTERNS, show_pattern, (Variable("A"), Variable("B"))),
     "event expressions": (expr.OPERATORS, expr_show.show, tuple(map(Primitive, "abc"))),
 }
 
@@ -63,7 +67,7 @@ def table(name: str) -> str:
     operators, show, operands = LANGUAGES[name]
     for operator in operators.values():
         examples = [show(sample(*operands[: _arity(operator)])) for sample in operator.instances()]
-        if operator.position in ("prefix", "infix", "postfix"):
+        if operator.position in ("prefix", "infix", "postfix", "suffix"):
             symbol = examples[0] if operator.symbol.startswith(("a ", "an ")) else operator.symbol
             levels.setdefault(operator.level, []).append(f"`{symbol}`")
         also = [examples[0].replace(operator.symbol, alias, 1) for alias in operator.aliases]

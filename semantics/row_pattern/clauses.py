@@ -1,4 +1,4 @@
-"""The clause MATCH_RECOGNIZE as a whole: ISO/IEC 9075-2, feature R010, and ISO/IEC 19075-5, section 4."""
+"""The clause MATCH_RECOGNIZE as a whole: ISO/IEC 9075-2, feature R010."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The meaning of MATCH_RECOGNIZE: ISO/IEC 19075-5, sections 4 and 7.
+"""The meaning of MATCH_RECOGNIZE: ISO/IEC 9075-2, feature R010.
 
 Letters, here and in every module of this package:
     q  a clause         P  a partition: its rows in order         s  the row at which a match starts, from 0

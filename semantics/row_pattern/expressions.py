@@ -1,4 +1,4 @@
-"""The value of an expression in DEFINE or MEASURES: ISO/IEC 19075-5, sections 4.15 to 4.18.
+"""The value of an expression in DEFINE or MEASURES: ISO/IEC 9075-2, feature R010.
 
 Letters, here and in denote.py:
     e  an expression     f  a frame: what is known of a match     r  a row of the partition, from 0     A  a variable

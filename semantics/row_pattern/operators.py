@@ -1,4 +1,4 @@
-"""The operators of patterns and of expressions, as two tables: ISO/IEC 19075-5, section 4."""
+"""The operators of patterns and of expressions, as two tables: ISO/IEC 9075-2, feature R010."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from cerify.semantics.operators import Operator, table
 from cerify.semantics.row_pattern import syntax as rows
 
+PATTERN = "ISO/IEC 9075-2, R010: row pattern"
 ALTERNATIVES, SEQUENCE, FACTOR, PRIMARY = range(4)  # levels of patterns, from loose to tight
 QUANTIFIERS = tuple(
     (low, high, greedy)
@@ -21,41 +22,41 @@ def _quantified(low: int, high: int | None, greedy: bool, p: rows.Pattern) -> ro
 
 PATTERNS = table(
     Operator(
-        rows.Variable, "variable", "a variable", "variable", "ISO/IEC 19075-5 4.13", "{name}",
+        rows.Variable, "variable", "a variable", "variable", PATTERN, "{name}",
         "leaf", PRIMARY, samples=(lambda: rows.Variable("A"),),
     ),
     Operator(
-        rows.Empty, "empty", "()", "empty pattern", "ISO/IEC 19075-5 4.14.5", "()",
+        rows.Empty, "empty", "()", "empty pattern", PATTERN, "()",
         "leaf", PRIMARY, samples=(rows.Empty,),
     ),
     Operator(
-        rows.Anchor, "anchor", "^ or $", "anchors", "ISO/IEC 19075-5 4.14.6", "{place}",
+        rows.Anchor, "anchor", "^ or $", "anchors", PATTERN, "{place}",
         "leaf", PRIMARY, samples=(lambda: rows.Anchor("start"), lambda: rows.Anchor("end")),
     ),
     Operator(
-        rows.Concatenation, "concatenation", "A B", "concatenation", "ISO/IEC 19075-5 4.14.1", "{left} {right}",
+        rows.Concatenation, "concatenation", "A B", "concatenation", PATTERN, "{left} {right}",
         "infix", SEQUENCE,
     ),
     Operator(
-        rows.Alternation, "alternation", "|", "alternation", "ISO/IEC 19075-5 4.14.3", "{left} | {right}",
+        rows.Alternation, "alternation", "|", "alternation", PATTERN, "{left} | {right}",
         "infix", ALTERNATIVES,
     ),
     Operator(
-        rows.Permute, "permute", "PERMUTE", "PERMUTE", "ISO/IEC 19075-5 4.14.7", "PERMUTE({parts})",
-        "call", PRIMARY, samples=(lambda p: rows.Permute((p, rows.Variable("B"))),),
+        rows.Permute, "permute", "PERMUTE", "PERMUTE", PATTERN, "PERMUTE({parts})",
+        "call", PRIMARY, samples=(lambda *parts: rows.Permute(parts),),
     ),
     Operator(
-        rows.Quantified, "quantified", "a quantifier", "quantifiers", "ISO/IEC 19075-5 4.14.2", "{pattern}{}",
+        rows.Quantified, "quantified", "a quantifier", "quantifiers", PATTERN, "{pattern}{}",
         "suffix", FACTOR, samples=tuple(partial(_quantified, *bounds) for bounds in QUANTIFIERS),
     ),
     Operator(
-        rows.Exclusion, "exclusion", "{- -}", "exclusion", "ISO/IEC 19075-5 4.14.8", "{{- {pattern} -}}",
+        rows.Exclusion, "exclusion", "{- -}", "exclusion", PATTERN, "{{- {pattern} -}}",
         "call", PRIMARY,
     ),
 )  # fmt: skip
 
 ORS, ANDS, NOTS, PREDICATES, SUMS, PRODUCTS, SIGNS, ATOMS = range(8)  # levels of expressions, from loose to tight
-NAVIGATION, SCALAR = "ISO/IEC 19075-5 4.16 to 4.18", "ISO/IEC 9075-2, clauses 6 and 8"
+NAVIGATION, SCALAR = "ISO/IEC 9075-2, R010: expressions", "ISO/IEC 9075-2"
 
 EXPRESSIONS = table(
     Operator(rows.Constant, "constant", "a literal", "literals", SCALAR, "{}", "leaf", ATOMS),

@@ -1,4 +1,4 @@
-"""The table that MATCH_RECOGNIZE makes of its matches: ISO/IEC 19075-5, sections 4.8 to 4.11."""
+"""The table that MATCH_RECOGNIZE makes of its matches: ISO/IEC 9075-2, feature R010."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The patterns and expressions of MATCH_RECOGNIZE: ISO/IEC 9075-2, feature R010, and ISO/IEC 19075-5, section 4.
+"""The patterns and expressions of MATCH_RECOGNIZE: ISO/IEC 9075-2, feature R010.
 
 The letters used for these trees, here and in every module of this package:
     q  a clause        p  a pattern        A, B  variables        e  an expression        S  a table: a stream of rows

@@ -1,4 +1,4 @@
-"""The problems of a clause that show before any row is read: ISO/IEC 19075-5, sections 4.12 to 4.18 and 7.1."""
+"""The problems of a clause that show before any row is read: ISO/IEC 9075-2, feature R010."""
 
 from __future__ import annotations
 
