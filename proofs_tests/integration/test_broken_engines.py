@@ -24,49 +24,31 @@ FEW = 40  # cases of other features: enough that the engine is not wrong in all 
 
 FAULTS = [
     "cseq: off by one",
-    "seq: contiguous",
-    "plus: at least twice",
-    "cplus: taken for +",
-    "or: the right only where the left fails",
     "in: binds the last event only",
-    "filter: > taken for >=",
-    "filter: the first event",
     "filter: two mentions, one event",
     "event: reported one position later",
-    "event: reported at its first event",
     "event: a complex event reported once",
-    "event: matches do not overlap",
-    "event: the shortest match of a position",
 ]
+"""Each mutant fails a case of the suite, by another test, and choices of an engine are in test_peeling; these are some
+faults behind the protocol, the size of whose smallest case is seen."""
 
 
 # The same for the other languages.
 CORE_FAULTS = [
     "plus: one round",
-    "seq: skip till next",
     "nxt: LAST",
-    "binding: unbound fails",
-    "filter: the events swapped",
 ]
 EXPRESSION_FAULTS = [
-    "ev-relative: prior",
     "ev-nth: from the n-th on",
-    "ev-mask: ignored",
     "ev-correlation: for all",
-    "ev-attributes: values are variables",
 ]
 SASE_FAULTS = [
-    "strict: skip till next match",
     "negation: conditions ignored",
     "cut: ignored",
-    "non-overlap: ignored",
     "return: series backwards",
-    "reading-window: closed",
 ]
 SAMPLE = {
     "cseq: off by one",
-    "filter: absent is 0",
-    "nxt: taken for LAST",
     "plus: one round",
     "ev-nth: from the n-th on",
     "cut: ignored",

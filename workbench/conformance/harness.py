@@ -88,8 +88,7 @@ class Engine:
             self.losses.lose(case, error.cause, error.detail)
             self.close()
             return error.cause, error.detail, None
-        if not isinstance(answer, protocol.Skipped):
-            self.losses.answer(case)
+        self.losses.answer(case)
         match answer:
             case protocol.Skipped(why, link):
                 return "skipped", f"{why} ({link})" if link else why, None

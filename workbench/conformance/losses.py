@@ -30,7 +30,7 @@ class Losses:
     unread: set[tuple[str, str]] = field(default_factory=set)
 
     def answer(self, case: Case) -> None:
-        """Record that the engine has answered a case; its query is not read before something is lost."""
+        """Record that the engine came back from a case; its query is not read before something is lost."""
         self.unread.add((case.language, case.query))
 
     def lose(self, case: Case, cause: Cause, detail: str) -> None:
