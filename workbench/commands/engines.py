@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 
 from cerify import protocol
-from cerify.conformance.engines import JAVA_ADAPTERS, NAMES, missing_for
+from cerify.conformance.engines import NAMES, SHIPPED, missing_for
 from cerify.console import Screen
 from cerify.terminal import echo
 
@@ -16,8 +16,9 @@ from cerify.terminal import echo
 def command(as_json: bool) -> int:
     """List the engines of conform --engine and fuzz --engine, with what is missing on this machine.
 
-    An adapter is built when its engine is first used, in the user's cache folder or in the checkout; Maven fetches the
-    engine. Exit status: 0 if every engine can be run, 1 if something is missing.
+    An adapter in Java is built when its engine is first used, in the user's cache folder or in the checkout; Maven
+    fetches the engine. OpenCEP is imported from the checkout that the environment variable CERIFY_OPENCEP_HOME names.
+    Exit status: 0 if every engine can be run, 1 if something is missing.
     """
     rows = [_row(name) for name in NAMES]
     if as_json:
@@ -32,6 +33,6 @@ def command(as_json: bool) -> int:
 
 
 def _row(name: str) -> dict[str, str | None]:
-    adapter = JAVA_ADAPTERS.get(name)
+    adapter = SHIPPED.get(name)
     engine, licence = ("cerify", "Apache-2.0") if adapter is None else (adapter.engine, adapter.licence)
     return {"name": name, "engine": engine, "licence": licence, "missing": missing_for(name)}

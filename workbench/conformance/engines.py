@@ -38,7 +38,27 @@ JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0"),
     "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0"),
 }
-NAMES = (*sorted(EVALUATORS), *sorted(JAVA_ADAPTERS))
+
+
+@dataclass(frozen=True)
+class CheckoutAdapter:
+    """An adapter in Python for an engine in Python, which is imported from a checkout that the user names.
+
+    folder is that of the adapter, variable the environment variable with the checkout, marker a file in each checkout.
+    """
+
+    folder: str
+    engine: str
+    licence: str
+    variable: str
+    marker: str
+
+
+CHECKOUT_ADAPTERS: Mapping[str, CheckoutAdapter] = {
+    "opencep": CheckoutAdapter("opencep", "OpenCEP", "none stated", "CERIFY_OPENCEP_HOME", "CEP.py"),
+}
+SHIPPED: Mapping[str, JavaAdapter | CheckoutAdapter] = {**JAVA_ADAPTERS, **CHECKOUT_ADAPTERS}
+NAMES = (*sorted(EVALUATORS), *sorted(SHIPPED))
 
 
 def command_of(name: str) -> Sequence[str]:
@@ -47,11 +67,25 @@ def command_of(name: str) -> Sequence[str]:
         return [sys.executable, "-m", "cerify.cli", "engine", "--evaluator", name]
     if name in JAVA_ADAPTERS:
         return ["java", "-Xmx1g", "-XX:+UseSerialGC", "-jar", str(_built(name))]  # the heap within the memory cap
+    if name in CHECKOUT_ADAPTERS:
+        if (missing := missing_for(name)) is not None:
+            raise InputError(missing)
+        adapter = CHECKOUT_ADAPTERS[name]
+        program = ADAPTERS / adapter.folder / "adapter.py"
+        return [sys.executable, str(program), "--engine-home", os.environ[adapter.variable]]
     raise InputError(f"no engine {name!r}; there are {', '.join(NAMES)}, and any command after --")
 
 
 def missing_for(name: str) -> str | None:
     """What is missing to build and run the engine, as a sentence; None if nothing is."""
+    if name in CHECKOUT_ADAPTERS:
+        adapter = CHECKOUT_ADAPTERS[name]
+        home = os.environ.get(adapter.variable)
+        if home is None or not (Path(home) / adapter.marker).is_file():
+            value = f"{adapter.variable} " + (
+                "is not set" if home is None else f"is {home}: no {adapter.marker} is there"
+            )
+            return f"the {name} adapter needs a checkout of {adapter.engine}; the environment variable {value}"
     if name not in JAVA_ADAPTERS:
         return None
     for program, package in PROGRAMS.items():

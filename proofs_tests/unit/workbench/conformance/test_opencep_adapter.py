@@ -1,0 +1,137 @@
+"""The adapter for OpenCEP: with the meaning of patterns in the engine's place, it answers as the definition does."""
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import combinations, pairwise, product
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from cerify.conformance import engines
+from cerify.conformance.cases import load
+from cerify.conformance.claims import claims_of_json
+from cerify.conformance.model import Case
+from cerify.conformance.query_tree import tree_of_text
+from cerify.equivalence.generate import cel as generate
+from cerify.semantics.cel.interpreter import matches_of
+from cerify.semantics.cel.show import show
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Stream
+from cerify.semantics.json_events import event_of_json
+
+PROFILES = list(generate.PROFILES.values())
+HOME = engines.ADAPTERS / "opencep"
+
+
+@pytest.fixture
+def adapter(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(HOME))
+    import adapter as module  # type: ignore[import-not-found]
+
+    yield module
+    for name in ("adapter", "chains"):
+        del sys.modules[name]
+
+
+def taken(step: Any, types: list[str]) -> Iterator[list[list[int]]]:
+    """All ways in which a structure takes positions: for each leaf, in order, those that it takes."""
+    if not hasattr(step, "steps"):
+        mine = [position for position, type_ in enumerate(types) if type_ == step.type]
+        sizes = range(step.least, (step.most or len(mine)) + 1) if step.closure else [1]
+        yield from ([list(some)] for size in sizes for some in combinations(mine, size))
+        return
+    for parts in product(*(list(taken(below, types)) for below in step.steps)):
+        sets = [[p for of in part for p in of] for part in parts]
+        in_order = all(max(one) < min(other) for one, other in pairwise(sets))
+        if step.name == "AND" or in_order:
+            yield [of for part in parts for of in part]
+
+
+def meaning(pattern: Any, window: Any, events: Any, seconds: Any) -> list[tuple[int, list[list[int]]]]:
+    """The matches of a pattern by what SEQ, AND, closures, conditions, contiguity and windows mean."""
+    found = []
+    names = [leaf.name for leaf in pattern.leaves]
+    for positions in taken(pattern.root, [event["type"] for event in events]):
+        of = dict(zip(names, positions, strict=True))
+        where = [p for some in positions for p in some]
+        if window is not None and seconds[max(where)] - seconds[min(where)] > window.width:
+            continue
+        if any(of[second][0] != of[first][0] + 1 for first, second in pattern.contiguous):
+            continue
+        if all(
+            holds(condition, {name: [events[p] for p in of[name]] for name in names})
+            for condition in pattern.conditions
+        ):
+            found.append((max(where), positions))
+    return found
+
+
+def holds(condition: Any, binding: dict[str, list[Any]]) -> bool:
+    """A condition on one leaf alone is one on each of its events."""
+    if len(condition.names) > 1:
+        return bool(condition.test(binding))
+    (name,) = condition.names
+    return all(condition.test({name: [event]}) for event in binding[name])
+
+
+def answered(adapter: ModuleType, case: Case, search: Callable[..., Any] = meaning) -> set[tuple[Any, ...]] | None:
+    """The matches that the adapter answers, None for a skip."""
+    run = {"id": case.id, "language": "cel", "query": case.query, "tree": tree_of_text("cel", case.query)}
+    run |= {"schema": case.schema, "events": list(case.events), "output": case.output}
+    reply = adapter.answer(run, search)
+    assert "error" not in reply, reply
+    return {(m["at"], tuple(m["events"])) for m in reply["matches"]} if "matches" in reply else None
+
+
+def test_the_adapter_answers_the_suite_as_the_definition_does(adapter: ModuleType) -> None:
+    claims = claims_of_json({"cel": adapter.CLAIMS}, "cel")
+    asked = [case for case in load(None) if case.language == "cel" and not claims.why_not(case)]
+    answers = [(case, got) for case in asked if (got := answered(adapter, case)) is not None]
+    assert len(answers) > 500
+    for case, got in answers:
+        assert got == {(m.at, tuple(m.events)) for m in case.matches}, case.id
+
+
+def test_it_answers_random_queries_as_the_definition_does(adapter: ModuleType) -> None:
+    rng, compared = Random(5), 0
+    for number in range(400):
+        phi = generate.formula(rng, PROFILES[number % len(PROFILES)], 7)
+        events = [{"type": rng.choice("ABC"), "x": rng.randrange(3), "y": rng.randrange(3)} for _ in range(5)]
+        for second, event in enumerate(events):
+            event["time"] = second * rng.choice((1, 1800))
+        events.sort(key=lambda event: event["time"])
+        run = {
+            "id": "",
+            "language": "cel",
+            "tree": tree_of_text("cel", show(phi)),
+            "events": events,
+            "output": "matches",
+        }
+        reply = adapter.answer(run, meaning)
+        assert "error" not in reply, (show(phi), reply)
+        if "matches" not in reply:
+            continue
+        compared += 1
+        S = [event_of_json(event, None, "") for event in events]
+        expected = {(m.at, tuple(m.events)) for m in matches_of(phi, Stream(S))}
+        assert {(m["at"], tuple(m["events"])) for m in reply["matches"]} == expected, (show(phi), events)
+    assert compared > 100
+
+
+def test_a_fault_of_the_search_is_seen(adapter: ModuleType) -> None:
+    case = next(case for case in load(None) if case.query == "A ; B" and case.output == "matches")
+    assert answered(adapter, case) != answered(adapter, case, lambda *_: [(0, [[0], [0]])])
+
+
+def test_without_a_checkout_it_says_which_variable_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.delenv("CERIFY_OPENCEP_HOME", raising=False)
+    with pytest.raises(InputError, match="CERIFY_OPENCEP_HOME is not set"):
+        engines.command_of("opencep")
+    monkeypatch.setenv("CERIFY_OPENCEP_HOME", str(tmp_path))
+    with pytest.raises(InputError, match=r"no CEP\.py is there"):
+        engines.command_of("opencep")
+    (tmp_path / "CEP.py").write_text("")
+    assert engines.missing_for("opencep") is None
+    assert engines.command_of("opencep")[1:] == [str(HOME / "adapter.py"), "--engine-home", str(tmp_path)]

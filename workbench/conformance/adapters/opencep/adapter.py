@@ -1,0 +1,108 @@
+"""Puts OpenCEP under test: the engine protocol of cerify on standard input and output.
+
+    python adapter.py --engine-home CHECKOUT
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from chains import Json, Search, Skip, Window, translated
+
+LINK = "https://github.com/ilya-kolchinsky/OpenCEP/blob/master/README.md"
+CLAIMS = {
+    "operators": ["seq", "cseq", "plus", "repeat", "or", "all", "in", "project", "filter", "within", "strict"],
+    "predicates": ["comparison", "in", "range", "not", "and", "or", "correlated"],
+    "output": ["matches"],
+    "ordered_time": True,
+}
+
+
+def answer(run: Json, search: Search) -> dict[str, Any]:
+    """The answer to a message *run*."""
+    try:
+        return {"id": run["id"], "matches": matches(run, search)}
+    except Skip as skip:
+        return {"id": run["id"], "skipped": str(skip), "link": LINK}
+    except Exception as error:
+        traceback.print_exc()
+        message = f"{type(error).__name__}: {error}"
+        return {"id": run["id"], "error": {"code": "internal", "message": message}}
+
+
+def matches(run: Json, search: Search) -> list[dict[str, Any]]:
+    """The matches that the engine reports for a query. Raises Skip for what it cannot express."""
+    if run.get("tree") is None:
+        raise Skip("the query does not parse")
+    if run["language"] != "cel" or run["output"] != "matches" or run.get("selection", "all") != "all":
+        raise Skip("only CEL, its matches alone, and all of them")
+    if any("timestamp" in attributes.values() for attributes in (run.get("schema") or {}).values()):
+        raise Skip("conditions compare numbers, strings and truth values")
+    patterns, window = translated(run["tree"])
+    seconds = seconds_of(run["events"], window)
+    found = set()
+    for pattern in patterns:
+        for at, positions in search(pattern, window, run["events"], seconds):
+            labelled = zip(pattern.leaves, positions, strict=True)
+            found.add((at, tuple(sorted({p for leaf, of in labelled if leaf.labels for p in of}))))
+    return [{"at": at, "events": events} for at, events in sorted(found)]
+
+
+def seconds_of(events: Sequence[Json], window: Window | None) -> list[float]:
+    """The times of the events: their positions, unless there is a window of time; then seconds after the first event."""
+    if window is None or not window.of_time:
+        return list(range(len(events)))
+    times = [event.get("time") for event in events]
+    if not all(isinstance(time, int) for time in times):
+        times = [_instant(time) for time in times]
+    if times != sorted(times):
+        raise Skip("OpenCEP takes events in the order of time")
+    return [time - times[0] for time in times]
+
+
+def _instant(time: Any) -> float:
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except (TypeError, ValueError):
+        raise Skip("under a window of time every event has a time") from None
+
+
+def version_of(home: Path) -> str:
+    """The commit of the checkout, since OpenCEP has no versions."""
+    asked = subprocess.run(["git", "-C", str(home), "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True)
+    return asked.stdout.strip() or "unknown"
+
+
+def main() -> None:
+    """Serve the protocol until *stop*."""
+    parser = argparse.ArgumentParser(description="OpenCEP as an engine under test.")
+    parser.add_argument("--engine-home", type=Path, required=True, help="a checkout of ilya-kolchinsky/OpenCEP")
+    home = parser.parse_args().engine_home
+    if not (home / "CEP.py").is_file():
+        sys.exit(f"--engine-home {home} is no checkout of OpenCEP: there is no CEP.py in it")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what the engine prints goes to standard error
+    sys.path.insert(0, str(home.resolve()))
+    from engine import search
+
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["cmd"] == "stop":
+            break
+        if message["cmd"] == "start":
+            engine = {"name": "opencep", "version": version_of(home)}
+            reply = {"protocol": 1, "engine": engine, "languages": ["cel"], "claims": {"cel": CLAIMS}}
+        else:
+            reply = answer(message, search)
+        print(json.dumps(reply), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,295 @@
+"""CEL as patterns: the syntax tree in JSON that the protocol sends, as alternatives of steps with conditions.
+
+Of a formula there are one or more alternatives, as OR is distributed. An alternative is a tree of SEQ and AND over
+leaves; a leaf takes one event, or in a Kleene closure some events, of one type. It is labelled with the variables that
+bind it. Conditions are code over the events that leaves have taken.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, product
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+Json = Mapping[str, Any]
+Binding = Mapping[str, Sequence[Json]]  # the events that each leaf has taken, by the leaf's name
+Match = tuple[int, list[list[int]]]  # the position after which it is reported, and the positions of each leaf
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+NOT_COMPARED = frozenset({"Arithmetic", "Like", "OfType", "Named", "Timestamp"})
+
+
+class Skip(Exception):
+    """Why OpenCEP has no words for a query."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A step that takes one event of a type, or, with least, at least so many and at most `most`, of any number if None."""
+
+    type: str
+    name: str
+    labels: frozenset[str]
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def closure(self) -> bool:
+        """Whether it takes some events, as a Kleene closure."""
+        return self.least is not None
+
+
+@dataclass(frozen=True)
+class Operator:
+    """SEQ or AND of steps."""
+
+    name: str
+    steps: "tuple[Leaf | Operator, ...]"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on the events of leaves. One on a single Kleene closure has to be true of each of its events."""
+
+    names: tuple[str, ...]
+    test: Callable[[Binding], bool]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A pattern: its steps, its conditions, and the pairs of leaves between which no event may be."""
+
+    root: Operator
+    conditions: tuple[Condition, ...] = ()
+    contiguous: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves, in the order of the pattern."""
+        return tuple(leaves_of(self.root))
+
+
+@dataclass(frozen=True)
+class Window:
+    """The outermost window: the seconds between the first and the last event, or their positions' distance."""
+
+    width: int
+    of_time: bool
+
+
+Search = Callable[[Alternative, Window | None, Sequence[Json], Sequence[float]], list[Match]]
+
+
+def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
+    """The alternatives of a formula and its window. Raises Skip for what OpenCEP cannot express."""
+    for node in _nodes(tree):
+        if node["node"] in NOT_COMPARED or (node["node"] == "Attribute" and node["name"] == "time"):
+            raise Skip("conditions compare attributes, which are numbers, strings or truth values, with each other")
+    window, tree = _hoisted(tree)
+    found = _alternatives(tree, (f"e{number}" for number in count()))
+    labelled = [[bool(leaf.labels) for leaf in one.leaves] for one in found]
+    if not all(map(any, labelled)) or (window is not None and not all(map(all, labelled))):
+        raise Skip("a pattern reports all its events, and its window is around all of them")
+    return found, window
+
+
+def leaves_of(step: Leaf | Operator) -> Iterator[Leaf]:
+    """The leaves below a step, from left to right."""
+    if isinstance(step, Leaf):
+        yield step
+    else:
+        for below in step.steps:
+            yield from leaves_of(below)
+
+
+def _hoisted(tree: Json) -> tuple[Window | None, Json]:
+    """The outermost window, which commutes with filters and variables around it, and the formula without it."""
+    if tree["node"] == "Within":
+        window = tree["window"]
+        if window["node"] == "EventWindow":
+            return Window(window["count"] - 1, False), tree["phi"]
+        if window["node"] == "TimeWindow":
+            return Window(window["amount"] * SECONDS[window["unit"]], True), tree["phi"]
+        raise Skip("windows are of time")
+    if tree["node"] in ("Filter", "In"):
+        window_, phi = _hoisted(tree["phi"])
+        return window_, {**tree, "phi": phi}
+    return None, tree
+
+
+def _alternatives(tree: Json, names: Iterator[str]) -> list[Alternative]:
+    match tree["node"]:
+        case "Event":
+            leaf = Leaf(tree["type"], next(names), frozenset([tree["type"]]))
+            return [Alternative(Operator("SEQ", (leaf,)))]
+        case "Or":
+            return _alternatives(tree["left"], names) + _alternatives(tree["right"], names)
+        case "Seq" | "ContiguousSeq" | "All" as node:
+            pairs = product(_alternatives(tree["left"], names), _alternatives(tree["right"], names))
+            return [_joined(node, left, right) for left, right in pairs]
+        case "Plus":
+            return [_closure(tree, names, 1, None)]
+        case "Repeat":
+            return [_closure(tree, names, tree["least"], tree["most"])]
+        case "In":
+            x = tree["variable"]
+            return [_labelled(one, lambda labels: labels and labels | {x}) for one in _alternatives(tree["phi"], names)]
+        case "Project":
+            L = frozenset(tree["variables"])
+            return [_labelled(one, lambda labels: labels & L) for one in _alternatives(tree["phi"], names)]
+        case "Strict":
+            return [_strict(one) for one in _alternatives(tree["phi"], names)]
+        case "Filter":
+            found = (_filtered(one, tree["condition"]) for one in _alternatives(tree["phi"], names))
+            return [one for one in found if one is not None]
+        case "Within":
+            raise Skip("a pattern has one window, around all of it")
+        case other:
+            raise Skip(f"patterns are of SEQ, AND, OR and Kleene closures; there is none for {other}")
+
+
+def _joined(node: str, left: Alternative, right: Alternative) -> Alternative:
+    contiguous = left.contiguous + right.contiguous
+    if node == "All":
+        if {leaf.type for leaf in left.leaves} & {leaf.type for leaf in right.leaves}:
+            raise Skip("AND takes two events, where ALL may take one for both sides")
+        root = Operator("AND", (_single(left.root), _single(right.root)))
+    else:
+        root = Operator("SEQ", (*_steps(left.root), *_steps(right.root)))
+    if node == "ContiguousSeq":
+        last, first = _steps(left.root)[-1], _steps(right.root)[0]
+        _require_single(last, first)
+        contiguous += ((last.name, first.name),)
+    return Alternative(root, left.conditions + right.conditions, contiguous)
+
+
+def _require_single(*steps: Leaf | Operator) -> None:
+    if not all(isinstance(step, Leaf) and step.labels and not step.closure for step in steps):
+        raise Skip("a contiguous sequence is of single events")
+
+
+def _steps(root: Operator) -> tuple[Leaf | Operator, ...]:
+    return root.steps if root.name == "SEQ" else (root,)
+
+
+def _single(root: Operator) -> Leaf | Operator:
+    return root.steps[0] if len(root.steps) == 1 else root
+
+
+def _closure(tree: Json, names: Iterator[str], least: int, most: int | None) -> Alternative:
+    below = _alternatives(tree["phi"], names)
+    if len(below) != 1 or len(below[0].leaves) != 1 or below[0].leaves[0].closure or least < 1:
+        raise Skip("a Kleene closure is of single events of one type")
+    (leaf,) = below[0].leaves
+    return replace(below[0], root=Operator("SEQ", (replace(leaf, least=least, most=most),)))
+
+
+def _strict(one: Alternative) -> Alternative:
+    _require_single(*_steps(one.root))
+    names = [leaf.name for leaf in one.leaves]
+    return replace(one, contiguous=tuple(zip(names, names[1:])))
+
+
+def _labelled(one: Alternative, change: Callable[[frozenset[str]], frozenset[str]]) -> Alternative:
+    def changed(step: Leaf | Operator) -> Any:
+        if isinstance(step, Leaf):
+            return replace(step, labels=change(step.labels))
+        return replace(step, steps=tuple(map(changed, step.steps)))
+
+    return replace(one, root=changed(one.root))
+
+
+def _filtered(one: Alternative, condition: Json) -> Alternative | None:
+    """The alternative with the condition; None if no match can satisfy it."""
+    if condition["node"] == "Conjunction":
+        left = _filtered(one, condition["left"])
+        return left and _filtered(left, condition["right"])
+    if condition["node"] == "Every":
+        found = [
+            Condition((leaf.name,), lambda b, n=leaf.name: all(_true(condition["predicate"], [p]) for p in b[n]))
+            for leaf in one.leaves
+            if condition["variable"] in leaf.labels
+        ]
+        return replace(one, conditions=one.conditions + tuple(found))
+    mentioned = frozenset(node["variable"] for node in _nodes(condition) if node.get("variable"))
+    leaves = [leaf for leaf in one.leaves if leaf.labels & mentioned]
+    if not leaves:
+        return one if _satisfied(condition, {}) else None
+    if len(leaves) == 1 and leaves[0].closure:
+        raise Skip("a condition on a Kleene closure alone is one on each of its events")
+    names = {v: [leaf.name for leaf in leaves if v in leaf.labels] for v in mentioned}
+
+    def test(b: Binding) -> bool:
+        return _satisfied(condition, {v: [p for name in of for p in b[name]] for v, of in names.items()})
+
+    return replace(one, conditions=(*one.conditions, Condition(tuple(leaf.name for leaf in leaves), test)))
+
+
+def _nodes(tree: Any) -> Iterator[Json]:
+    """All nodes of a tree, from left to right."""
+    if isinstance(tree, Mapping):
+        yield tree
+    for value in tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list) else ():
+        yield from _nodes(value)
+
+
+def _satisfied(condition: Json, events: Mapping[str, Sequence[Json]]) -> bool:
+    """Whether a condition is true of the events of each variable."""
+    match condition["node"]:
+        case "Every":
+            return all(_true(condition["predicate"], [p]) for p in events.get(condition["variable"], ()))
+        case "Correlated":
+            mentions = _attributes(condition["predicate"])
+            ranges = [events.get(mention["variable"], ()) for mention in mentions]
+            return all(_true(condition["predicate"], each) for each in product(*ranges))
+        case "Conjunction":
+            return _satisfied(condition["left"], events) and _satisfied(condition["right"], events)
+        case "Disjunction":
+            return _satisfied(condition["left"], events) or _satisfied(condition["right"], events)
+    raise ValueError(f"{condition['node']} is no condition")
+
+
+def _attributes(predicate: Json) -> list[Json]:
+    """The attributes of a predicate, from left to right, one that is written twice twice."""
+    return [node for node in _nodes(predicate) if node["node"] == "Attribute"]
+
+
+def _true(predicate: Json, events: Sequence[Json]) -> bool:
+    """Whether a predicate is true: of the one event, or with an event for each attribute from left to right."""
+    mentions = _attributes(predicate)
+    each = list(events) * len(mentions) if len(events) == 1 else events
+    return _decided(predicate, {id(mention): event.get(mention["name"]) for mention, event in zip(mentions, each)})
+
+
+def _decided(predicate: Json, values: Mapping[int, Any]) -> bool:
+    def value(term: Json) -> Any:
+        return values[id(term)] if term["node"] == "Attribute" else term["value"]
+
+    match predicate["node"]:
+        case "Comparison":
+            return _compare(predicate["comparator"], value(predicate["left"]), value(predicate["right"]))
+        case "OneOf":
+            return any(_compare("=", value(predicate["term"]), v) for v in predicate["values"])
+        case "InRange":
+            found = value(predicate["term"])
+            return _compare("<=", predicate["low"], found) and _compare("<=", found, predicate["high"])
+        case "Complement":
+            return not _decided(predicate["predicate"], values)
+        case "Both":
+            return _decided(predicate["left"], values) and _decided(predicate["right"], values)
+        case "Either":
+            return _decided(predicate["left"], values) or _decided(predicate["right"], values)
+    return predicate["node"] == "Anything"
+
+
+def _compare(comparator: str, left: Any, right: Any) -> bool:
+    """The comparison; false where a value is absent or the two are of different kinds, or an order is of truth values."""
+    if left is None or right is None or _kind(left) != _kind(right):
+        return False
+    if isinstance(left, bool) and comparator not in ("=", "!="):
+        return False
+    return COMPARE[comparator](left, right)
+
+
+def _kind(value: Any) -> str:
+    return "bool" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "string"
