@@ -53,7 +53,7 @@ def test_the_definition_is_identified_without_doubt(language: str) -> None:
 @pytest.mark.parametrize("language", STAGES)
 def test_a_value_of_an_axis_is_identified(language: str) -> None:
     """An engine that departs in one axis alone; every value: python -m proofs_tests.campaigns.identify --values."""
-    for name, value in list(departures(language))[3::18]:
+    for name, value in list(departures(language))[3::9]:
         assert not problems_with_one(language, name, value), (name, value)
 
 

@@ -211,7 +211,7 @@ def closed(case: Case, *_: object) -> Result:
 
 
 def test_a_reading_is_named_and_is_right_where_it_is_declared() -> None:
-    asked = [case for case in load("sase") if case.feature == WINDOWS]
+    asked = [case for case in load("sase") if case.feature == WINDOWS][::3]
     results = [closed(case) for case in asked]
     failures = [result for result in results if result.outcome == "failed"]
     assert failures
