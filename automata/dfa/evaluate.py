@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol
 
 from cerify.automata.dfa.classes import Classes
 from cerify.automata.dfa.decide import coaccessible_states
@@ -17,14 +17,18 @@ from cerify.automata.dfa.model import DFA, Names, require_first
 from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import Event, Stream
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-Positions: TypeAlias = "array[int] | NDArray[np.int64]"
-"""Positions in ascending order, as 64-bit integers."""
-
 NO_VARIABLE: Names = frozenset()
+
+
+class Positions(Protocol):
+    """Positions in ascending order, as 64-bit integers: an array of Python's own, or one of NumPy."""
+
+    def tolist(self) -> list[int]:
+        """The positions as a list."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: slice, /) -> Positions: ...
 
 
 class TableRunner:
