@@ -21,7 +21,7 @@ from typing import TypeAlias
 from cerify.automata.dfa.arguments import ArgumentOrder, kinded, order_under
 from cerify.automata.dfa.classes import Classes
 from cerify.automata.dfa.compile import automata_of
-from cerify.automata.dfa.evaluate import column
+from cerify.automata.dfa.evaluate import Positions, column
 from cerify.automata.dfa.ground import tried_with_terms, with_terms
 from cerify.automata.dfa.inlined import Inlined, inlined
 from cerify.automata.dfa.model import DFA, digest, require_first
@@ -180,7 +180,7 @@ class ParametricMonitor:
         self.position += 1
         return any(True for _ in self._accepting())
 
-    def read(self, S: Stream) -> array[int]:
+    def read(self, S: Stream) -> Positions:
         """The positions of the events, of the next ones, at which the expression takes place.
 
         Raises InputError for a late start event; then nothing is read.
