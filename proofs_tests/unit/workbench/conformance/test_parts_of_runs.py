@@ -15,6 +15,7 @@ import pytest
 from cerify.conformance import engines
 from cerify.conformance.campaigns import ClaimedMaker
 from cerify.conformance.canonical import canonical
+from cerify.conformance.cases import load
 from cerify.conformance.causes import Choices
 from cerify.conformance.claims import Claims, learnt
 from cerify.conformance.elements import without
@@ -200,4 +201,6 @@ def test_a_failure_of_a_defect_has_it_in_junit() -> None:
 
 
 def test_the_trees_of_each_language_have_a_schema() -> None:
-    assert set(BUILT_IN) == {name for name, language in LANGUAGES.items() if language.evaluators} == set(AXES)
+    """Of each language that engines are asked in: there is no suite in MATCH_RECOGNIZE yet."""
+    asked = {name for name, language in LANGUAGES.items() if language.evaluators} - {"row-pattern"}
+    assert set(BUILT_IN) == asked == set(AXES) == {case.language for case in load(None)}
