@@ -1,7 +1,7 @@
 """One process for a long time: `python -m proofs_tests.soak`; events through evaluators, and queries decided.
 
 The counts are compared with loops in numpy that know nothing of automata, the verdicts with what is known of each pair.
-Memory has to stay as it is after the first tenth.
+Memory has to stay as it is after the first tenth of the work.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from statistics import median
 
 import click
 import numpy as np
@@ -34,7 +35,7 @@ KEYS = 8  # at a time
 LIFE = 4_000  # events, after which other keys come
 EVENTS, SECONDS = 24, 3_000  # the widths of the windows
 TICK = 400  # seconds between two events, at most
-FLAT = 1.05  # of the memory after the first tenth, and some room for the allocators
+FLAT = 1.05  # of the memory in the second tenth, and some room for the allocators
 ROOM = 24  # MiB
 QUERIES = {
     "by key": f"(A ; B) WITHIN {EVENTS} EVENTS PARTITION BY [k]",
@@ -80,15 +81,16 @@ class Memory:
         self.mebibytes.append(psutil.Process().memory_info().rss / 2**20)
 
     @property
-    def after_a_tenth(self) -> float:
-        """The most of the first tenth of the work, and of the first two looks."""
-        early = [m for done, m in zip(self.done, self.mebibytes, strict=True) if done <= self.done[-1] / 10]
-        return max(*self.mebibytes[:2], *early)
+    def ends(self) -> tuple[float, float]:
+        """The median of the second tenth of the work, and that of the last."""
+        tenth = max(1, len(self.done) // 10)
+        return median(self.mebibytes[tenth : 2 * tenth] or self.mebibytes), median(self.mebibytes[-tenth:])
 
     @property
     def flat(self) -> bool:
-        """Whether it has not grown since."""
-        return max(self.mebibytes) <= FLAT * self.after_a_tenth + ROOM
+        """Whether it has not grown between these."""
+        early, late = self.ends
+        return late <= FLAT * early + ROOM
 
 
 def parts(rng: np.random.Generator, size: int) -> Iterator[Columns]:
@@ -206,8 +208,8 @@ def main(wanted: int, asked: int, minutes: float, folder: Path | None) -> None:
         what = "different from the one before" if name == "queries" else "matches"
         click.echo(
             f"{name}: {done:,}, {found:,} {what}, {time.process_time() - began:.0f} s; "
-            f"{memory.after_a_tenth:.0f} MiB after a tenth, at most {max(memory.mebibytes):.0f} MiB"
-            + ("" if memory.flat else ": MEMORY GROWS")
+            f"{memory.ends[0]:.0f} MiB in the second tenth, {memory.ends[1]:.0f} in the last, "
+            f"at most {max(memory.mebibytes):.0f}" + ("" if memory.flat else ": MEMORY GROWS")
         )
     if folder is not None:
         plot(memories, folder)

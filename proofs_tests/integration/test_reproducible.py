@@ -13,7 +13,7 @@ import pytest
 import cerify
 
 ROOT = Path(__file__).parents[2]
-NEEDED = "import click, greenery, jinja2, jsonschema, lark, numpy, psutil, pyarrow, pytest, rich, z3"
+NEEDED = "import click, greenery, jinja2, jsonschema, lark, networkx, numpy, psutil, pyarrow, pytest, rich, z3"
 
 
 def generated(python: str, seed: int, folder: Path) -> dict[str, str]:

@@ -234,8 +234,15 @@ def test_a_folder_of_another_campaign_or_of_something_else_is_refused(tmp_path: 
     assert opened("c") == 100
     with pytest.raises(InputError, match="seed is 0 there and 1 here"):
         opened("c", replace(CEL, seed=1))
-    script = "from cerify.semantics.output_files import *; lock(open(sys.argv[1], 'a'), Path()); print(); input()"
-    holder = [sys.executable, "-c", f"import sys; {script}", str(tmp_path / "c" / "lock")]
+    script = """
+import sys
+from pathlib import Path
+from cerify.semantics.output_files import locked
+with locked(Path(sys.argv[1])):
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+    holder = [sys.executable, "-c", script, str(tmp_path / "c" / "lock")]
     with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()
