@@ -79,7 +79,9 @@ def main(
             made = outcomes_of(tests, todo, jobs) if tests else outcomes(todo, jobs, place, killers())
             rows = _made(todo, made, to_json, old)
     if to_page is not None:
-        to_page.write_text(page(rows), encoding="utf-8")
+        made_of = {key_of(row) for row in rows}
+        left = [mutant for mutant in sample(modules()) if mutant.key not in made_of]
+        to_page.write_text(page(rows, left), encoding="utf-8")
         write_killers(rows)
     counts = Counter(row["status"] for row in rows)
     click.echo(f"{len(rows)} mutants: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))

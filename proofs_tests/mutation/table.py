@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -104,14 +104,17 @@ GROUPS = {
 STATUSES = ("killed", "equivalent", "survived")
 
 
-def page(rows: Sequence[Row]) -> str:
-    """The page docs/theory/mutation.md."""
+def page(rows: Sequence[Row], left: Collection[Mutant] = ()) -> str:
+    """The page docs/theory/mutation.md; left are mutants of the sample that are not in these rows."""
     lines = [HEAD.format(**NUMBERS)]
     made = {group: title for group, title in GROUPS.items() if any(row["group"] == group for row in rows)}
     lines += _counted("", {title: [r for r in rows if r["group"] == group] for group, title in made.items()})
     lines += [
         f"\nNot in this run: {title[0].lower()}{title[1:]}." for group, title in GROUPS.items() if group not in made
     ]
+    if left:
+        names = ", ".join(f"`{module}`" for module in sorted({mutant.module for mutant in left}))
+        lines.append(f"\nNot run yet: {len(left)} mutants of modules that are new or have changed, {names}.")
     deleted = sum(row["kind"] == "operator deleted" for row in rows)
     lines += ["", f"Of these, {deleted} are tables without one of their operators.", ""]
     for group, title in made.items():

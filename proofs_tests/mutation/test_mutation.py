@@ -157,6 +157,10 @@ def test_the_status_of_a_mutant_and_the_page() -> None:
     assert "| `automata/minimize.py` | 3 | 1 | 1 | 1 |" in text
     assert "## Survivors\n\n| module | function | change |\n|---|---|---|\n| `automata/minimize.py` |  |" in text
     assert "| It is the same. |" in text
+    assert "Not run yet" not in text
+    assert "Not run yet: 1 mutants of modules that are new or have changed, `automata/minimize.py`." in page(
+        rows, [one]
+    )
 
 
 def test_a_test_in_which_the_time_ran_out_is_what_killed_the_mutant() -> None:
