@@ -146,7 +146,8 @@ def test_damaged_roots_of_a_formula_that_looks_ahead_are_refused() -> None:
     arrays = dict(np.load(BytesIO(evaluator.dump())))
     assert arrays["last"].tolist() == [[2, 3, 3, 2]]
     assert arrays["tree"]["next"].tolist() == [-1, 2, -1, -1]  # the list of the nodes 1 and 2, for each A one
-    rows: tuple[Any, ...] = ([[2, 2, 1, 2]], [[2, 3, 4, 2]], [[[2], [3], [3], [2]]], [2, 3, 3, 2])
+    far = 10**9
+    rows: tuple[Any, ...] = ([[2, 2, 1, 2]], [[2, 3, 4, 2]], [[2, 3, far, 2]], [[[2], [3], [3], [2]]], [2, 3, 3, 2])
     for damage in (np.array(row, np.int64) for row in rows):
         file = BytesIO()
         np.savez(file, **(arrays | {"last": damage}))
