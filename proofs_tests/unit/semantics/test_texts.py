@@ -16,7 +16,7 @@ from cerify.semantics.core_cel import parse as core_parse
 from cerify.semantics.core_cel import show as core_show
 from cerify.semantics.event_expressions import parse as expr_parse
 from cerify.semantics.event_expressions import show as expr_show
-from cerify.semantics.operators import named, ranks, spelt, with_operands
+from cerify.semantics.operators import _place, named, ranks, spelt, with_operands
 from cerify.semantics.predicate_text import show_predicate, show_value
 from cerify.semantics.predicate_types import MENDS, Rule
 from cerify.semantics.predicates import (
@@ -34,6 +34,7 @@ from cerify.semantics.predicates import (
     OneOf,
     Predicate,
 )
+from cerify.semantics.row_pattern import operators as row_operators
 from cerify.semantics.values import Value
 
 TEXTS: dict[tuple[Callable[[str], Any], Callable[[Any], str]], tuple[str, ...]] = {
@@ -125,3 +126,9 @@ def test_the_tables_of_operators() -> None:
     places = ranks(operators)
     assert places[cel.Filter] > places[cel.Plus]
     assert sorted(places[node] for node in with_operands(operators, 2)) == list(range(len(with_operands(operators, 2))))
+
+
+def test_an_operand_below_a_suffix_binds_tighter() -> None:
+    found = [operator for operator in row_operators.PATTERNS.values() if operator.position == "suffix"]
+    assert found
+    assert [_place(operator, operator.node, 0) for operator in found] == [operator.level + 1 for operator in found]
