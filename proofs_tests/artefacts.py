@@ -56,10 +56,11 @@ def entries() -> Iterator[str]:
 
 def printed(*arguments: str) -> str:
     """What a command prints."""
-    return CliRunner().invoke(cerify, arguments, catch_exceptions=False).output
+    ran = CliRunner().invoke(cerify, arguments, catch_exceptions=False, standalone_mode=False)
+    return f"{ran.return_value} {ran.output}"
 
 
-RISE = "(A IN X ; B+ IN Y) FILTER X.x < Y.x WITHIN 9 EVENTS"
+RISE = "(A IN X ; B IN Y) FILTER X.x < Y.x"
 ARTEFACTS: Mapping[str, Callable[[], str | bytes | Iterator[str]]] = {
     "certificate of CEL": lambda: certificate(
         "((A ; B) OR (A ; C)) FILTER A.x > 1", "(A ; (B OR C)) FILTER A.x > 1", "cel"
@@ -74,9 +75,9 @@ ARTEFACTS: Mapping[str, Callable[[], str | bytes | Iterator[str]]] = {
     "suite of vectors": lambda: printed("vectors", "A ; B+", "--json"),
     "witness": lambda: printed("equiv", "A ; B+ ; C", "A ; B ; C", "--json"),
     "simplified": lambda: printed("simplify", "(A OR A ; A) UNLESS (B OR B)", "--steps"),
-    "normal form": lambda: printed("normalize", "(A OR B) ; (C OR D) FILTER A.x = 1 OR B.x = 2", "--json"),
+    "normal form": lambda: printed("normalize", "(A OR B) ; C", "--to", "disjunctive", "--json"),
     "automaton": lambda: printed("draw", "A ; (B OR C)+ ; D", "--dot"),
-    "translation": lambda: printed("translate", RISE, "--to", "core-cel"),
+    "translation": lambda: printed("translate", RISE, "--from", "cel", "--to", "core-cel"),
 }
 
 
