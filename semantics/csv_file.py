@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
-from cerify.semantics.csv_rows import Source, line_of, not_csv, not_utf8
+from cerify.semantics.csv_rows import Source, line_of, not_csv, not_utf8, require_closed_quotes
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.packages import arrow_csv, pa, pc
 from cerify.semantics.text_columns import first, may_be_rounded, require_kept, values_of_text
@@ -20,6 +20,7 @@ from cerify.semantics.values import ValueType, shown
 
 def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:
     """The table of a CSV file, given the value types of some of its columns, or of others too. Raises InputError."""
+    require_closed_quotes(source)
     texts = dict.fromkeys(known, pa.string())
     table = _parsed(source, texts)
     if times := [f.name for f in table.schema if pa.types.is_time(f.type)]:  # to Arrow, not to us, 12:30 is a value

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import BinaryIO, NoReturn
@@ -18,6 +19,8 @@ from typing import BinaryIO, NoReturn
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema
 from cerify.semantics.values import EXACT, INT64, PATTERNS, Value, ValueType, parse_time, shown
+
+BLOCK = 2**20  # bytes
 
 TEXT = re.compile(r"(?!(?i:nan|inf|infinity|true|false|0x.*)\Z)[A-Za-z_](.*\S)?", re.DOTALL)
 """Cells that are nothing but text, whatever the others of their column are."""
@@ -64,6 +67,25 @@ def records(source: Source, errors: str = "replace") -> Iterator[tuple[int, list
             if record:
                 yield line, record
             line = reader.line_num + 1
+
+
+def require_closed_quotes(source: Source) -> None:
+    """Raises InputError where the file ends inside of a quoted cell, which readers take for its end.
+
+    Such a file has an odd number of quotation marks, or one in a cell that does not begin with it; only files with an
+    odd number are read record by record.
+    """
+    with source.open() as file:
+        if not sum(block.count(b'"') for block in iter(partial(file.read, BLOCK), b"")) % 2:
+            return
+    with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text:
+        reader, line = csv.reader(text, strict=True), 1
+        try:
+            for _ in reader:
+                line = reader.line_num + 1
+        except csv.Error as error:
+            if "end of data" in str(error):
+                raise InputError(f"{source.name}, line {line}: a quotation mark is opened and never closed") from None
 
 
 def not_csv(source: Source, reason: str) -> str:

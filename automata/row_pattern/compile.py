@@ -7,9 +7,9 @@ and of two that lead to the same state the first is the only one that counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import permutations, repeat
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget
@@ -121,7 +121,7 @@ class _Graph:
             case rows.Alternation(left, right):
                 return _Branch((self.built(left, after, excluded), self.built(right, after, excluded)))
             case rows.Permute(parts):
-                return _Branch(tuple(self._in_order(order, after, excluded) for order in permutations(parts)))
+                return _Branch(tuple(self._in_order(reversed(order), after, excluded) for order in permutations(parts)))
             case rows.Quantified(_, _, high):
                 return self._unbounded(p, after, excluded) if high is None else self._bounded(p, high, after, excluded)
             case rows.Exclusion(inner):
@@ -129,8 +129,9 @@ class _Graph:
             case _:
                 assert_never(p)
 
-    def _in_order(self, parts: tuple[rows.Pattern, ...], after: _Node, excluded: bool) -> _Node:
-        for part in reversed(parts):
+    def _in_order(self, parts: Iterable[rows.Pattern], after: _Node, excluded: bool) -> _Node:
+        """The node at which the first of parts begins; they are in the order from the last to the first."""
+        for part in parts:
             after = self.built(part, after, excluded)
         return after
 
@@ -140,7 +141,7 @@ class _Graph:
         loop.body = self.built(p.pattern, loop, excluded)
         if p.low == 0:
             return _Branch((_Enter(loop), after) if p.greedy else (after, _Enter(loop)))
-        return self._in_order((p.pattern,) * (p.low - 1), _Enter(loop), excluded)
+        return self._in_order(repeat(p.pattern, p.low - 1), _Enter(loop), excluded)
 
     def _bounded(self, p: rows.Quantified, high: int, after: _Node, excluded: bool) -> _Node:
         """The iterations that are needed, then each of the others inside the one before it."""
@@ -148,7 +149,7 @@ class _Graph:
         for _ in range(high - p.low):
             more = self.built(p.pattern, node, excluded)
             node = _Branch((more, after) if p.greedy else (after, more))
-        return self._in_order((p.pattern,) * p.low, node, excluded)
+        return self._in_order(repeat(p.pattern, p.low), node, excluded)
 
     def ways(self, entry: _Node) -> Iterator[Way]:
         """The ways from a node to the states, and to the end, in the order of preferment."""

@@ -640,3 +640,13 @@ def test_a_key_twice_among_very_many_is_found_in_linear_time() -> None:
     keys = [f'"a{i}": 0' for i in range(100_000)]
     with pytest.raises(InputError, match="two values for 'a99999' in one object"):
         parse_json("{" + ", ".join([*keys, keys[-1]]) + "}", "it")
+
+
+@pytest.mark.parametrize(("rows", "line"), [('A,1\nB,"2\nA,3\n', 3), ('A,"a\nb"\nB,1\nB,"', 5), ('A,"a ""b\nA,1\n', 2)])
+def test_a_quotation_mark_that_is_not_closed_is_located(rows: str, line: int, write: Callable[..., Path]) -> None:
+    """Found by a trial: the rest of the file was one cell."""
+    refuses(write("e.csv", f"type,x\n{rows}"), f", line {line}: a quotation mark is opened and never closed")
+
+
+def test_a_quotation_mark_inside_of_a_cell_is_text(write: Callable[..., Path]) -> None:
+    assert [event.get("x") for event in read(write("e.csv", 'type,x\nA,5"\nA,6\n'))] == ['5"', "6"]

@@ -134,3 +134,10 @@ def test_every_state_has_its_variable() -> None:
     assert sorted(zip(made.variables, made.excluded, strict=True)) == [
         ("A", False), ("A", False), ("B", True), ("C", True),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", ["A{99999999999}", "A{99999999999,}", "A{0,99999999999}", "(A{9999999}){9999999}"])
+def test_many_iterations_are_stopped_by_the_budget(pattern: str) -> None:
+    """Found by a trial: they were repeated in memory before they were counted."""
+    with pytest.raises(BudgetExceeded, match="more than 1000 states"):
+        compile_pattern(parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}))").pattern, Budget(states=1000))
