@@ -22,8 +22,13 @@ Part: TypeAlias = tuple[str, ...]
 
 @dataclass
 class Losses:
-    """The queries that engines of one command have answered, and the operators of those that they have not."""
+    """The queries that engines of one command have answered, and the operators of those that they have not.
 
+    by_operators: whether a query may be not asked for an operator alone, or two, that the engine never came back from.
+    A campaign of random cases asks them, since it shrinks what it has found to the cause.
+    """
+
+    by_operators: bool = False
     hung: Counter[str] = field(default_factory=Counter)
     lost: dict[Part, list[tuple[Cause, str]]] = field(default_factory=dict)
     answered: set[Part] = field(default_factory=set)
@@ -45,10 +50,10 @@ class Losses:
             return None
         if self.hung[names := operators_of(case)] >= HANGS:
             return "timeout", f"not asked: {HANGS} queries with {names or 'no operators'} did not come back"
-        while self.unread:
+        while self.unread and self.by_operators:
             language, query = self.unread.pop()
             self.answered.update(parts(language, query))
-        for part in parts(case.language, case.query):
+        for part in parts(case.language, case.query) if self.by_operators else ():
             lost = self.lost.get(part, [])
             if len(lost) >= LOST and part not in self.answered:
                 cause, detail = lost[-1]

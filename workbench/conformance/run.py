@@ -10,6 +10,7 @@ from typing import Any
 
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.harness import Engine
+from cerify.conformance.losses import Losses
 from cerify.conformance.model import FAILURES, Case, Report, Result, of_output
 from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.peeling import INTERRUPTED, Peeler
@@ -39,7 +40,7 @@ def conform(
     does not start.
     """
     started = time.perf_counter()
-    with Engine(argv, limits) as engine:
+    with Engine(argv, limits, losses=Losses(by_operators=True)) as engine:
         asked = [case for case in cases if case.language in engine.info.languages]
         results, ended = run_all(engine, asked, oracle, progress)
         info = engine.info

@@ -11,6 +11,7 @@ from cerify.conformance.identification.identify import STAGES, Identification, P
 from cerify.conformance.identification.predicting import Predictor, Told
 from cerify.conformance.identification.profile import Profile, merged
 from cerify.conformance.identification.questions import Question
+from cerify.conformance.losses import Losses
 from cerify.conformance.model import Case
 from cerify.conformance.process import Limits
 from cerify.languages import LANGUAGES
@@ -30,7 +31,7 @@ def identified(
 
     Raises InputError if it does not start, or does not speak the language.
     """
-    with Engine(argv, limits) as engine:
+    with Engine(argv, limits, losses=Losses(by_operators=True)) as engine:
         spoken = [name for name in engine.info.languages if name in STAGES]
         if language is None and spoken:
             language = spoken[0]

@@ -260,7 +260,7 @@ def test_the_option_that_a_report_names_for_a_cause_is_one(language: str, tmp_pa
 
 def test_an_operator_on_which_an_engine_is_lost_is_not_asked_again_and_all_else_is() -> None:
     """Ten crashes on one kind of window once left 215 cases unasked, and most axes of a profile."""
-    losses = Losses()
+    losses = Losses(by_operators=True)
 
     def expected(query: str) -> str | None:
         found = losses.expected(replace(CASE, query=query))
