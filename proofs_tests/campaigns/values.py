@@ -29,13 +29,14 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
 from cerify.protocol import line
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, Unsupported
 from cerify.semantics.events import TIME, TYPE, Event, Match, Schema, Stream
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.predicates import Constant, InRange, OneOf
 from cerify.semantics.readers import read
-from cerify.semantics.values import ARROW, Value, parse_time
+from cerify.semantics.values import Value, parse_time
 
 BUDGET = Budget(valuations=50_000, states=2_000, matches=5_000, seconds=5)
 OPTIONS = Options(budget=BUDGET)

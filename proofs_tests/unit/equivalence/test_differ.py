@@ -294,6 +294,7 @@ QUERIES = {
     "core-cel": "(A AS x ; B AS y) FILTER x[a > 1]",
     "event-expression": "relative(A, B | C)",
     "sase": "PATTERN SEQ(A a, B+ b[]) WHERE a.x = 1 WITHIN 5 seconds RETURN a.x",
+    "row-pattern": "MATCH_RECOGNIZE (PATTERN (A (B | C)+) DEFINE A AS x > 1)",
 }
 
 

@@ -22,13 +22,17 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(command, arguments, standalone_mode=False)
 
 
+GRADED = LANGUAGES.keys() - {"row-pattern"}
+"""The languages whose queries can be compared for all streams, so that an answer can be graded."""
+
+
 def reported(e: Exercise, text: str, S: Stream, evaluator: str) -> set[tuple[int, tuple[int, ...]]]:
     return {(m.at, m.events) for m in cerify.match(text, S, language=e.language, evaluator=evaluator)}
 
 
 def test_there_are_exercises_of_every_language_and_level() -> None:
     assert len(exercises()) >= 40
-    assert {(e.language, e.level) for e in exercises().values()} == set(product(LANGUAGES, (1, 2, 3)))
+    assert {(e.language, e.level) for e in exercises().values()} == set(product(GRADED, (1, 2, 3)))
     assert all(len(e.answers) >= 2 and len(e.wrong) >= 2 for e in exercises().values())
 
 
