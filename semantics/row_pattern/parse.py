@@ -28,6 +28,10 @@ TYPES: dict[str, rows.SqlType] = {
     "DOUBLE": "DOUBLE", "FLOAT": "DOUBLE", "REAL": "DOUBLE",
     "VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "TIMESTAMP": "TIMESTAMP",
 }  # fmt: skip
+FUNCTIONS = (
+    *("PREV", "NEXT", "FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX"),
+    *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST"),
+)
 ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unmatched", "SHOW": "all"}
 
 
@@ -266,6 +270,18 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
     def aggregate(self, meta: Meta, *parts: Any) -> rows.Expression:
         semantics, (function, e) = _semantics(parts)
         return rows.Aggregate(function.upper(), e, semantics, span=span_of(meta))
+
+    def distinct(self, meta: Meta, *parts: Any) -> None:
+        raise Unsupported("aggregates of distinct values are not carried", span_of(meta))
+
+    def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> None:
+        raise Unsupported(f"there is no function {name}; there are {', '.join(FUNCTIONS)}", span_of(name))
+
+    def other_literal(self, meta: Meta, token: Token) -> None:
+        kind = token.split("'")[0].strip().upper()
+        raise Unsupported(
+            f"there are no values of type {kind}; a time is written TIMESTAMP '2013-01-31 14:05:00'", span_of(token)
+        )
 
     def absolute(self, meta: Meta, e: rows.Expression) -> rows.Expression:
         return rows.Absolute(e, span=span_of(meta))
