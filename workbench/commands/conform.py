@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -84,6 +84,12 @@ class Asked:
             cases = [case for case in cases if case.id in self.ids]
         return cases
 
+    def judging(self) -> tuple[str, ...]:
+        """The options that say what is expected of which cases."""
+        files = (("--suite", self.suite), ("--policy", self.policy))
+        given = [text for name, value in files if value is not None for text in (name, str(value))]
+        return (*given, *(text for reading in self.readings for text in ("--reading", reading)))
+
     def write(self, report: Report) -> None:
         """Write the files that are wanted. Raises InputError."""
         if self.html is not None:
@@ -123,6 +129,7 @@ def command(asked: Asked) -> int:
     with progress() as shown, interruptible():
         argv = command_of(asked.engine) if asked.engine is not None else asked.command_line
         report = conform(argv, cases, asked.suite or "all built-in suites", limits, shown, oracle)
+    report = replace(report, options=asked.judging())
     if baseline is not None:
         report = against(report, baseline)
     if asked.as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,11 +39,13 @@ def given_by(result: Result) -> Given:
 class Choices:
     """The choices of a language, and what an engine with some of them answers; each question is answered once.
 
-    passed: cases that the engine passed.
+    passed: cases that the engine passed. held: the choices that the expected matches have, by axis, where they are not
+    those of the definition: each answer is one with these, but for the axes that are chosen.
     """
 
     language: str
     passed: Sequence[Case] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
     _streams: dict[str, Stream] = field(default_factory=dict)
     _possible: dict[Choice, bool] = field(default_factory=dict)
 
@@ -52,9 +54,10 @@ class Choices:
         return MatchPredictor(self.language)
 
     def __iter__(self) -> Iterator[Choice]:
-        """Every value of every axis but its default."""
+        """Every value of every axis but the expected one."""
         for axis in AXES.get(self.language, {}).values():
-            yield from ((axis.name, value) for value in axis.values if value != axis.default)
+            expected = self.held.get(axis.name, axis.default)
+            yield from ((axis.name, value) for value in axis.values if value != expected)
 
     def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
         """What an engine with these choices answers; None where that is not modelled."""
@@ -62,13 +65,13 @@ class Choices:
         try:
             if text not in self._streams:
                 self._streams[text] = stream_of(case)
-            given = {**self._predictor.default, **dict(chosen)}
+            given = {**self._predictor.default, **self.held, **dict(chosen)}
             found = self._predictor.matches(case.query, self._streams[text], text, given, case.output)
         except (CerifyError, RecursionError):
             return None
         return None if found == "unmodelled" else found
 
-    def concerns(self, case: Case, axes: set[str]) -> bool:
+    def concerns(self, case: Case, axes: Container[str]) -> bool:
         """Whether one of the axes bears on the query of a case."""
         with suppress(CerifyError, RecursionError):
             return any(axis.name in axes for axis in self._predictor.axes_of(case.query))

@@ -41,7 +41,7 @@ def defects_behind(
             (r.case for r in results if r.outcome == "passed" and r.case.language == language),
             key=lambda case: (len(case.query) + 8 * len(case.events), case.id),
         )
-        choices = Choices(language, passed)
+        choices = Choices(language, passed, peeler.oracle.held(language))
         own = [kernel for kernel in kernels if kernel.signature.language == language]
         failing = [result for result in failures if result.case.language == language]
         found += [(group, choices) for group in _grouped(peeler, own, failing, choices)]
@@ -73,6 +73,7 @@ def _defect(id_: str, group: Group, choices: Choices, by_id: dict[str, Result]) 
     first = kernels[0]
     others = tuple(r for k in kernels for r in (k.result, *k.variants) if r is not first.result)
     recorded = [by_id[case] for case in group.cases if case in by_id]
+    bearing = tuple(name for name in choices.held if choices.concerns(first.result.case, [name]))
     return Defect(
         id=id_,
         kind=first.signature.kind,
@@ -82,6 +83,8 @@ def _defect(id_: str, group: Group, choices: Choices, by_id: dict[str, Result]) 
         cases=tuple(sorted(group.cases)),
         variants=others,
         causes=causes_of(choices, [first.result, *recorded], group.choice),
-        why=why_of(first.result),
+        why=why_of(first.result, {name: choices.held[name] for name in bearing}),
         stopped=first.stopped,
+        held=choices.held,
+        bearing=bearing,
     )

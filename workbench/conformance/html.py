@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from cerify.conformance.model import Defect, Json, Outcome, Report, Result
-from cerify.conformance.report_json import match_command, rerun
+from cerify.conformance.report_json import again
 from cerify.conformance.report_text import axis_says, entitled, issue_text, opening, title
 from cerify.conformance.words import second_sentence, sentence, shown_match, unasked_sentence
 from cerify.draw.page import page
@@ -101,7 +101,6 @@ class DefectView:
     says: str
     entitled: str
     again: str
-    match: str
     issue: str
 
     @classmethod
@@ -119,8 +118,7 @@ class DefectView:
             undrawn=max(0, len(rows) - DRAWN),
             says=axis_says(defect, first) if first else "",
             entitled=entitled(defect, first) if first else "",
-            again=rerun(defect, report),
-            match=match_command(defect.result.case),
+            again="\n".join(again(defect, report)),
             issue=issue_text(defect, report),
         )
 

@@ -102,7 +102,8 @@ class Defect:
     result: what the engine did on the smallest case found; original: on the case of the suite that this was found from;
     variants: on the smallest cases of other kinds or operators that have the same cause. cases: the ids of the failing
     cases that it explains. causes: the likely ones, the best first. why: an explanation of the difference. stopped:
-    why the search for a smaller case ended early, "" if it did not.
+    why the search for a smaller case ended early, "" if it did not. held: the choices of a policy or a reading by which
+    its cases are judged, by axis; bearing: the axes of these that bear on the smallest case.
     """
 
     id: str
@@ -115,6 +116,8 @@ class Defect:
     causes: tuple[Cause, ...] = ()
     why: str = ""
     stopped: str = ""
+    held: Mapping[str, str] = field(default_factory=dict)
+    bearing: tuple[str, ...] = ()
 
     @property
     def language(self) -> str:
@@ -130,6 +133,7 @@ class Report:
     cases, of the suite and met while shrinking, about which cerify contradicts itself. known: the ids of the failing
     cases that fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the
     choices that the engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine.
+    options: those of `cerify conform` that say what is expected of which cases.
     """
 
     engine: str
@@ -145,6 +149,7 @@ class Report:
     ended: str = ""
     held_to: str = ""
     command: Sequence[str] = ()
+    options: Sequence[str] = ()
 
     @property
     def totals(self) -> Counter[Outcome]:

@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from cerify.conformance.hypotheses import answer
+from cerify.conformance.hypotheses import AXES, answer
+from cerify.conformance.hypotheses.axis import choices_of
 from cerify.conformance.model import Case, of_output
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
@@ -53,11 +54,22 @@ class Oracle:
             self.reading != DECIDED and "reading" in LANGUAGES[language].settings
         )
 
+    def held(self, language: str) -> Mapping[str, str]:
+        """The choices for a language that are not the definition's, by axis."""
+        if not self.concerns(language):
+            return {}
+        known = AXES[language]
+        chosen = dict(choices_of(self.choices.get(language, {}), known))
+        if "reading" in LANGUAGES[language].settings:
+            read = {one.name: getattr(self.reading, one.name) for one in fields(Reading)}
+            chosen |= {name: value for name, value in read.items() if value != known[name].default}
+        return {name: value for name, value in chosen.items() if value != known[name].default}
+
     def matches(self, case: Case, query: Any, S: Stream) -> Sequence[Match]:
         """The expected matches. Raises Unsupported, BudgetExceeded."""
         language = LANGUAGES[case.language]
-        if chosen := self.choices.get(case.language):
-            found = answer(case.language, language.show(query), S, chosen, case.output)
+        if self.choices.get(case.language):
+            found = answer(case.language, language.show(query), S, self.held(case.language), case.output)
             if isinstance(found, Failed):
                 raise Unsupported(f"an engine with these choices reports an error: {found.message}")
             return list(found.matches)

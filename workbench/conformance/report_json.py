@@ -76,7 +76,13 @@ def asked(case: Case) -> Json:
 def rerun(defect: Defect, report: Report) -> str:
     """A line for a shell that asks the engine for the case that the defect was found from."""
     command = shlex.join(report.command) or "COMMAND"
-    return f"cerify conform --case {shlex.quote(defect.original.case.id)} -- {command}"
+    options = shlex.join([*report.options, "--case", defect.original.case.id])
+    return f"cerify conform {options} -- {command}"
+
+
+def again(defect: Defect, report: Report) -> list[str]:
+    """The lines for a shell that show a defect again; the expected matches are printed if they are the definition's."""
+    return [rerun(defect, report), *([] if defect.bearing else [match_command(defect.result.case)])]
 
 
 def match_command(case: Case) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cerify.conformance.hypotheses import AXES
 from cerify.conformance.model import FAILURES, Case, Cause, Defect, Report, Result
-from cerify.conformance.report_json import match_command, rerun
+from cerify.conformance.report_json import again
 from cerify.conformance.words import count_of, plural, second_sentence, sentence, shown
 from cerify.languages import LANGUAGES
 from cerify.semantics.sase.reading import choices
@@ -54,8 +54,8 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
             yield f"  {label if number == 0 else '':9} {printable(line)}"
     yield f"  explains  {plural(len(defect.cases), 'case')}: {count_of(defect.cases, NAMED)}"
     yield f"  from      {defect.original.case.id}: {defect.original.case.query}"
-    yield f"  again     {rerun(defect, report)}"
-    yield f"            {match_command(case)}"
+    for number, line in enumerate(again(defect, report)):
+        yield f"  {'again' if number == 0 else '':9} {line}"
 
 
 def title(defect: Defect) -> str:
@@ -87,10 +87,12 @@ def axis_says(defect: Defect, cause: Cause) -> str:
 
 
 def entitled(defect: Defect, cause: Cause) -> str:
-    """The option of `cerify conform` by which an engine is held to the choice."""
-    if "reading" in LANGUAGES[defect.language].settings and cause.value in choices().get(cause.axis, ()):
-        return f"--reading {cause.axis}={cause.value}"
-    axes = {cause.axis: {"value": cause.value}}
+    """The options of `cerify conform` by which an engine is held to the choice, beside those that it is held to now."""
+    held = {**defect.held, cause.axis: cause.value}
+    readings = choices() if "reading" in LANGUAGES[defect.language].settings else {}
+    if all(value in readings.get(axis, ()) for axis, value in held.items()):
+        return " ".join(f"--reading {axis}={value}" for axis, value in held.items())
+    axes = {axis: {"value": value} for axis, value in held.items()}
     return f"--policy FILE, with {json.dumps({'profile': 1, 'language': defect.language, 'axes': axes})}"
 
 
@@ -111,7 +113,7 @@ def issue_text(defect: Defect, report: Report) -> str:
         f"Expected: {shown(case.matches, 20) or 'nothing'}\n\nGot: {got}",
         *([f"Why:\n```\n{defect.why}\n```"] if defect.why else []),
         *([f"Likely cause: {cause_text(defect).splitlines()[0]}"] if defect.causes else []),
-        f"To see it again:\n```\n{rerun(defect, report)}\n{match_command(case)}\n```",
+        "To see it again:\n```\n" + "\n".join(again(defect, report)) + "\n```",
         f"It explains {plural(len(defect.cases), 'failing case')} of the suite: {count_of(defect.cases, NAMED)}.",
     ]
     return "\n\n".join(parts)

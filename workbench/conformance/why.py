@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 from cerify.conformance.model import Result
@@ -15,8 +16,12 @@ from cerify.semantics.events import Match
 LINES = 24  # of an explanation; the rest is left out
 
 
-def why_of(result: Result) -> str:
-    """The explanation of the first difference as text; "" where there is none, or no explanation."""
+def why_of(result: Result, held: Mapping[str, str] = {}) -> str:
+    """The explanation of the first difference as text; "" where there is none, or no explanation.
+
+    held: the choices of a policy or a reading that bear on the case. The semantics does not explain what is expected by
+    these, and a note says so.
+    """
     if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
         return ""
     expected, got = set(result.case.matches), set(result.matches or ())
@@ -24,6 +29,9 @@ def why_of(result: Result) -> str:
     inside = [m for m in different if m.events and max((m.at, *m.events)) < len(result.case.events)]
     if not inside:
         return ""
+    if held:
+        says = ", ".join(f"{axis}={value}" for axis, value in held.items())
+        return f"the engine is held to {says}: that is not the definition's meaning"
     with suppress(CerifyError):
         return explained(result, inside[0])
     return ""

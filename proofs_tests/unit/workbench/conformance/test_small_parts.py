@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,9 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from click.testing import CliRunner
 
+from cerify.cli import cerify
 from cerify.conformance.all_streams import search
 from cerify.conformance.badge import GREEN, RED, badge
 from cerify.conformance.campaign_plan import Job, Part
@@ -18,7 +22,7 @@ from cerify.conformance.campaigns import BuiltInEvaluator, plan_of
 from cerify.conformance.canonical import renaming
 from cerify.conformance.cases import case_of_line
 from cerify.conformance.causes import Choices, causes_of
-from cerify.conformance.defects import _needed
+from cerify.conformance.defects import _needed, defects_behind
 from cerify.conformance.hypotheses import AXES, answer, interpretation_of
 from cerify.conformance.hypotheses.axis import choices_of
 from cerify.conformance.identification.questions import Template
@@ -26,9 +30,10 @@ from cerify.conformance.junit import junit
 from cerify.conformance.losses import Losses
 from cerify.conformance.model import Case, Cause, Defect, Report, Result
 from cerify.conformance.oracle import Oracle
+from cerify.conformance.peeling import Peeler
 from cerify.conformance.policy import read_policy
 from cerify.conformance.query_tree import nodes
-from cerify.conformance.report_json import case_json, report_lines
+from cerify.conformance.report_json import again, case_json, report_lines
 from cerify.conformance.report_text import entitled, issue_text, verdict
 from cerify.conformance.second_opinion import second_opinion
 from cerify.conformance.signature import kinds_of
@@ -256,6 +261,80 @@ def test_the_option_that_a_report_names_for_a_cause_is_one(language: str, tmp_pa
             else:
                 (tmp_path / "policy.json").write_text(text[text.index("{") :], encoding="utf-8")
                 assert read_policy(tmp_path / "policy.json") == {language: {axis.name: value}}
+
+
+def test_an_option_for_a_cause_holds_the_engine_to_what_it_was_held_to_before(tmp_path: Path) -> None:
+    held = replace(DEFECT, held={"seq": "strict", "loop": "single"})
+    text = entitled(held, Cause("seq", "any", 1, 1))
+    (tmp_path / "policy.json").write_text(text[text.index("{") :], encoding="utf-8")
+    assert read_policy(tmp_path / "policy.json") == {"cel": {"loop": "single"}}
+    sase = replace(DEFECT, result=replace(WRONG, case=replace(CASE, language="sase")), held={"window": "closed"})
+    assert entitled(sase, Cause("stream_end", "waits", 1, 1)) == "--reading window=closed --reading stream_end=waits"
+
+
+def test_the_choices_that_an_engine_is_held_to_are_those_of_the_policy_and_the_reading() -> None:
+    oracle = Oracle(
+        Reading(window="closed"), {"cel": {"window": "open"}, "sase": {"loop": AXES["sase"]["loop"].values[1]}}
+    )
+    assert oracle.held("cel") == {f"window@{measure}": "open" for measure in ("events", "time", "attribute")}
+    assert oracle.held("sase") == {"window": "closed", "loop": AXES["sase"]["loop"].values[1]}
+    assert oracle.held("event-expression") == {}
+
+
+def test_an_engine_is_held_to_a_policy_and_a_reading_together() -> None:
+    query = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { } WITHIN 2 seconds"
+    events = [{"type": "A", "time": 0}, {"type": "B", "time": 2}]
+    edge = replace(CASE, language="sase", query=query, events=events, matches=[])
+    other, closed = {"strategy@next": "any"}, {"window": "closed"}
+    for reading, policy, number in (
+        (Reading(), other, 0),
+        (Reading(window="closed"), other, 1),
+        (Reading(), closed, 1),
+    ):
+        oracle = Oracle(reading, {"sase": policy})
+        assert len(oracle.expecting(edge).matches) == number
+
+
+@pytest.fixture(scope="module")
+def under_a_policy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A policy, and of an engine that means the definition by `;` the text and the page of a run under it."""
+    path = tmp_path_factory.mktemp("policy") / "next.json"
+    path.write_text('{"language": "cel", "axes": {"seq": "next-from-left"}}', encoding="utf-8")
+    engine = ("--", sys.executable, "-m", "cerify.cli", "engine")
+    options = ("--feature", "seq", "--policy", str(path), "--html", str(path.with_suffix(".html")))
+    ran = CliRunner().invoke(cerify, ["conform", *options, *engine], standalone_mode=False)
+    assert ran.return_value == 1, ran.output
+    return path, ran.output, path.with_suffix(".html").read_text(encoding="utf-8")
+
+
+def test_under_a_policy_the_meaning_of_the_definition_is_a_cause(under_a_policy: tuple[Path, str, str]) -> None:
+    """`seq@cseq=next-from-left` was named for `A ; A`, which has no `:`, since it leaves the definition as it is."""
+    _, text, _ = under_a_policy
+    (cause,) = (line.split(maxsplit=1)[1] for line in text.splitlines() if line.startswith("  cause "))
+    assert cause.startswith("seq=any gives ")
+    assert "as likely" not in cause
+    assert "@" not in text
+
+
+def test_under_a_policy_an_expected_match_is_not_explained_by_the_definition(
+    under_a_policy: tuple[Path, str, str],
+) -> None:
+    path, text, page = under_a_policy
+    why = "the engine is held to seq=next-from-left: that is not the definition's meaning"
+    for shown in (text, html.unescape(page)):
+        assert why in shown
+        assert "is a match at" not in shown
+        assert "cerify match" not in shown
+        assert f"cerify conform --policy {path} --case " in shown
+
+
+def test_what_a_policy_does_not_concern_is_explained_by_the_definition() -> None:
+    result = replace(WRONG, case=replace(CASE, query="A", matches=[Match(0, (0,))]), matches=[])
+    peeler = Peeler(lambda case, query, S: replace(result, case=case), Oracle(choices={"cel": {"seq": "strict"}}))
+    (defect,) = defects_behind(peeler, [result], [result])
+    assert (defect.held, defect.bearing) == ({"seq": "strict"}, ())
+    assert "{0} is a match at 0" in defect.why
+    assert len(again(defect, report(result))) == 2
 
 
 def test_an_operator_on_which_an_engine_is_lost_is_not_asked_again_and_all_else_is() -> None:
