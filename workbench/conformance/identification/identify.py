@@ -165,7 +165,7 @@ class Identification:
             steps = list(self.neighbours(first, self.seen()))
             better = min(steps, key=lambda c: self.misses(c, least), default=first)
             if least and self.misses(better, least) >= least:
-                wrong = [one for one in self.answered if self.predictor.answer(one.question, first) != one.told]
+                wrong = self.wrong(first, self.answered)
                 axes = {axis.name for one in wrong for axis in self.predictor.axes_of(one.question.query)}
                 twice = (
                     c for step in self.neighbours(first, sorted(axes)) for c in self.neighbours(step, sorted(axes))
@@ -201,31 +201,72 @@ class Identification:
         return [name for name in self.predictor.interpretation.axes if name in found]
 
     def findings(self) -> dict[str, Finding]:
-        """What the answers say about each axis; one that was not asked about, or does not show in them, is left out."""
-        final = self.left[0]
-        found = {}
-        for name in self.seen():
-            axis = self.predictor.interpretation.axes[name]
-            alike = tuple(
-                value for value in axis.values if value != final[name] and {**final, name: value} in self.left
-            )
-            mine = [one for one in self.answered if name in one.axes or (not one.axes and self._bears(name, one))]
-            wrong = [one for one in mine if self.predictor.answer(one.question, final) != one.told]
-            explained = len(mine) - len(wrong)
-            fits = explained >= FITS * len(mine)
-            if not mine or (fits and len(alike) == len(axis.values) - 1):
-                continue
-            found[name] = Finding(
-                final[name] if fits else None,
-                alike if fits else (),
-                len(mine),
-                explained,
-                wrong[0].question if wrong else None,
-            )
-        return found
+        """What the answers say about each axis; one on which none of the answers about it depends is left out.
 
-    def _bears(self, name: str, one: Answered) -> bool:
-        return any(axis.name == name for axis in self.predictor.axes_of(one.question.query))
+        Where no value of an axis fits, answers to queries with its operators do not count for another axis that has
+        answers to queries without them.
+        """
+        about = {name: found for name in self.seen() if (found := self.about(name))}
+        unfit = {name for name, found in about.items() if self.misfit(found) > 1 - FITS}
+        while True:
+            clear = {name: self.without(unfit - {name}, name, found) for name, found in about.items()}
+            ranked = sorted((self.misfit(clear[name]), self.misfit(about[name]), name) for name in unfit)
+            if not ranked or ranked[0][0] > 1 - FITS:
+                break
+            unfit.remove(ranked[0][2])
+        findings = {name: self.finding(name, found, len(found) < len(about[name])) for name, found in clear.items()}
+        return {name: finding for name, finding in findings.items() if finding is not None}
+
+    def finding(self, name: str, mine: Sequence[Answered], partial: bool) -> Finding | None:
+        """What answers say about an axis; None where it does not show. partial: whether there are others about it."""
+        axis, best = self.predictor.interpretation.axes[name], self.left[0]
+        if partial:
+            others = [{**best, name: value} for value in axis.values]
+            best = min([best, *others], key=lambda one: len(self.wrong(one, mine)))
+        alike = tuple(value for value in axis.values if value != best[name] and {**best, name: value} in self.left)
+        wrong = self.wrong(best, mine)
+        fits = len(mine) - len(wrong) >= FITS * len(mine)
+        if fits and len(alike) == len(axis.values) - 1:
+            return None
+        exception = wrong[0].question if wrong else None
+        return Finding(
+            best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
+        )
+
+    def wrong(self, hypothesis: Choices, answered: Iterable[Answered]) -> list[Answered]:
+        """The answers that a hypothesis does not explain."""
+        return [one for one in answered if self.predictor.answer(one.question, hypothesis) != one.told]
+
+    def misfit(self, answered: Sequence[Answered]) -> float:
+        """The part of the answers that the best hypothesis does not explain."""
+        return len(self.wrong(self.left[0], answered)) / len(answered)
+
+    def about(self, name: str) -> list[Answered]:
+        """The answers to questions about an axis, and to those that confirm the whole, which depend on its value."""
+        return [one for one in self.answered if (name in one.axes or not one.axes) and self.depends(name, one)]
+
+    def depends(self, name: str, one: Answered) -> bool:
+        """Whether two values of an axis give other answers to a question, with all other axes as found."""
+        values = self.predictor.interpretation.axes[name].values
+        return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
+
+    def without(self, unfit: Iterable[str], name: str, answered: list[Answered]) -> list[Answered]:
+        """Of the answers about an axis those to queries without the operators of others; all if there are none.
+
+        Others with the operators of the axis itself are left out where the answer depends on them.
+        """
+        axes = self.predictor.interpretation.axes
+        own = set(axes[name].operators)
+        rest = answered
+        for other in (axes[one] for one in unfit if axes[one].operators):
+            foreign = not own.issuperset(other.operators)
+            rest = [
+                one
+                for one in rest
+                if other not in self.predictor.axes_of(one.question.query)
+                or not (foreign or self.depends(other.name, one))
+            ]
+        return rest or answered
 
 
 class Pool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from cerify.cli import cerify
 from cerify.conformance.identification.engine import identified
 from cerify.conformance.identification.identify import MOST, STAGES, Identification
 from cerify.conformance.identification.predicting import Told
+from cerify.conformance.identification.profile import Finding, Profile
 from cerify.conformance.identification.questions import Question
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.conformance.random_engines import (
@@ -83,6 +85,41 @@ def test_what_the_engine_skips_is_not_in_the_profile() -> None:
     assert found["seq"].value == "any"
 
 
+@pytest.fixture(scope="module", params=[1, 2])
+def of_odd_loops(request: pytest.FixtureRequest) -> dict[str, Finding]:
+    """What is found of an engine whose loops are no hypothesis: the largest matches alone, at the first positions.
+
+    It skips connectives, division, LIKE and ranges.
+    """
+    known = predictor("cel")
+
+    def ask(question: Question) -> Told | None:
+        if re.search(r"like|/|range| (and|or) |not ", question.query):
+            return None
+        told = known.answer(question, known.default)
+        if isinstance(told, str) or not re.search(r"[^:]\+", question.query):
+            return told
+        largest = {at: max(len(events) for end, events in told if end == at) for at, _ in told}
+        return frozenset((at, events) for at, events in told if at < request.param and len(events) == largest[at])
+
+    return Identification(known, ask).run(STAGES["cel"])
+
+
+def test_an_axis_for_which_none_fits_does_not_count_against_the_others(of_odd_loops: dict[str, Finding]) -> None:
+    """Answers to queries with a loop had been counted for seq, emit and partition, for which none fitted either."""
+    assert [name for name, finding in of_odd_loops.items() if finding.value is None] == ["loop"]
+    axes = predictor("cel").interpretation.axes
+    for name, finding in of_odd_loops.items():
+        if name != "loop":
+            assert (finding.value, finding.explained) == (axes[name].default, finding.answers), name
+
+
+def test_an_axis_whose_own_questions_are_all_skipped_is_left_out(of_odd_loops: dict[str, Finding]) -> None:
+    """A question about something else that has the operator, but on which the axis does not bear, is none about it."""
+    assert of_odd_loops.keys().isdisjoint({"connectives", "integer-division", "like", "range"})
+    assert of_odd_loops.keys() >= {"seq", "filter", "comparison", "absent", "filter-loop"}
+
+
 HYPOTHESIS = "seq=next-from-left,window=open,selection@nxt=last"
 
 
@@ -103,8 +140,6 @@ def test_an_engine_behind_the_protocol(language: str, hypothesis: str) -> None:
 def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     known = predictor("event-expression")
     found, asked = identification("event-expression", {**known.default, "relative": "last"})
-    from cerify.conformance.identification.profile import Profile
-
     profile = Profile("toy", "1", "event-expression", found, asked)
     monkeypatch.setattr("cerify.commands.identify.identified", lambda *_: profile)
     shown = CliRunner().invoke(cerify, ["identify", "--", "toy"], standalone_mode=False)
