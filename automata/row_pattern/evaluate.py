@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +21,7 @@ from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.resolve import column_values, columns_of, resolved
+from cerify.semantics.values import Value
 
 ROWS_TOGETHER = 4096  # rows between two looks at the clock
 
@@ -57,10 +59,26 @@ def _ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_fi
     """For each row the place of its value among the distinct ones of its column."""
     if values is None:
         return [0] * length
-    distinct = sorted({value for value in values if value is not None}, reverse=descending)
-    rank = {value: n for n, value in enumerate(distinct)}
+    keys = [None if value is None else _key(value) for value in values]
+    distinct = sorted({key for key in keys if key is not None}, reverse=descending)
+    rank = {key: n for n, key in enumerate(distinct)}
     null = -1 if nulls_first else len(distinct)
-    return [null if value is None else rank[value] for value in values]
+    return [null if key is None else rank[key] for key in keys]
+
+
+def _key(value: Value) -> tuple[int, Any]:
+    """What a value is ordered by: first booleans, then numbers, NaN after the others, then strings, then times."""
+    match value:
+        case bool():
+            return 0, value
+        case float() if value != value:
+            return 2, 0
+        case int() | float():
+            return 1, value
+        case str():
+            return 3, value
+        case datetime():
+            return 4, value
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -61,8 +62,11 @@ def _ordered(places: list[int], table: Sequence[Row], one: Order, reading: RowRe
 
 
 def _key(value: Value | None) -> Any:
-    """What values that are not distinct have in common, and what they are ordered by."""
-    return None if value is None else (kind(value), value)
+    """What values that are not distinct have in common, and what they are ordered by: NaN is above all other numbers."""
+    if value is None:
+        return None
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return kind(value), is_nan, 0 if is_nan else value
 
 
 def _match(found: Found, places: list[int]) -> NumberedMatch:

@@ -1,7 +1,9 @@
 """The automaton of MATCH_RECOGNIZE: as the definition, in time that is linear in the rows, and what it refuses."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -15,9 +17,10 @@ from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.resolve import column_values
+from cerify.semantics.row_pattern.show import show
 from proofs_tests.campaigns.row_patterns import answer, compared
 from proofs_tests.support import sampled
-from proofs_tests.unit.semantics.row_pattern.tables import table
+from proofs_tests.unit.semantics.row_pattern.tables import found, table
 
 
 def compiled(pattern: str) -> Automaton:
@@ -141,3 +144,23 @@ def test_many_iterations_are_stopped_by_the_budget(pattern: str) -> None:
     """Found by a trial: they were repeated in memory before they were counted."""
     with pytest.raises(BudgetExceeded, match="more than 1000 states"):
         compile_pattern(parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}))").pattern, Budget(states=1000))
+
+
+@pytest.mark.parametrize("direction", ["", " DESC"])
+def test_rows_are_in_the_order_of_values_of_all_kinds(direction: str) -> None:
+    """Found by the campaign of values: the automaton compared values of several kinds, and NaN stood anywhere."""
+    k = ["a", 2, math.nan, datetime(2020, 1, 1, tzinfo=UTC), 1.5, True, math.nan, None, 2**53 + 1, math.inf, "", 1]
+    q, S = parse(f"MATCH_RECOGNIZE (ORDER BY k{direction} PATTERN (A+))"), table("k", *((value,) for value in k))
+    (by_definition,), (by_automaton,) = found(show(q), S), evaluate.answers(q, S)
+    assert by_definition == by_automaton
+    upward = (5, 11, 4, 1, 8, 9, 2, 6, 10, 0, 3, 7)
+    downward = (7, 3, 0, 10, 2, 6, 9, 8, 1, 4, 11, 5)
+    assert by_automaton.events == (downward if direction else upward)
+
+
+def test_partitions_are_of_values_that_are_not_distinct() -> None:
+    q = parse("MATCH_RECOGNIZE (PARTITION BY k PATTERN (A+))")
+    S = table("k", *((value,) for value in [1, True, 1.0, math.nan, "1", math.nan, None, None]))
+    groups = [(0, 2), (1,), (3, 5), (4,), (6, 7)]
+    assert [match.events for match in found(show(q), S)] == groups
+    assert [match.events for match in evaluate.answers(q, S)] == groups
