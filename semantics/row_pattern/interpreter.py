@@ -62,7 +62,7 @@ def _ordered(places: list[int], table: Sequence[Row], one: Order, reading: RowRe
 
 
 def _key(value: Value | None) -> Any:
-    """What values that are not distinct have in common, and what they are ordered by: NaN is above all other numbers."""
+    """What values that are not distinct have in common, and what they are ordered by: NaN comes after all numbers."""
     if value is None:
         return None
     is_nan = isinstance(value, float) and math.isnan(value)
