@@ -124,9 +124,9 @@ def verdict(report: Report) -> str:
     totals, not_run = report.totals, report.totals["not_run"]
     failures = sum(totals[outcome] for outcome in FAILURES) - not_run
     if failures and report.failing <= report.known:
-        text = f"departs from the semantics in {failures} cases, all of them known"
+        text = f"departs from the semantics in {plural(failures, 'case')}, all of them known"
     elif failures:
-        text = f"departs from the semantics in {failures} cases"
+        text = f"departs from the semantics in {plural(failures, 'case')}"
     else:
         claimed = "conforms on all it claims" if report.conforms else "claims none of the cases"
         text = "has no verdict, since cerify contradicts itself" if report.disputed else claimed

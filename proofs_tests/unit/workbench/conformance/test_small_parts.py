@@ -185,8 +185,8 @@ def test_an_issue_has_the_reason_if_there_is_one() -> None:
 
 
 def test_a_verdict_calls_failures_known_only_if_all_of_them_are() -> None:
-    assert "in 1 cases, all of them known" in verdict(report(WRONG, RIGHT, known=frozenset({"c1"})))
-    assert verdict(report(WRONG, RIGHT)).endswith("departs from the semantics in 1 cases.")
+    assert "in 1 case, all of them known" in verdict(report(WRONG, RIGHT, known=frozenset({"c1"})))
+    assert verdict(report(WRONG, RIGHT)).endswith("departs from the semantics in 1 case.")
     assert verdict(report(RIGHT)).endswith("conforms on all it claims.")
 
 
