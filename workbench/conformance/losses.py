@@ -22,7 +22,7 @@ Part: TypeAlias = tuple[str, ...]
 
 @dataclass
 class Losses:
-    """The queries that engines of one command have answered, and the operators of those that they have not.
+    """The queries that engines of one command answered, and the operators of those from which they did not come back.
 
     by_operators: whether a query may be not asked for an operator alone, or two, that the engine never came back from.
     A campaign of random cases asks them, since it shrinks what it has found to the cause.
