@@ -93,12 +93,8 @@ def test_every_small_automaton_that_passes_is_the_querys(query: str, more: int) 
 
 def test_fewer_streams_let_a_wrong_automaton_pass() -> None:
     dfa = marked_dfa(parse("A : A"))
-    streams = vectors(dfa)
-    for left_out in streams:
-        rest = [stream for stream in streams if stream != left_out] + [left_out[:-1]]
-        if any(not same_language(dfa, *one) for one in passing(dfa, [s for s in rest if s], len(dfa.steps))):
-            return
-    pytest.fail("no stream is needed")
+    *others, longest = vectors(dfa)
+    assert any(not same_language(dfa, *one) for one in passing(dfa, [*others, longest[:-1]], len(dfa.steps)))
 
 
 @pytest.mark.parametrize("query", ["A ; B", "A+ ; B", "(A OR B) : C", "(A ; B) UNLESS C", "A FILTER A.x > 1"])
