@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from cerify.conformance.hypotheses import INTERPRETATIONS
 from cerify.conformance.model import Case
@@ -25,7 +25,7 @@ class Losses:
     """The queries that engines of one command answered, and the operators of those from which they did not come back.
 
     by_operators: whether a query may be not asked for an operator alone, or two, that the engine never came back from.
-    A campaign of random cases asks them, since it shrinks what it has found to the cause.
+    False where cases are shrunk, since a smaller case with the operator may be answered.
     """
 
     by_operators: bool = False
@@ -44,7 +44,7 @@ class Losses:
         for part in parts(case.language, case.query):
             self.lost.setdefault(part, []).append((cause, detail))
 
-    def expected(self, case: Case) -> tuple[Cause, str] | None:
+    def expected(self, case: Case) -> tuple[Cause | Literal["not_run"], str] | None:
         """What would become of a case that is not worth a restart, and why; None if it is to be asked."""
         if not self.lost:
             return None
@@ -56,8 +56,8 @@ class Losses:
         for part in parts(case.language, case.query) if self.by_operators else ():
             lost = self.lost.get(part, [])
             if len(lost) >= LOST and part not in self.answered:
-                cause, detail = lost[-1]
-                return cause, f"not asked, as {len(lost)} queries with {' and '.join(part)} had no answer: {detail}"
+                _, detail = lost[-1]
+                return "not_run", f"not asked, as {len(lost)} queries with {' and '.join(part)} had no answer: {detail}"
         return None
 
 

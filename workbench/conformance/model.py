@@ -26,7 +26,7 @@ crashed   its process ended before it answered
 timeout   it did not answer within the time limit
 memory    it was stopped because it passed the memory cap
 protocol  what it wrote is not an answer of the protocol
-not_run   it was not asked, because the restarts were used up
+not_run   it was not asked: the restarts were used up, or the engine never came back from one of its operators
 disputed  its matches are not the expected ones, but cerify contradicts itself about what these are
 """
 

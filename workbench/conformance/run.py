@@ -53,7 +53,9 @@ def conform(
     failures = [r for r in results if r.outcome in FAILURES and r.outcome != "not_run"]
     defects, restarts = [], engine.restarts
     if failures and not ended:
-        with Engine(argv, limits, restarts, engine.losses) as again:
+        # what is shrunk has to be asked, or a query that the engine answers well is shown
+        losses = replace(engine.losses, by_operators=False)
+        with Engine(argv, limits, restarts, losses) as again:
             peeler.ask = lambda case, query, S: judged_again(again.run(case), query, S, oracle)
             defects = defects_behind(peeler, failures, results, progress)
             restarts = again.restarts
