@@ -1,0 +1,144 @@
+"""The action and the container file for other repositories: their commands, run in a folder with a toy engine."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent.parent
+CI = ROOT / "docs" / "guide" / "ci"
+TOY = ROOT / "docs" / "guide" / "adapters" / "toy.py"
+SEQ = "--feature seq"
+FILES = ("report.html", "junit.xml", "badge.svg", "run.jsonl", "summary.txt")
+POLICY = {"profile": 1, "language": "cel", "axes": {"seq": {"value": "next-from-left"}}}
+
+
+def action() -> Any:
+    return yaml.safe_load((CI / "action.yml").read_text(encoding="utf-8"))
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Of a runner: cerify is on the PATH, and the variables of GitHub are set."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    github = {"GITHUB_ACTION_PATH": str(CI), "GITHUB_STEP_SUMMARY": str(folder / "page.md")}
+    return {**os.environ, "PATH": path, **github}
+
+
+def substituted(text: str, inputs: Mapping[str, str]) -> str:
+    """The text with the inputs of the action in their places; an expression of another kind fails."""
+    return re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: inputs[found[1]], text)
+
+
+def ran(folder: Path, **given: str) -> tuple[list[int], str]:
+    """The statuses of the action's steps after the installation, run as GitHub runs them, and what they printed."""
+    described = action()
+    inputs = {name: one.get("default", "") for name, one in described["inputs"].items()} | given
+    statuses, printed = [], ""
+    for step in described["runs"]["steps"]:
+        if "run" not in step or "Install" in step["name"]:
+            continue
+        if any(statuses) and step.get("if") != "always()":
+            continue
+        assert step["shell"] == "bash"
+        own = {name: substituted(value, inputs) for name, value in step.get("env", {}).items()}
+        assert "${{" not in step["run"] + "".join(own.values()), "an input would be taken for a part of the script"
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        done = subprocess.run(
+            command, cwd=folder, env={**environment(folder), **own}, capture_output=True, text=True, timeout=120
+        )
+        statuses.append(done.returncode)
+        printed += done.stdout + done.stderr
+    return statuses, printed
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Path:
+    """A repository with the engine of the first page, which loses matches of some sequences."""
+    (tmp_path / "adapter.py").write_text(TOY.read_text(encoding="utf-8"), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_defect_fails_the_build_until_it_is_in_the_baseline(engine: Path) -> None:
+    statuses, printed = ran(engine, command=f"{sys.executable} adapter.py", options=SEQ)
+    assert statuses == [1, 0], printed
+    report = engine / "cerify-report"
+    assert all((report / name).stat().st_size > 0 for name in FILES)
+    summary = json.loads((report / "run.jsonl").read_text(encoding="utf-8").splitlines()[0])["summary"]
+    assert summary["totals"]["failed"] == 5
+    assert len(ElementTree.parse(report / "junit.xml").findall(".//failure")) == 5
+    page = (engine / "page.md").read_text(encoding="utf-8")
+    assert re.search(r"toy 1 +│ 13 +│ 18 ", page)
+
+    (report / "run.jsonl").rename(engine / "baseline.jsonl")
+    statuses, printed = ran(engine, command=f"{sys.executable} adapter.py", options=SEQ, baseline="baseline.jsonl")
+    assert statuses == [0, 0], printed
+
+
+def test_a_wrong_option_and_an_engine_that_does_not_start_are_no_report(engine: Path) -> None:
+    statuses, printed = ran(engine, command="exit 7", options=SEQ)
+    assert statuses == [2, 0], printed
+    statuses, printed = ran(engine, command=f"{sys.executable} adapter.py", options="--feature nothing", report="other")
+    assert statuses == [2, 0], printed
+    assert not (engine / "other" / "summary.txt").exists()
+    statuses, printed = ran(engine, command="")
+    assert statuses == [1, 0]
+    assert "COMMAND is not set" in printed
+
+
+def test_a_policy_and_the_command_as_a_shell_writes_it(engine: Path) -> None:
+    """The engine of the page on conformance takes the next event that fits, and says so in a policy."""
+    page = (ROOT / "docs" / "guide" / "conformance.md").read_text(encoding="utf-8")
+    shown = re.search(r"^`adapter\.py`:\n\n```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    (engine / "the adapter.py").write_text(shown[1], encoding="utf-8")
+    (engine / "policy.json").write_text(json.dumps(POLICY), encoding="utf-8")
+    command = f"echo begun >&2 && {shlex.quote(sys.executable)} 'the adapter.py'"
+    statuses, printed = ran(engine, command=command, options=SEQ, policy="policy.json", report="out/of the way")
+    assert statuses == [0, 0], printed
+    assert (engine / "out" / "of the way" / "badge.svg").exists()
+
+
+def test_the_installation_is_of_this_checkout_with_an_extra_that_there_is(tmp_path: Path) -> None:
+    (step,) = (step for step in action()["runs"]["steps"] if "Install" in step.get("name", ""))
+    found = re.fullmatch(r'python -m pip install "(.*)\[(\w+)\]"', step["run"])
+    assert found is not None
+    folder = Path(found[1].replace("$GITHUB_ACTION_PATH", str(CI))).resolve()
+    assert folder == ROOT
+    assert re.search(rf"^{found[2]} = \[", (folder / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_workflow_gives_the_action_inputs_that_it_has() -> None:
+    text = (CI / "workflow.yml").read_text(encoding="utf-8")
+    assert f"```yaml\n{text}```" in (ROOT / "docs" / "guide" / "ci.md").read_text(encoding="utf-8")
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    used = job["steps"][-1]
+    assert used["uses"].partition("/cerify/")[2].partition("@")[0] == CI.relative_to(ROOT).as_posix()
+    assert set(used["with"]) <= set(action()["inputs"])
+    assert {n for n, one in action()["inputs"].items() if one.get("required")} <= set(used["with"])
+
+
+def test_the_commands_of_the_container_file(engine: Path) -> None:
+    """COPY takes the checkout, RUN installs what there is, and the entry point is the script of the action."""
+    lines = (CI / "Containerfile").read_text(encoding="utf-8").splitlines()
+    commands = [line.partition(" ") for line in lines if line and not line.startswith("#")]
+    assert ("COPY", " ", ". /cerify") in commands
+    runs = [rest for name, _, rest in commands if name == "RUN"]
+    subprocess.run(["sh", "-ec", runs[0]], check=True, env={"PATH": os.environ["PATH"], "PACKAGES": ""})
+    assert runs[1:] == ['python -m pip install --no-cache-dir "/cerify[conform]"']
+    ((_, _, entry),) = (command for command in commands if command[0] == "ENTRYPOINT")
+    start = [
+        part.replace("/cerify", str(ROOT), 1) if part.startswith("/cerify") else part for part in json.loads(entry)
+    ]
+    variables = {**environment(engine), "COMMAND": f"{sys.executable} adapter.py", "OPTIONS": SEQ}
+    done = subprocess.run(start, cwd=engine, env=variables, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, done.stderr
+    assert (engine / "cerify-report" / "junit.xml").exists()
