@@ -48,9 +48,6 @@ Key: TypeAlias = tuple[str, str, str, int]
 
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
-ALL = frozenset({"*"})
-"""The names that stand for operators, where every entry does."""
-
 
 @dataclass(frozen=True)
 class Mutant:
@@ -128,17 +125,15 @@ def _same(node: ast.AST) -> Any:
 def _operators(module: str, tree: ast.Module) -> frozenset[str]:
     """The names in a module that stand for operators of a language: the classes and modules of syntax that it imports.
 
-    In a module of syntax they are its own classes; a table of operators has nothing else in it (ALL).
+    In a module of syntax or a table of operators they are its own classes, too.
     """
-    if module.endswith("/operators.py"):
-        return ALL
     found: set[str] = set()
     for node in tree.body:
         match node:
             case ast.ImportFrom(module=str(module), names=names):
                 last = module.rpartition(".")[2]
                 found.update(a.asname or a.name for a in names if "syntax" in (last, a.name) or last == "operators")
-            case ast.ClassDef(name=name) if module.endswith(("/syntax.py", "/predicates.py")):
+            case ast.ClassDef(name=name) if module.endswith(("/syntax.py", "/predicates.py", "/operators.py")):
                 found.add(name)
     return frozenset(name for name in found if not name.isupper())
 
@@ -199,7 +194,7 @@ class _Place:
 
     def _deletion(self, *parts: ast.AST) -> str:
         names = (node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name))
-        return DELETION if self.operators is ALL or self.operators.intersection(names) else "entry deleted"
+        return DELETION if self.operators.intersection(names) else "entry deleted"
 
     def _site(self, node: Any, kind: str, change: str, new: ast.AST | None) -> _Site:
         def apply() -> None:
