@@ -39,6 +39,7 @@ OPERATIONS: dict[type[ast.operator], type[ast.operator]] = {
 }
 FUNCTIONS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 PAIRS = ({"left", "right"}, {"first", "second"}, {"low", "high"}, {"phi", "psi"}, {"one", "other"}, {"E", "F"})
+SYNTAX = ("/syntax.py", "/predicates.py", "/operators.py")
 METHODS = {"union": "intersection", "intersection": "union"}
 UNTOUCHED = {"annotation", "returns", "decorator_list", "exc", "bases", "keywords", "type_params", "msg"}
 """Fields whose expressions are types, decorators, or what an error says; keyword arguments of calls are looked into."""
@@ -125,15 +126,15 @@ def _same(node: ast.AST) -> Any:
 def _operators(module: str, tree: ast.Module) -> frozenset[str]:
     """The names in a module that stand for operators of a language: the classes and modules of syntax that it imports.
 
-    In a module of syntax or a table of operators they are its own classes, too.
+    In a module of syntax, and in one with a table of operators, what it defines itself counts, too.
     """
     found: set[str] = set()
     for node in tree.body:
         match node:
-            case ast.ImportFrom(module=str(module), names=names):
-                last = module.rpartition(".")[2]
+            case ast.ImportFrom(module=str(imported), names=names):
+                last = imported.rpartition(".")[2]
                 found.update(a.asname or a.name for a in names if "syntax" in (last, a.name) or last == "operators")
-            case ast.ClassDef(name=name) if module.endswith(("/syntax.py", "/predicates.py", "/operators.py")):
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) if module.endswith(SYNTAX):
                 found.add(name)
     return frozenset(name for name in found if not name.isupper())
 
