@@ -21,9 +21,10 @@ from typing import Any, TextIO
 import pytest
 
 from proofs_tests.mutation.measured import OPTIONS, Measured, Selection, measure, times_of
-from proofs_tests.mutation.mutants import Key, Mutant, mutated
+from proofs_tests.mutation.mutants import DELETION, Key, Mutant, mutated
 from proofs_tests.mutation.processes import in_processes
 from proofs_tests.mutation.targets import ROOT, checks_of, own_checks, source
+from proofs_tests.mutation.types import TYPES, with_type_errors
 
 PATIENCE, LEAST = 4.0, 10.0
 """A mutant is killed by tests that take so many times the time that they take without a mutant, and so many seconds
@@ -115,9 +116,18 @@ def outcomes_of(tests: Sequence[str], mutants: Sequence[Mutant], jobs: int) -> I
 def outcomes(mutants: Sequence[Mutant], jobs: int, folder: Path, killers: Mapping[Key, str]) -> Iterator[Outcome]:
     """What each mutant did, in the order in which they are done, by so many processes at a time.
 
-    First each mutant is run against the test that has killed it before, by its node id. The tests of those that pass it
-    are measured without a mutant, unless the folder has that already; one that fails then is left out, with a warning.
+    First each mutant is run against the test that has killed it before, by its node id; a table without one of its
+    operators of which no such test is known, against the test of types, as many are parts of an exhaustive match. The
+    tests of those that pass it are measured without a mutant, unless the folder has that already; one that fails then
+    is left out, with a warning.
     """
+    expected = {m.key: killers.get(m.key, TYPES if m.kind == DELETION else "") for m in mutants}
+    mistyped = set[Key]()
+    for mutant in with_type_errors([m for m in mutants if expected[m.key] == TYPES], jobs):
+        mistyped.add(mutant.key)
+        yield Outcome(mutant, TYPES, ())
+    killers = {key: by for key, by in expected.items() if by != TYPES}
+    mutants = [mutant for mutant in mutants if mutant.key not in mistyped]
     left = [mutant for mutant in mutants if "::" not in killers.get(mutant.key, "")]
     for compiled in (True, False):
         some = [m for m in mutants if "::" in killers.get(m.key, "") and _is_compiled(m.module) != compiled]

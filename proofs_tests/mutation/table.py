@@ -71,10 +71,11 @@ A mutant is one of our modules with one small change: a comparison swapped, a bo
 an operand or a statement left out, an entry deleted from a table. Each mutant is run first against the test that killed
 it when this table was made last (`proofs_tests/mutation/killers.jsonl`, which is written with the page). One that
 passes it, or that is new, is run against those tests of its module that pass through the changed function, as a run
-under coverage.py measures it, in order, until one fails; then it is *killed*, by that test. One that passes all has
-*survived*, and a test is missing. One is *equivalent*, and is not run, if `equivalent.json` has the reason why the
-change makes no difference to any answer. Tests that take four times as long as they do without the mutant, and ten
-seconds more, kill the mutant too; a test that fails without the mutant counts for nothing.
+under coverage.py measures it, in order, until one fails; then it is *killed*, by that test. A table without one of its
+operators is first run against mypy, which is one of the tests. One that passes all has *survived*, and a test is
+missing. One is *equivalent*, and is not run, if `equivalent.json` has the reason why the change makes no difference to
+any answer. Tests that take four times as long as they do without the mutant, and ten seconds more, kill the mutant too;
+a test that fails without the mutant counts for nothing.
 
 The changes are made in the syntax tree, so that they do not depend on lines or layout. Of each module of a definition
 {definition} mutants are taken, of each that a definition shares with what is judged by it {shared}, of each other

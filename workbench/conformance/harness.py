@@ -71,8 +71,8 @@ class Engine:
             return "skipped", f"the engine does not speak {case.language}", None
         if unclaimed := claims_of_json(self.info.claims, case.language).why_not(case):
             return "skipped", unclaimed, None
-        if (expected := self.losses.expected(case)) is not None:
-            return *expected, None
+        if (why_not := self.losses.why_not(case)) is not None:
+            return "not_run", why_not, None
         try:
             self._require_silence()
             answer = None

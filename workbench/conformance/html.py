@@ -29,7 +29,7 @@ EXPLANATION: dict[Outcome, str] = {
     "timeout": "no answer within the time limit",
     "memory": "stopped because it passed the memory cap",
     "protocol": "what it wrote is not an answer of the protocol",
-    "not_run": "not asked, because the restarts were used up",
+    "not_run": "not asked: the restarts were used up, or the engine never came back from one of its operators",
     "disputed": "cerify contradicts itself about the expected matches: no fault of the engine, please report it",
 }
 LABEL: dict[Outcome, str] = {outcome: outcome.replace("_", " ") for outcome in EXPLANATION}

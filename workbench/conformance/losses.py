@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from cerify.conformance.hypotheses import INTERPRETATIONS
 from cerify.conformance.model import Case
 from cerify.conformance.process import Cause
 from cerify.languages import LANGUAGES
 
-HANGS = 2  # queries with the same operators that may pass the time limit; others with these are not asked
+HANGS = 2  # queries with the same operators that may pass the time limit in a run that skips
 LOST = 3  # queries with an operator, or with two, that the engine may be lost on as long as it answers none with these
 
 Part: TypeAlias = tuple[str, ...]
@@ -24,13 +24,14 @@ Part: TypeAlias = tuple[str, ...]
 class Losses:
     """The queries that engines of one command answered, and the operators of those from which they did not come back.
 
-    by_operators: whether a query may be not asked for an operator alone, or two, that the engine never came back from.
-    False where cases are shrunk, since a smaller case with the operator may be answered.
+    skips: whether a query is not asked where the engine passed the time limit on two with the same operators, or never
+    came back from queries with one of its operators, or two. False where cases are shrunk or drawn, since another case
+    with the operators may be answered.
     """
 
-    by_operators: bool = False
+    skips: bool = False
     hung: Counter[str] = field(default_factory=Counter)
-    lost: dict[Part, list[tuple[Cause, str]]] = field(default_factory=dict)
+    lost: dict[Part, list[str]] = field(default_factory=dict)
     answered: set[Part] = field(default_factory=set)
     unread: set[tuple[str, str]] = field(default_factory=set)
 
@@ -42,22 +43,21 @@ class Losses:
         """Record that the engine had to be ended on a case, and why."""
         self.hung[operators_of(case)] += cause == "timeout"
         for part in parts(case.language, case.query):
-            self.lost.setdefault(part, []).append((cause, detail))
+            self.lost.setdefault(part, []).append(detail)
 
-    def expected(self, case: Case) -> tuple[Cause | Literal["not_run"], str] | None:
-        """What would become of a case that is not worth a restart, and why; None if it is to be asked."""
-        if not self.lost:
+    def why_not(self, case: Case) -> str | None:
+        """Why a case is not worth a restart; None if it is to be asked."""
+        if not (self.skips and self.lost):
             return None
         if self.hung[names := operators_of(case)] >= HANGS:
-            return "timeout", f"not asked: {HANGS} queries with {names or 'no operators'} did not come back"
-        while self.unread and self.by_operators:
+            return f"not asked, as {HANGS} queries with {names or 'no operators'} passed the time limit"
+        while self.unread:
             language, query = self.unread.pop()
             self.answered.update(parts(language, query))
-        for part in parts(case.language, case.query) if self.by_operators else ():
+        for part in parts(case.language, case.query):
             lost = self.lost.get(part, [])
             if len(lost) >= LOST and part not in self.answered:
-                _, detail = lost[-1]
-                return "not_run", f"not asked, as {len(lost)} queries with {' and '.join(part)} had no answer: {detail}"
+                return f"not asked, as {len(lost)} queries with {' and '.join(part)} had no answer: {lost[-1]}"
         return None
 
 

@@ -40,7 +40,7 @@ def conform(
     does not start.
     """
     started = time.perf_counter()
-    with Engine(argv, limits, losses=Losses(by_operators=True)) as engine:
+    with Engine(argv, limits, losses=Losses(skips=True)) as engine:
         asked = [case for case in cases if case.language in engine.info.languages]
         results, ended = run_all(engine, asked, oracle, progress)
         info = engine.info
@@ -54,7 +54,7 @@ def conform(
     defects, restarts = [], engine.restarts
     if failures and not ended:
         # what is shrunk has to be asked, or a query that the engine answers well is shown
-        losses = replace(engine.losses, by_operators=False)
+        losses = replace(engine.losses, skips=False)
         with Engine(argv, limits, restarts, losses) as again:
             peeler.ask = lambda case, query, S: judged_again(again.run(case), query, S, oracle)
             defects = defects_behind(peeler, failures, results, progress)

@@ -31,7 +31,7 @@ def identified(
 
     Raises InputError if it does not start, or does not speak the language.
     """
-    with Engine(argv, limits, losses=Losses(by_operators=True)) as engine:
+    with Engine(argv, limits, losses=Losses(skips=True)) as engine:
         spoken = [name for name in engine.info.languages if name in STAGES]
         if language is None and spoken:
             language = spoken[0]
@@ -53,7 +53,7 @@ def identified(
                 "valuations" if LANGUAGES[language].results else "matches",
                 [],
             )
-            if engine.losses.expected(case) is not None:
+            if engine.losses.why_not(case) is not None:
                 return None
             result = engine.run(case)
             match result.outcome:
