@@ -33,7 +33,7 @@ Allowed: TypeAlias = Mapping[str, ValueType] | None
 OTHERS: tuple[Kind | None, ...] = ("string", "timestamp", "bool", None)
 GUESSES = 500  # combinations of likely values that are tried before the solver
 SHAPES = 300  # combinations of kinds that the solver decides
-MILLISECONDS = 250  # for one question
+STEPS = 750_000  # of z3 for one question, some 300 ms; a limit of time would make the answer depend on the machine
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,9 @@ def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Valu
     from cerify.automata.algebra.symbolic import BOUNDS, Symbol, TooHard, formula, value_of, variable
 
     solver = z3.Solver()
-    solver.set("timeout", max(1, int(min(MILLISECONDS, 1000 * time_left()))))
+    solver.set("rlimit", STEPS)
+    if (left := time_left()) < math.inf:
+        solver.set("timeout", max(1, int(1000 * left)))
     variables = {name: variable(name, kind) for name, kind in shape.items() if kind is not None}
     symbols = {name: Symbol(shape[name], v, z3.BoolVal(True)) for name, v in variables.items()}  # type: ignore[arg-type]
     for test, wanted in tests.items():
