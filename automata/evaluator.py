@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
 from cerify.automata.saved_state import seal, unseal
+from cerify.semantics.arguments import require_whole
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Events, Match, Stream
@@ -89,8 +90,10 @@ class Evaluator(ABC):
         """Read the next events; the matches that the events so far make certain, less those already returned, sorted.
 
         With a limit the matches that are found first, at most that many; the others are passed over. Raises InputError
-        after `finish` and for events that do not fit the query, and BudgetExceeded.
+        after `finish` and for events that do not fit the query, IllFormed for a limit that is none, and BudgetExceeded.
         """
+        if limit is not None:
+            require_whole("limit", limit)
         with self.budget.timed():
             return Matches(self.read(self._opened(batch), limit))
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from cerify.semantics.errors import NoTruthValue
-from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.events import TIME, Match, Schema, Stream
+from cerify.semantics.values import ValueType
 
 if TYPE_CHECKING:
     from cerify.equivalence.decide.certificate import Certificate
@@ -67,6 +68,11 @@ class Bounded(Answer):
 
     length: int
     schema: Schema
+
+    @property
+    def time(self) -> ValueType:
+        """The type of the events' times: a timestamp, where the schema does not say another."""
+        return self.schema.attributes.get(TIME, "timestamp")
 
 
 @dataclass(frozen=True)

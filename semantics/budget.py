@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
+from cerify.semantics.arguments import require_seconds, require_whole
 from cerify.semantics.errors import BudgetExceeded, Span
 
 T = TypeVar("T")
@@ -27,12 +28,20 @@ class Budget:
     matches: complex events handed out by one evaluation.
     seconds: by the clock on the wall, how long one call of a public function, one batch that an evaluator reads, or
         the check of a certificate may take; None for as long as it needs.
+
+    Raises IllFormed for a limit that is no number from 0 on.
     """
 
     valuations: int = 2_000_000
     states: int = 100_000
     matches: int = 1_000_000
     seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("valuations", "states", "matches"):
+            require_whole(name, getattr(self, name))
+        if self.seconds is not None:
+            require_seconds("seconds", self.seconds)
 
     @contextmanager
     def timed(self) -> Iterator[None]:

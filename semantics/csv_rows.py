@@ -47,6 +47,9 @@ class Source:
     open: Callable[[], BinaryIO]
 
 
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""Characters that other programs write between the fields of a row."""
+
 NEEDS_ARROW = "takes Arrow's reader: pip install 'cerify[columns]'; or give a schema"
 
 
@@ -122,7 +125,9 @@ def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> lis
     for column, meant in reserved.items():
         if column not in names:
             purpose = {TYPE: "the event type", TIME: "the time"}[meant]
-            raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}")
+            mark = next((word for sign, word in SEPARATORS.items() if sign in names[0]), "") if len(names) == 1 else ""
+            hint = f"; its fields are separated by {mark}: write them with commas" if mark else ""
+            raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}{hint}")
     found = [reserved.get(column, column) for column in names]
     if (doubled := next((column for column in found if found.count(column) > 1), None)) is not None:
         origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)

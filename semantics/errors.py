@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+LONGEST_LINE = 400  # characters of a query's line that are shown as they are
+AROUND = 60  # characters that are shown of a longer one on either side
+
 Code = Literal["parse", "ill_formed", "unsupported", "budget", "input", "internal"]
 
 
@@ -108,12 +111,20 @@ def errors_in(text: str) -> Iterator[None]:
 
 
 def underline(text: str, span: Span) -> str:
-    """The line of the text in which the span starts, the span underlined with carets."""
+    """The line of the text in which the span starts, the span underlined with carets.
+
+    Of a line of more than LONGEST_LINE characters the part around the start of the span, between "…".
+    """
     start = min(max(span.start, 0), len(text))
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start)
     line = text[line_start : line_end if line_end >= 0 else len(text)]
     offset = start - line_start
     width = max(1, min(span.end, line_start + len(line)) - start)
+    if len(line) > LONGEST_LINE:
+        first, last = max(0, offset - AROUND), offset + AROUND
+        before, after = "…" * (first > 0), "…" * (last < len(line))
+        line, offset = before + line[first:last] + after, offset - first + len(before)
+        width = min(width, len(line) - offset)
     margin = "".join("\t" if c == "\t" else " " for c in line[:offset])
     return f"{line}\n{margin}{'^' * width}"

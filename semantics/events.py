@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeAlias, cast, overload
+from typing import Any, ClassVar, Protocol, TypeAlias, overload
 
+from cerify.semantics.arguments import require_kind
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.packages import pa
 from cerify.semantics.values import (
@@ -73,7 +74,10 @@ class Schema:
 
     def __post_init__(self) -> None:
         seen: dict[str, tuple[str, ValueType]] = {}
+        wanted = 'a mapping, as {"T": {"id": "int"}}'
+        require_kind("the types of a schema", self.types, Mapping, wanted)
         for name, attributes in self.types.items():
+            require_kind("the types of a schema", attributes, Mapping, wanted)
             for attribute, value_type in attributes.items():
                 if value_type not in KIND_OF:
                     raise IllFormed(f"attribute {name}.{attribute} has type {value_type!r}; use {', '.join(KIND_OF)}")
@@ -179,7 +183,7 @@ class Stream(Sequence[Event]):
 
             self._table = stream_table(table, TYPE)
         else:
-            self._events = tuple(_checked(event, n, schema) for n, event in enumerate(cast("Iterable[Event]", events)))
+            self._events = tuple(_checked(event, n, schema) for n, event in enumerate(items_of(events)))
 
     @classmethod
     def from_table(cls, table: Any, schema: Schema | None = None) -> Stream:
@@ -254,6 +258,13 @@ def table_of(source: object) -> pa.Table | None:
     return arrow_table(source)
 
 
+def items_of(events: object) -> Iterable[Any]:
+    """The events one by one, as they are given. Raises InputError for what cannot be iterated."""
+    if not isinstance(events, Iterable):
+        raise InputError(f"events are a Stream, a list of events, a table or the path of a file, not {events!r}")
+    return events
+
+
 def bindings_of(mu: Valuation) -> Bindings:
     """A valuation as the pairs (variable, positions), both ascending."""
     positions: dict[str, list[int]] = {}
@@ -284,6 +295,8 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
         )
     if not isinstance(event.type, str) or not encodable(event.type):
         raise InputError(f"event {position}: its type is {event.type!r}; it is to be a text")
+    if not isinstance(event.attributes, Mapping):
+        raise InputError(f"event {position}: its attributes are {event.attributes!r}; write them as {{'x': 1}}")
     for value in event.attributes.values():
         if type(value) not in PLAIN and not (type(value) is str and encodable(value)):
             break

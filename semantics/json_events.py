@@ -50,7 +50,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
     try:
         value = json.loads(text, parse_constant=_not_json, parse_float=_finite, object_pairs_hook=_object)
         if "\\u" in (text if isinstance(text, str) else text.decode()):  # the only way to half of a surrogate pair
-            json.dumps(value, ensure_ascii=False).encode()
+            _require_whole_pairs(json.dumps(value, ensure_ascii=False), where)
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: not JSON: {error.msg.removesuffix(' at')} at character {error.pos}") from None
     except UnicodeError:
@@ -62,6 +62,14 @@ def parse_json(text: str | bytes, where: str) -> Any:
     except ValueError as error:
         raise InputError(f"{where}: not JSON: {error}") from None
     return value
+
+
+def _require_whole_pairs(text: str, where: str) -> None:
+    if half := next((c for c in text if "\ud800" <= c <= "\udfff"), ""):
+        raise InputError(
+            f"{where}: the escape \\u{ord(half):x} is half of a surrogate pair, and no character; "
+            "write both halves, as \\ud83d\\ude00"
+        )
 
 
 def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mapping[str, str] = {}) -> Event:

@@ -6,9 +6,11 @@ A language's grammar is its own file followed by predicates.lark; its builder ha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Set
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
@@ -281,6 +283,10 @@ READABLE = {
 }
 
 
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_LAST_WORD = re.compile(r"(\w+)\s*$")
+
+
 def _explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     if isinstance(error, UnexpectedCharacters):
         at = error.pos_in_stream or 0
@@ -291,11 +297,34 @@ def _explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     else:
         wrong, span = "the formula ends too early", Span(len(text), len(text))
     accepted = _accepted(text, span.start, parser)
-    keywords = {t.pattern.value for t in parser.terminals if t.name in accepted and t.pattern.type == "str"}
+    keywords = _keywords(accepted, parser)
     word = text[span.start : span.end]
-    if word != word.upper() and word.upper() in keywords:
-        return ParseError(f"{word!r} is not expected here; keywords are written in capitals: {word.upper()}", span)
-    return ParseError(wrong + _expected(accepted, parser), span)
+    if (error_ := _other_case(word, span, keywords)) is not None:
+        return error_
+    if (before := _LAST_WORD.search(text, 0, span.start)) is not None and not word[:1].isalpha():
+        there = Span(before.start(1), before.end(1))  # a keyword in small letters was read as a name
+        if (
+            error_ := _other_case(before[1], there, _keywords(_accepted(text, there.start, parser), parser))
+        ) is not None:
+            return error_
+    near = get_close_matches(word.upper(), keywords, 1, 0.75) if word.isalpha() else []
+    meant = f"; did you mean {near[0]}?" if near else ""
+    return ParseError(wrong + _expected(accepted, parser) + meant, span)
+
+
+def _other_case(word: str, span: Span, keywords: Set[str]) -> ParseError | None:
+    """The error for a keyword in capitals that is written in small letters, or the other way round."""
+    for other, letters in ((word.upper(), "capitals"), (word.lower(), "small letters")):
+        if word != other and other in keywords:
+            return ParseError(f"{word!r} is not expected here; keywords are written in {letters}: {other}", span)
+    return None
+
+
+def _keywords(accepted: Set[str], parser: Lark) -> set[str]:
+    """The words that terminals stand for; a name, which stands for all words, has none."""
+    patterns = {t.pattern.to_regexp() for t in parser.terminals if t.name in accepted}
+    found = ((pattern, word + s) for pattern in patterns for word in _WORD.findall(pattern) for s in ("", "s"))
+    return {word for pattern, word in found if re.fullmatch(pattern, word)}
 
 
 def _accepted(text: str, position: int, parser: Lark) -> set[str]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from cerify.semantics.csv_rows import Source, events_of_csv, line_of
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Event, Events, Schema, Stream, table_of
+from cerify.semantics.events import TIME, TYPE, Event, Events, Schema, Stream, items_of, table_of
 from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
 from cerify.semantics.observed import observed
 from cerify.semantics.packages import installed, pa
@@ -36,6 +36,7 @@ SUFFIXES: Mapping[str, Format] = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin
 SMALL = 2**16  # bytes of a CSV file that are read in plain Python, in less time than it takes to import Arrow
 VALUE_BYTES = 8  # that a value takes in memory, about
@@ -107,7 +108,7 @@ def as_stream(
             _reserving(_typed(item, type_column, default_type), reserved, f"event {n}")
             if isinstance(item, Mapping)
             else item
-            for n, item in enumerate(cast("Iterable[Event | Mapping[str, Any]]", source))
+            for n, item in enumerate(items_of(source))
         )
         S = Stream(items, schema)
         if schema is None:
@@ -156,7 +157,7 @@ def _sniffed(source: Source) -> Format:
         return "parquet"
     if start.startswith((IPC_FILE, IPC_STREAM)):
         return "arrow"
-    return "jsonl" if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else "csv"
+    return "jsonl" if start.removeprefix(BYTE_ORDER_MARK).lstrip().startswith((b"{", b"[")) else "csv"
 
 
 def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None) -> Stream:
@@ -257,18 +258,14 @@ def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, st
     events: list[Event] = []
     fields = {meant: name for name, meant in reserved.items()}
     columns = _Columns(fields)
-    with source.open() as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            where = f"{source.name}, line {number}"
-            parsed = parse_json(line, where)
-            if isinstance(parsed, dict):
-                parsed = _typed(parsed, fields[TYPE], default_type)
-            obj = _reserving(parsed, reserved, where)
-            events.append(event_of_json(obj, schema, where, fields))
-            columns.see(events[-1], number, where)
-    if not columns.lines:
+    for place, parsed in _json_values(source):
+        where = f"{source.name}, {place}"
+        obj = _reserving(
+            _typed(parsed, fields[TYPE], default_type) if isinstance(parsed, dict) else parsed, reserved, where
+        )
+        events.append(event_of_json(obj, schema, where, fields))
+        columns.see(events[-1], place, where)
+    if not events:
         raise InputError(f"{source.name}: no events; JSON Lines has an event in each line")
     for field, meant in reserved.items():
         if meant == TIME and TIME not in columns.types:
@@ -276,6 +273,20 @@ def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, st
     columns.check_exact(source.name)
     floats = {name for name, value_type in columns.types.items() if value_type == "float"}
     return Stream((_with_floats(event, floats) for event in events), schema)
+
+
+def _json_values(source: Source) -> Iterator[tuple[str, Any]]:
+    """The values in the lines of a file, or the elements of the one array in it, each with its place there."""
+    with source.open() as file:
+        is_array = file.read(4096).removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"[")
+        file.seek(0)
+        if is_array:
+            for n, element in enumerate(parse_json(file.read(), source.name)):
+                yield f"element {n}", element
+            return
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield f"line {number}", parse_json(line, f"{source.name}, line {number}")
 
 
 def _with_floats(event: Event, names: Set[str]) -> Event:
@@ -301,34 +312,30 @@ class _Columns:
     def __init__(self, fields: Mapping[str, str]) -> None:
         self.types: dict[str, ValueType] = {}
         self._fields = fields  # what the file calls the attributes that are renamed
-        self.lines = 0
-        self._first: dict[str, int] = {}  # the line that first has the attribute
-        self._large: dict[str, tuple[int, int]] = {}  # the first integer that no float carries, and its line
+        self._first: dict[str, str] = {}  # the place that first has the attribute, as "line 1"
+        self._large: dict[str, tuple[int, str]] = {}  # the first integer that no float carries, and its place
 
-    def see(self, event: Event, line: int, where: str) -> None:
+    def see(self, event: Event, place: str, where: str) -> None:
         """Take note of an event. Raises InputError."""
-        self.lines += 1
         for name, value in event.attributes.items():
             new = value_type_of(value)
             if name == TIME and new not in ("int", "timestamp"):
                 raise InputError(f"{where}, field {self._field(name)}: {new}; a time is in whole seconds or ISO 8601")
-            seen, first = self.types.setdefault(name, new), self._first.setdefault(name, line)
+            seen, first = self.types.setdefault(name, new), self._first.setdefault(name, place)
             if isinstance(value, int) and not is_exact_float(value):
-                self._large.setdefault(name, (value, line))
+                self._large.setdefault(name, (value, place))
             if (both := joined(seen, new)) is None:
                 raise InputError(
-                    f"{where}, field {self._field(name)}: {new}, but {seen} in line {first}; an attribute has one "
+                    f"{where}, field {self._field(name)}: {new}, but {seen} in {first}; an attribute has one "
                     "type throughout a stream"
                 )
             self.types[name] = both
 
     def check_exact(self, file: str) -> None:
         """Raises InputError for an integer that would be rounded because its attribute has floats as well."""
-        for name, (value, line) in self._large.items():
+        for name, (value, place) in self._large.items():
             if self.types[name] == "float":
-                raise InputError(
-                    f"{file}, line {line}, field {self._field(name)}: {value} is not exact as 64-bit float"
-                )
+                raise InputError(f"{file}, {place}, field {self._field(name)}: {value} is not exact as 64-bit float")
 
     def _field(self, name: str) -> str:
         return repr(self._fields.get(name, name))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from cerify.automata.evaluator import Evaluator
 from cerify.equivalence.claim import Level
@@ -16,6 +17,7 @@ from cerify.fit import FirstBatch, warn_of_misfits
 from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
 from cerify.languages.language import Checked, Language, Options, OptionValues, Question
 from cerify.plan import Plan, Want, plan
+from cerify.semantics.arguments import require_kind, require_whole
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.errors import (
     BudgetExceeded,
@@ -58,10 +60,22 @@ def _parsed(language: Language[Any], text: str) -> Any:
         return language.parse(text)
     except ParseError as error:
         others = [name for name, other in LANGUAGES.items() if other != language and _parses(other, text)]
-        if not others:
+        if others:
+            hint = f"it is a query in another language: {' or '.join(others)}"
+        elif (there := _marked(language, text)) is not None:
+            hint = f"this looks like {there.title}: --language {there.name}"
+        elif error.span is not None and (sign := language.foreign_sign(text[error.span.start :])) is not None:
+            hint = f"in {language.title} it is written {sign}"
+        else:
             raise
-        names = " or ".join(others)
-        raise ParseError(f"{error.message}; it is a query in another language: {names}", error.span) from None
+        raise ParseError(f"{error.message}; {hint}", error.span) from None
+
+
+def _marked(language: Language[Any], text: str) -> Language[Any] | None:
+    """The other language of which a text has a mark and no mark of this one."""
+    if language.has_mark(text):
+        return None
+    return next((other for other in LANGUAGES.values() if other != language and other.has_mark(text)), None)
 
 
 def _parses(language: Language[Any], text: str) -> bool:
@@ -85,6 +99,7 @@ def require_schema(schema: Any) -> None:
 
 def parse(text: str, language: str = DEFAULT) -> Any:
     """The syntax tree of a query. Raises ParseError, IllFormed."""
+    require_kind("a query", text, str, "a text")
     with errors_in(text):
         return language_named(language).parse(text)
 
@@ -208,6 +223,9 @@ def generate(
     of; the profiles are those of `cerify fuzz`, and the first is the default. Where the language can do so, most
     streams lead to a match. Raises IllFormed, and Unsupported for a language without random queries.
     """
+    require_kind("seed", seed, int, "a whole number")
+    require_whole("nodes", nodes, 1)
+    require_whole("events", events, 1)
     generator = language_named(language).generator()
     profile = next(iter(generator.profiles)) if profile is None else profile
     if profile not in generator.profiles:
@@ -242,17 +260,38 @@ def explain(
     or NoMatch. The options are `strict`, as for match, and `budget`, of which only the seconds are used. Warns as match
     does. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
+    request = _request(match, valuation, at, count)
+    budget = options.get("budget", Budget())
+    require_kind("budget", budget, Budget, "a cerify.Budget")
     S = _stream(events, query, language)
     lang, tree = read_query(query, language, S.schema)
     text = query if isinstance(query, str) else None
-    with errors_in(text or ""), options.get("budget", Budget()).timed():
+    with errors_in(text or ""), budget.timed():
         warn_of_misfits(lang, tree, S, text=text, strict=options.get("strict", False), stacklevel=2)
         explainer = lang.explainer(tree, S, lang.show(tree))
-        mu = None if valuation is None else frozenset((A, p) for A, places in valuation.items() for p in places)
-        found = explainer.one(Request(None if match is None else frozenset(match), mu, at, count))
+        found = explainer.one(request)
         if found is None:
             raise InputError("name the positions of a match, or what variables bind")
         return found
+
+
+def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
+    """What is to be explained. Raises IllFormed for an argument of a wrong kind."""
+    require_whole("count", count, 1)
+    if at is not None:
+        require_kind("at", at, int, "a position")
+    require_kind("valuation", valuation, Mapping | None, 'a mapping from variables to positions, as {"T": [1]}')
+    require_kind("match", match, Iterable | None, "the positions of a match")
+    positions = None if match is None else frozenset(match)
+    mu = None if valuation is None else frozenset((A, p) for A, places in valuation.items() for p in _places(places))
+    for p in chain(positions or (), (p for _, p in mu or ())):
+        require_kind("a position", p, int, "a whole number")
+    return Request(positions, mu, at, count)
+
+
+def _places(places: Any) -> Iterable[int]:
+    require_kind("what a variable binds", places, Iterable, "the positions of events")
+    return cast("Iterable[int]", places)
 
 
 def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT, budget: Budget = Budget()) -> Checked:
@@ -262,6 +301,7 @@ def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT, 
     IllFormed, BudgetExceeded.
     """
     require_schema(schema)
+    require_kind("budget", budget, Budget, "a cerify.Budget")
     lang, tree = read_query(query, language)
     with budget.timed():
         return lang.check(tree, schema)
@@ -303,10 +343,7 @@ def contained(
 
 
 def _compared(left: Any, right: Any, languages: tuple[str, str], question: Question) -> Verdict:
-    if question.level not in get_args(Level):
-        raise IllFormed(f"there is no level {question.level!r}; use one of {', '.join(get_args(Level))}")
-    if question.bound < 0:
-        raise IllFormed(f"bound is a number of events, not {question.bound}")
+    require_kind("languages", languages, tuple | list, "a pair of names of languages")
     try:
         with question.budget.timed():
             return _decided(left, right, languages, question)
@@ -347,6 +384,9 @@ def simplify(
     level is what stays the same, schema the streams on which it does, tries the most questions to the decider (None: a
     default). Raises ParseError, IllFormed, Unsupported for a query that is none of CEL, and BudgetExceeded.
     """
+    require_kind("budget", budget, Budget, "a cerify.Budget")
+    if tries is not None:
+        require_whole("tries", tries)
     from cerify.equivalence.rewrite.simplify import TRIES
     from cerify.equivalence.rewrite.simplify import simplify as simplified
 

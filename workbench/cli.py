@@ -10,14 +10,13 @@ import os
 import signal
 import sys
 import warnings
-from difflib import get_close_matches
 from typing import NoReturn
 
 import click
 
 from cerify.semantics.errors import CerifyError, QueryWarning
 from cerify.semantics.packages import naming_extras
-from cerify.terminal import echo
+from cerify.terminal import did_you_mean, echo_error
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
@@ -58,8 +57,8 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS, 1)):
-            ctx.fail(f"No such command {args[0]!r}; did you mean {near[0]!r}?")
+        if args[0] not in COMMANDS:
+            ctx.fail(f"no command {args[0]!r};{did_you_mean(args[0], COMMANDS) or ' cerify --help lists them'}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -79,13 +78,12 @@ def main() -> NoReturn:
     warnings.simplefilter("ignore", QueryWarning)  # what reads events prints them itself
     try:
         with naming_extras():
-            status = cerify.main(standalone_mode=False)
+            status = cerify.main(prog_name="cerify", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Abort:
         fail("interrupted", 130)
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+        fail(_usage(error), 2)
     except CerifyError as error:
         fail(error.described(), 2)
     except BrokenPipeError:
@@ -99,8 +97,17 @@ def main() -> NoReturn:
 
 def fail(message: str, status: int) -> NoReturn:
     """Print one message on standard error and exit."""
-    echo(f"cerify: {message}", error=True)
+    echo_error(message)
     sys.exit(status)
+
+
+def _usage(error: click.ClickException) -> str:
+    """The message of an error in the use of a command, with the command that says how it is used."""
+    message = error.format_message().removesuffix(".")
+    context = getattr(error, "ctx", None)
+    return (
+        f"{message}\ntry: {context.command_path} --help" if context is not None and "--help" not in message else message
+    )
 
 
 if __name__ == "__main__":

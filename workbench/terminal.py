@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any
 
@@ -41,7 +42,21 @@ def echo(text: str, *, colour: str = "", error: bool = False, newline: bool = Tr
     if colour:
         label, colon, rest = text.partition(":")
         text = click.style(label, fg=colour, bold=True) + colon + rest
-    click.echo(text, err=error, nl=newline)
+    click.echo(text, err=error, nl=newline, color=in_colour(error))
+
+
+def echo_error(message: str) -> None:
+    """Write a message of the program to standard error: its name, and carets below a query, are red on a terminal."""
+    name, *lines = "cerify:", *shielded(message).split("\n")
+    lines = [click.style(line, fg="red", bold=True) if line.strip(" \t^") == "" else line for line in lines]
+    text = "\n".join(lines)
+    click.echo(f"{click.style(name, fg='red', bold=True)} {text}", err=True, color=in_colour(error=True))
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A question for the name that is most like this one, with a space in front; "" if none is."""
+    near = get_close_matches(name, list(names), 1)
+    return f" did you mean {near[0]!r}?" if near else ""
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:
@@ -79,9 +94,14 @@ def lines_of(text: str, style: str = "") -> list[Line]:
     return [Line([(line, style)]) for line in text.split("\n")]
 
 
-def on_terminal() -> bool:
-    """Whether standard output is a terminal, or the variable FORCE_COLOR says so."""
-    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+def on_terminal(error: bool = False) -> bool:
+    """Whether standard output, or standard error, is a terminal, or the variable FORCE_COLOR says so."""
+    return (sys.stderr if error else sys.stdout).isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def in_colour(error: bool = False) -> bool:
+    """Whether what is written there is in colour: on a terminal, without the variable NO_COLOR."""
+    return on_terminal(error) and not os.environ.get("NO_COLOR")
 
 
 def screen_width() -> int:
@@ -90,13 +110,9 @@ def screen_width() -> int:
 
 
 def echo_lines(lines: Iterable[Line]) -> None:
-    """Write lines to standard output, wrapped to the width of the terminal and in colour where it is one.
-
-    With the variable NO_COLOR there are no colours.
-    """
-    colour = on_terminal() and not os.environ.get("NO_COLOR")
+    """Write lines to standard output, wrapped to the width of the terminal and in colour where it is one."""
     for line in styled_lines(lines, screen_width()):
-        click.echo(line, color=colour)
+        click.echo(line, color=in_colour())
 
 
 def styled_lines(lines: Iterable[Line], width: int) -> Iterator[str]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from textwrap import wrap
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from cerify.semantics.output_files import write_whole
+from cerify.terminal import echo
 from proofs_tests.claims.errata import page as errata
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.claims.ledger import Effort
@@ -21,6 +24,8 @@ from proofs_tests.claims.page import STATUSES, page, with_totals
 from proofs_tests.claims.run import checked
 
 COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+
+WIDTH = 80
 
 
 @click.command()
@@ -68,7 +73,6 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
         alike = ", ".join(one for id_ in unknown for one in get_close_matches(id_, LEDGER, 4)) or ", ".join(papers)
         known = f"docs/claims.md has them all, such as {alike}"
         raise click.UsageError(f"no entry begins with {' or '.join(unknown)}; {known}")
-    table = Table("claim", "status", "evidence", "bound", "seconds")
     counts = Counter[str]()
     console = Console(stderr=True)
     with Progress(*COLUMNS, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -76,12 +80,16 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
         for found in checked(chosen, effort, jobs):
             bar.advance(task)
             counts[found["status"]] += 1
-            if as_json:
-                click.echo(json.dumps(found, ensure_ascii=False))
-            table.add_row(found["id"], found["status"], found["evidence"] or "", found["bound"], str(found["seconds"]))
+            echo(json.dumps(found, ensure_ascii=False) if as_json else entry_text(found))
     if not as_json:
-        Console().print(table)
-        click.echo(", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]))
+        echo(", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]))
+
+
+def entry_text(found: Mapping[str, Any]) -> str:
+    """An entry in lines of at most WIDTH characters: its id, its status and the evidence, and below it the bound."""
+    evidence = f", {found['evidence']}" if found["evidence"] else ""
+    heading = f"{found['id']}: {found['status']}{evidence}, {found['seconds']} s"
+    return "\n".join([heading, *wrap(found["bound"], WIDTH, initial_indent="    ", subsequent_indent="    ")])
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_written_takes_no_report_away(option: str, tmp_pat
         ([], "after --, or a built-in engine with --engine"),
         (["--engine", "nobody"], "no engine 'nobody'; there are automaton"),
         (["--engine", "automaton", "--suite", "none"], "no suite 'none'"),
-        (["--engine", "automaton", "--feature", "sequ"], "no feature sequ; is it seq"),
+        (["--engine", "automaton", "--feature", "sequ"], "no feature sequ; did you mean seq?"),
         (
             ["--engine", "automaton", "--suite", "cel-windows", "--feature", "xyz"],
             "no feature xyz; it has partition, within",

@@ -21,6 +21,7 @@ from cerify.semantics.parsing import (
     PredicateBuilder,
     comparator_of,
     node,
+    number_of,
     parsed,
     parser_of,
     require_alone,
@@ -132,6 +133,7 @@ class _Builder(PredicateBuilder):
 
 
 def _count(token: Token) -> int:
-    if not token.isdecimal() or int(token) == 0:
+    number = number_of(token)
+    if not isinstance(number, int) or number == 0:
         raise ParseError("events are counted from <1> on, in whole numbers", span_of(token))
-    return int(token)
+    return number

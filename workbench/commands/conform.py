@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from cerify.commands.options import FILE, argument, option, takes
+from cerify.commands.options import FILE, OUTPUT, argument, option, takes
 from cerify.commands.progress import interruptible, progress
 from cerify.conformance.cases import load
 from cerify.conformance.engines import NAMES, command_of
@@ -55,9 +55,9 @@ class Asked:
         "--baseline", type=FILE, help="A run stored with --json: what failed there in the same way is known."
     )
     as_json: bool = option("--json", is_flag=True, help="Print the summary and one object per case, a line each.")
-    html: Path | None = option("--html", type=FILE, help="Write a page for people to this file.")
-    junit: Path | None = option("--junit", type=FILE, help="Write JUnit XML to this file.")
-    badge: Path | None = option("--badge", type=FILE, help="Write a badge, an SVG, to this file.")
+    html: Path | None = option("--html", type=OUTPUT, help="Write a page for people to this file.")
+    junit: Path | None = option("--junit", type=OUTPUT, help="Write JUnit XML to this file.")
+    badge: Path | None = option("--badge", type=OUTPUT, help="Write a badge, an SVG, to this file.")
     time_limit: float = option("--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds per case.")
     memory: int = option("--memory", type=click.IntRange(min=16), default=2048, help="Cap in MiB.")
     restarts: int = option(
@@ -69,9 +69,6 @@ class Asked:
         """Raises UsageError for options that do not go together."""
         if (self.engine is None) == (not self.command_line):
             raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
-        for path in (self.html, self.junit, self.badge):
-            if path is not None and not path.parent.is_dir():
-                raise click.UsageError(f"the folder {path.parent} for the report does not exist")
 
     def cases(self) -> list[Case]:
         """The cases to run. Raises InputError for the suite, and UsageError for a feature or a case that it has not."""
@@ -147,7 +144,7 @@ def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:
         others = count_of(near or sorted(known), 60)
         raise click.UsageError(
             f"the suite has no {what} {', '.join(unknown)}; "
-            f"{'is it' if near else 'it has'} {others}{'?' if near else ''}"
+            f"{'did you mean' if near else 'it has'} {others}{'?' if near else ''}"
         )
 
 

@@ -12,6 +12,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from cerify.commands.options import OUTPUT_FOLDER
 from cerify.conformance.cases import load as load_cases
 from cerify.conformance.engines import command_of, missing_for
 from cerify.conformance.harness import Engine
@@ -34,7 +35,7 @@ ENGINE = "esper"
 @click.command("demo")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OUTPUT_FOLDER,
     default=Path("cerify-report"),
     show_default=True,
     help="The folder of the report.",

@@ -10,7 +10,8 @@ import click
 
 from cerify.api import planned
 from cerify.commands.files import Source
-from cerify.commands.options import FILE, argument, either, group, language, option, takes
+from cerify.commands.options import OUTPUT, argument, either, group, language, option, takes
+from cerify.commands.written import echo_written
 from cerify.draw.diagram import dot
 from cerify.draw.page import page
 from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row, places_row
@@ -33,7 +34,7 @@ class Asked:
     file: str | None = argument(required=False)
     language: str = language()
     output_file: Path | None = option(
-        "-o", "--output", type=FILE, metavar="FILE", help="Where the picture goes: FILE.svg, or FILE.html for a page."
+        "-o", "--output", type=OUTPUT, metavar="FILE", help="Where the picture goes: FILE.svg, or FILE.html for a page."
     )
     printed: str | None = either(
         option("--svg", flag_value="svg", help="Print the picture."),
@@ -41,6 +42,7 @@ class Asked:
         option("--hoa", flag_value="hoa", help="Print the automaton in the HOA format (not of SASE+)."),
     )
     source: Source = group(Source)
+    as_json: bool = option("--json", is_flag=True, help="With -o, print what was written as one JSON object.")
 
 
 @click.command()
@@ -58,6 +60,8 @@ def command(asked: Asked) -> int:
         raise click.UsageError("say where the picture goes: -o FILE, or one of --svg, --dot, --hoa to print it")
     if asked.file is not None and printed in ("dot", "hoa"):
         raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
+    if asked.as_json and output_file is None:
+        raise click.UsageError("--json goes with -o: without it the picture is what is printed")
     if output_file is not None and output_file.suffix not in SUFFIXES:
         raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
     schema = asked.source.schema
@@ -85,7 +89,7 @@ def command(asked: Asked) -> int:
 
         text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=Markup(inline))
     write_whole(output_file, text)
-    echo(f"{output_file}: {says}")
+    echo_written(query, language_, output_file, says, asked.as_json)
     return 0
 
 

@@ -12,12 +12,12 @@ import click
 
 from cerify.api import BOUND, contained, equivalent
 from cerify.commands.files import schema_of
-from cerify.commands.options import FILE, LEVELS, LanguageChoice, argument, language, option, takes
+from cerify.commands.options import LEVELS, OUTPUT, LanguageChoice, argument, language, option, takes
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
 from cerify.explanations.evidence import braces, row
-from cerify.semantics.events import Match
+from cerify.semantics.events import TIME, Match
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
@@ -45,7 +45,7 @@ class Asked:
         help="Of queries that compare events with each other, look at all streams of up to N events; at none for 0.",
     )
     certificate_file: Path | None = option(
-        "--certificate", type=FILE, metavar="FILE", help="Write the proof, for cerify verify."
+        "--certificate", type=OUTPUT, metavar="FILE", help="Write the proof, for cerify verify."
     )
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
 
@@ -115,8 +115,9 @@ def verdict_lines(verdict: Verdict, asked: Claim, level: Level) -> list[str]:
             only = [*_only("left", left_only), *_only("right", right_only)]
             return [heading, *events, f"after event {at}", *only]
         case Bounded(length, schema):
-            attributes = ", ".join(f"{name} {value_type}" for name, value_type in schema.attributes.items())
-            return [f"undecided: {_bounded(asked, length)}", f"  attributes: {attributes or 'none'}"]
+            types = {**schema.attributes, TIME: verdict.time}
+            attributes = ", ".join(f"{name} {value_type}" for name, value_type in types.items())
+            return [f"undecided: {_bounded(asked, length)}", f"  attributes: {attributes}"]
         case Undecided(reason):
             return [f"undecided: {reason}"]
 
@@ -165,6 +166,7 @@ def verdict_json(verdict: Verdict, asked: Claim) -> dict[str, Any]:
                 "evidence": "bounded",
                 "bound": length,
                 "attributes": schema.attributes,
+                "time": verdict.time,
                 "reason": _bounded(asked, length),
             }
         case Undecided(reason):

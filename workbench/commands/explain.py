@@ -12,7 +12,7 @@ import click
 from cerify.api import read_query
 from cerify.automata.evaluator import Output
 from cerify.commands.files import Source
-from cerify.commands.options import FILE, argument, group, language, option, takes
+from cerify.commands.options import OUTPUT, argument, group, language, option, takes
 from cerify.explanations.explainer import Explainer, Request
 from cerify.explanations.text import explanation_lines, listing_lines
 from cerify.semantics.errors import InputError, errors_in
@@ -49,7 +49,7 @@ class Asked:
     limit: int = option("--limit", type=click.IntRange(min=1), default=10, metavar="N", help="Without --match.")
     source: Source = group(Source)
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
-    html_file: Path | None = option("--html", type=FILE, metavar="FILE", help="Write a page.")
+    html_file: Path | None = option("--html", type=OUTPUT, metavar="FILE", help="Write a page.")
 
 
 @click.command()

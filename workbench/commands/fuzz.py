@@ -17,7 +17,17 @@ from cerify import protocol
 from cerify.automata.evaluator import Consumption
 from cerify.commands import fuzz_spark, fuzz_streams
 from cerify.commands.fuzz_shown import print_disagreement
-from cerify.commands.options import CONSUMPTIONS, FILE, SELECTIONS, argument, language, option, takes
+from cerify.commands.options import (
+    CONSUMPTIONS,
+    FILE,
+    OUTPUT,
+    OUTPUT_FOLDER,
+    SELECTIONS,
+    argument,
+    language,
+    option,
+    takes,
+)
 from cerify.commands.progress import interruptible, progress
 from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
 from cerify.conformance.campaigns import (
@@ -128,14 +138,14 @@ class Asked:
         "--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds an engine has for a case."
     )
     resume: Path | None = option(
-        "--resume", type=FILE, metavar="FILE", help="Keep what is done in this file, and go on where it ends."
+        "--resume", type=OUTPUT, metavar="FILE", help="Keep what is done in this file, and go on where it ends."
     )
     spark: str | None = option(
         "--spark", metavar="URL", help="Run as a job on this Spark, such as local[2]; goes with --out."
     )
     out: Path | None = option(
         "--out",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=OUTPUT_FOLDER,
         metavar="DIR",
         help="For --spark: the folder of the campaign, in which it goes on where it ended.",
     )

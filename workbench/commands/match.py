@@ -152,7 +152,7 @@ def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool
         return 1
     headings = ["at", "events", *["bindings"] * valuations, *["result"] * results, *["rows"] * on_terminal()]
     rows = []
-    for match in sorted(matches[:limit]):
+    for match in matches[:limit]:
         cells = [str(match.at), _positions(match.events)]
         if valuations:
             values = match.values if isinstance(match, ValuedMatch) else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import field, fields
 from functools import partial, wraps
@@ -20,6 +21,25 @@ SELECTIONS = click.Choice([one.value for one in Selection])
 CONSUMPTIONS = click.Choice([one.value for one in Consumption])
 LEVELS = click.Choice(get_args(Level))
 FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+class OutputPath(click.Path):
+    """A file, or a folder, to be written: that it can be is found out before any work begins."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(super().convert(value, param, ctx))
+        existing = next(one for one in (path, *path.absolute().parents) if one.exists())
+        if existing != path and self.file_okay and existing != path.absolute().parent:
+            self.fail(f"the folder {path.parent} does not exist", param, ctx)
+        if existing != path and not existing.is_dir():
+            self.fail(f"{existing} is no folder", param, ctx)
+        if not os.access(existing, os.W_OK):
+            self.fail(f"{existing} cannot be written to", param, ctx)
+        return path
+
+
+OUTPUT = OutputPath(dir_okay=False, path_type=Path)
+OUTPUT_FOLDER = OutputPath(file_okay=False, path_type=Path)
 PARAMETERS, GROUP = "parameters", "group"  # keys of a field's metadata
 
 

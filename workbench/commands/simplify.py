@@ -11,7 +11,7 @@ import click
 
 from cerify.automata.cea.compile import compilable
 from cerify.commands.files import schema_of
-from cerify.commands.options import FILE, LEVELS, argument, option, takes
+from cerify.commands.options import LEVELS, OUTPUT, argument, option, takes
 from cerify.equivalence.claim import Level
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
 from cerify.semantics.budget import Budget
@@ -40,7 +40,7 @@ class Asked:
     )
     certificate_file: Path | None = option(
         "--certificate",
-        type=FILE,
+        type=OUTPUT,
         metavar="FILE",
         help="Write the proof that the result means the same, for cerify verify.",
     )

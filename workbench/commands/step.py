@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from cerify.commands.files import Source
-from cerify.commands.options import FILE, argument, group, language, option, takes
+from cerify.commands.options import OUTPUT, argument, group, language, option, takes
+from cerify.commands.written import echo_written
 from cerify.draw.stepper import stepper, summary
 from cerify.drawing import record
 from cerify.semantics.errors import errors_in
 from cerify.semantics.output_files import write_whole
-from cerify.terminal import echo
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,11 @@ class Asked:
     file: str = argument()
     language: str = language()
     output_file: Path = option(
-        "-o", "--output", type=FILE, metavar="FILE", required=True, help="Where the page goes: FILE.html."
+        "-o", "--output", type=OUTPUT, metavar="FILE", required=True, help="Where the page goes: FILE.html."
     )
     valuations: bool = option("--valuations", is_flag=True, help="Keep which variable has which positions (CEL).")
     source: Source = group(Source)
+    as_json: bool = option("--json", is_flag=True, help="Print what was written as one JSON object.")
 
 
 @click.command()
@@ -47,5 +48,5 @@ def command(asked: Asked) -> int:
         run = record(asked.query, S, asked.language, "valuations" if asked.valuations else "matches")
         text = stepper(run)
     write_whole(asked.output_file, text)
-    echo(f"{asked.output_file}: {summary(run)}")
+    echo_written(asked.query, asked.language, asked.output_file, summary(run), asked.as_json)
     return 0

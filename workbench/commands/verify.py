@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -10,14 +11,15 @@ from cerify.equivalence.decide.certificate import Certificate
 from cerify.languages import language_named
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.terminal import echo, printable
+from cerify.terminal import echo, picked, printable
 
 SECONDS = 600  # whoever sends a certificate cannot keep the checker busy for longer
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-def command(file: Path) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(file: Path, as_json: bool) -> int:
     """Check the certificate in FILE, as cerify equiv --certificate writes it, without trusting who found it.
 
     Exit status: 0 if it proves its claim, 1 if not, 2 if it is no certificate or takes more than ten minutes to check.
@@ -32,6 +34,11 @@ def command(file: Path) -> int:
     except CerifyError as error:
         error.span = None  # a line of its query could say that something is proved
         raise
+    if as_json:
+        answer = picked(certificate, "language", "claim", "level", "left", "right")
+        answer |= {"schema": bool(certificate.schema), "proved": wrong is None, "reason": wrong}
+        echo(json.dumps(answer, ensure_ascii=False))
+        return 0 if wrong is None else 1
     claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
     what = "complex events" if certificate.level == "events" else "valuations"
     under = ", under a schema" if certificate.schema else ""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cerify.languages.language import EVALUATORS
 from cerify.semantics.errors import InputError
+from cerify.terminal import did_you_mean
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable install may be a tree of links
 BUILD_SECONDS = 900
@@ -73,7 +74,8 @@ def command_of(name: str) -> Sequence[str]:
         adapter = CHECKOUT_ADAPTERS[name]
         program = ADAPTERS / adapter.folder / "adapter.py"
         return [sys.executable, str(program), "--engine-home", os.environ[adapter.variable]]
-    raise InputError(f"no engine {name!r}; there are {', '.join(NAMES)}, and any command after --")
+    meant = did_you_mean(name, NAMES)
+    raise InputError(f"no engine {name!r};{meant} there are {', '.join(NAMES)}, and any command after --")
 
 
 def missing_for(name: str) -> str | None:

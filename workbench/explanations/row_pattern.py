@@ -91,6 +91,7 @@ class RowExplainer(Explainer[Explained | NotMatched]):
 
     def __init__(self, q: MatchRecognize, S: Stream, query: str) -> None:
         self.S, self.query, self.made = S, query, Output(q, S)
+        self.in_order = not q.order
         self.matches = sorted(answers(q, S))
 
     def one(self, request: Request) -> Explained | NotMatched | None:
@@ -213,7 +214,8 @@ class RowExplainer(Explainer[Explained | NotMatched]):
             furthest = max((len(a.labels) for a in traced.attempts if a.outcome), default=0)
             stuck = [a for a in traced.attempts if len(a.labels) == furthest + 1 and not a.outcome]
             tried = dict.fromkeys(self._refusal(traced, a).replace(" is preferred, but", ":", 1) for a in stuck)
-            return f"no match begins at row {first}: {furthest} rows can be labelled there at most ({'; '.join(tried)})"
+            rows = f"{furthest} row{'s' * (furthest != 1)}"
+            return f"no match begins at row {first}: {rows} can be labelled there at most ({'; '.join(tried)})"
         labels = " ".join(label.variable for label in labelling) or "empty"
         if any((m.events[0] if m.events else m.at) == first for m in mine):
             return f"the match that begins at row {first} is another: {labels} is the first in the order of preferment"

@@ -35,19 +35,20 @@ def listing_lines(explainer: Explainer[E], listing: Listing[E]) -> Iterator[Line
     """The explanations of a listing, position by position."""
     if not explainer.S:
         yield from lines_of(f"{explainer.idle} in 0 events")
-    first = listing.first
+    first = listing.first if explainer.in_order else len(explainer.S)
     for view in map(explainer.view, listing.found):
         yield from _idle(first, view.at - 1, explainer.idle)
-        if first <= view.at:
-            yield Line([(f"after event {view.at}: {row(explainer.S[view.at])}", "bold")])
-        first = view.at + 1
+        if first <= view.at or not explainer.in_order:
+            when = f"{'after event' if explainer.in_order else 'at row'} {view.at}"
+            yield Line([(f"{when}: {row(explainer.S[view.at])}", "bold")])
+        first = max(first, view.at + 1)
         yield from _view(view, explainer.S)
         yield Line()
     if listing.more:
         shown = len(listing.found)
         yield from lines_of(f"\nThere are more than {shown}: --limit N explains the first N matches.", "dim")
-    else:
-        yield from _idle(first, listing.last, explainer.idle)
+    elif explainer.in_order or not listing.found:
+        yield from _idle(first if explainer.in_order else listing.first, listing.last, explainer.idle)
 
 
 def _idle(first: int, last: int, idle: str) -> Iterator[Line]:

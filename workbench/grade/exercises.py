@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import schema_of_json
 from cerify.semantics.values import Value
+from cerify.terminal import did_you_mean
 
 FILE = Path(__file__).parent / "exercises.jsonl"
 
@@ -47,9 +47,7 @@ def exercises() -> Mapping[str, Exercise]:
 def exercise(id_: str) -> Exercise:
     """The exercise of that id. Raises InputError."""
     if (found := exercises().get(id_)) is None:
-        near = get_close_matches(id_, exercises(), 1)
-        meant = f"did you mean {near[0]!r}? " if near else ""
-        raise InputError(f"no exercise {id_!r}; {meant}cerify grade lists them all")
+        raise InputError(f"no exercise {id_!r};{did_you_mean(id_, exercises())} cerify grade lists them all")
     return found
 
 

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.operations import QueryOperations
 
 F = TypeVar("F")
+FOREIGN: Mapping[str, str] = {
+    **dict.fromkeys(("WHERE", "HAVING", "WHEN"), "FILTER"),
+    **dict.fromkeys(("THEN", "FOLLOWED", "BEFORE", "->", ","), ";"),
+    **{"*": "+", "&&": "AND", "||": "OR", '"': "'...' around a string"},
+}
+"""What the two languages of formulas say for the words and signs of others."""
 
 
 class BuiltInLanguage(Language[F]):

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast, get_args
 
 from cerify.automata.evaluator import Evaluator, Output
-from cerify.languages.built_in import BuiltInLanguage
+from cerify.languages.built_in import FOREIGN, BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Evaluation, Options, Question
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strict, expanded
@@ -38,6 +38,8 @@ class Cel(BuiltInLanguage[Formula]):
     strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
     settings = frozenset({"predicates"})
     loops = ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]")
+    mark = r"\b(FILTER|UNLESS|PROJECT)\b"
+    foreign = FOREIGN
 
     def expanded(self, query: Formula) -> Formula:
         return expanded(query)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages import LANGUAGES
-from cerify.languages.built_in import BuiltInLanguage
+from cerify.languages.built_in import FOREIGN, BuiltInLanguage
 from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Evaluation, Options, Question
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict
@@ -38,6 +38,8 @@ class CoreCel(BuiltInLanguage[Formula]):
     constant = "CORE_CEL"
     strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
     answer = ANSWER
+    mark = r"\b(FILTER|AS)\b"
+    foreign = FOREIGN
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
         """The matches by cep17, section 3, clause by clause, under every valuation."""

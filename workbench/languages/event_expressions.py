@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages.built_in import BuiltInLanguage
@@ -43,6 +43,8 @@ class EventExpressions(BuiltInLanguage[Expression]):
         "of an event expression with attribute variables no state can be saved; use cerify.spark.match on data at rest"
     )
     loops = ("relative(A, A)",)
+    mark = r"\b(prior|relative|sequence|firstAfter)\+?\s*\("
+    foreign: ClassVar = {";": "prior(E, F)", ":": "sequence(E, F)", "->": "prior(E, F)", "UNLESS": "and !before(E)"}
 
     def children(self, query: Expression) -> tuple[Expression, ...]:
         return children(query)

@@ -15,6 +15,7 @@ see docs/guide/add-a-language.md.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -25,9 +26,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Ty
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output, require_output
 from cerify.equivalence.claim import Claim, Level
+from cerify.semantics.arguments import require_kind, require_whole
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import Predicates
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.sase.aggregates import Operations
@@ -75,6 +77,12 @@ class Options:
     aggregates: Operations = field(default_factory=dict)
     reading: Reading = DECIDED
     consumption: Consumption = Consumption.NONE
+
+    def __post_init__(self) -> None:
+        require_kind("budget", self.budget, Budget, "a cerify.Budget")
+        require_kind("predicates", self.predicates, Mapping, "a mapping from names to predicates")
+        require_kind("aggregates", self.aggregates, Mapping, "a mapping from names to aggregates")
+        require_kind("reading", self.reading, Reading, "a Reading")
 
     @classmethod
     def of(cls, values: OptionValues) -> Options:
@@ -198,6 +206,12 @@ class Question:
     bound: int = 4
     budget: Budget = field(default_factory=Budget)
 
+    def __post_init__(self) -> None:
+        if self.level not in get_args(Level):
+            raise IllFormed(f"there is no level {self.level!r}; use one of {', '.join(get_args(Level))}")
+        require_whole("bound", self.bound)
+        require_kind("budget", self.budget, Budget, "a cerify.Budget")
+
 
 @dataclass(frozen=True, order=True)
 class ValuedMatch(Match):
@@ -228,7 +242,9 @@ class Language(ABC, Generic[F]):
     attributes of an event by their position. row_type: the type of events that are given without one; None makes them
     an error. unsaved: why the state of a query cannot be saved between batches; "" if
     the error of the evaluator says it. settings: the Options that are its own, as
-    "reading". loops: queries which use between them all compiled loops.
+    "reading". loops: queries which use between them all compiled loops. mark: a regular expression for what only texts
+    of the language have; "" for none. foreign: words and signs of other languages, in capitals, with what this one
+    says.
     """
 
     name: ClassVar[str]
@@ -242,6 +258,8 @@ class Language(ABC, Generic[F]):
     unsaved: ClassVar[str] = ""
     settings: ClassVar[frozenset[str]] = frozenset()
     loops: ClassVar[tuple[str, ...]] = ()
+    mark: ClassVar[str] = ""
+    foreign: ClassVar[Mapping[str, str]] = {}
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)
@@ -257,6 +275,15 @@ class Language(ABC, Generic[F]):
     @abstractmethod
     def parse(self, text: str) -> F:
         """The syntax tree of a query. Raises ParseError, and IllFormed for what breaks a rule of the language."""
+
+    def has_mark(self, text: str) -> bool:
+        """Whether a text has what only texts of the language have."""
+        return bool(self.mark and re.search(self.mark, text))
+
+    def foreign_sign(self, text: str) -> str | None:
+        """What the language says for the word or sign of another one with which a text starts; None if it is none."""
+        found = re.match(r"\w+|[^\w\s]+", text)
+        return None if found is None else self.foreign.get(found[0].upper())
 
     @abstractmethod
     def show(self, query: F) -> str:

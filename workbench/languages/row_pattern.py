@@ -39,6 +39,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     package = "row_pattern"
     constant = "ROW_PATTERN"
     results = True
+    mark = r"(?i)\bMATCH_RECOGNIZE\b"
     row_type = ROW
 
     def constructs(self, query: MatchRecognize) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
@@ -52,6 +52,8 @@ class Sase(BuiltInLanguage[Tree]):
         "cerify.spark.match on data at rest"
     )
     settings = frozenset({"aggregates", "reading"})
+    mark = r"(?i)\bSEQ\s*\(|\bskip_till_|\bstrict_contiguity\b"
+    foreign: ClassVar = {"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", '"': "'...' around a string"}
     loops = ("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",)
 
     def constants(self, query: Tree) -> list[Value]:

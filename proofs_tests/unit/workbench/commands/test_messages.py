@@ -1,0 +1,242 @@
+"""What the command line and the API say of a mistake: the word that was meant, the argument, the place."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cerify
+from cerify import Budget, Event, Schema, Stream
+from cerify.semantics.errors import CerifyError, IllFormed, ParseError, Span, underline
+from cerify.terminal import echo_error
+from proofs_tests.claims.__main__ import WIDTH, entry_text
+from proofs_tests.conftest import Run
+
+S = Stream(map(Event, "ABAB"))
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "message"),
+    [
+        ("cel", "T FLTER T.x > 1", "did you mean FILTER?"),
+        ("cel", "T where T.x > 1", "in CEL it is written FILTER"),
+        ("cel", "T -> H", "in CEL it is written ;"),
+        ("cel", 'T FILTER T.x = "a"', "in CEL it is written '...' around a string"),
+        ("cel", "PATTERN SEQ(A a, B b", "this looks like SASE+: --language sase"),
+        ("cel", "relative(A", "this looks like event expressions: --language event-expression"),
+        ("cel", "nxt(A ; B)", "keywords are written in capitals: NXT\nnxt(A ; B)\n^^^"),
+        ("cel", "T FILTER T.x > 1 and T.y > 2", "keywords are written in capitals: AND"),
+        ("cel", "A WITHIN 3 SECONDS", "keywords are written in small letters: seconds"),
+        ("core-cel", "A AS x WHERE x.a > 1", "in core-CEL it is written FILTER"),
+        ("sase", "PATTERN SEQ(A a) FILTER a.x > 1", "in SASE+ it is written WHERE"),
+        ("sase", "PATTERN SEQ(A a) WHER a.x > 1", "did you mean WHERE?"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTRN (A))", "did you mean PATTERN?"),
+    ],
+)
+def test_the_word_that_was_meant_is_named(language: str, query: str, message: str, run: Run) -> None:
+    status, _, err = run("check", query, "--language", language)
+    assert status == 2
+    assert message in err
+
+
+def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) -> None:
+    """FILTER is a word of core-CEL too, so that CEL is not what a broken query of core-CEL looks like."""
+    assert "looks like" not in run("check", "A AS x FILTER", "--language", "core-cel")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mtach", "A"], "cerify: no command 'mtach'; did you mean 'match'?\ntry: cerify --help\n"),
+        (["conform", "--engine", "automatn"], "no engine 'automatn'; did you mean 'automaton'?"),
+        (["conform", "--engine", "automaton", "--feature", "sek"], "did you mean seq?"),
+        (["match", "--josn"], "cerify: No such option '--josn'. Did you mean '--json'?\ntry: cerify match --help\n"),
+        (["draw", "A", "-o", "no/where/x.svg"], "cerify: Invalid value for '-o' / '--output': the folder no/where"),
+        (["demo", "--out", f"{__file__}/report"], "is no folder"),
+        (["vectors", "A", "--out", "no/where/x.jsonl"], "the folder no/where does not exist"),
+    ],
+)
+def test_an_error_of_use_is_one_message(arguments: list[str], message: str, run: Run) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("cerify: ")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [({"FORCE_COLOR": "1"}, True), ({}, False), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_errors_are_in_colour_where_that_is_wanted(
+    variables: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    echo_error("wrong\nA ;\n   ^")
+    red = "\x1b[31m\x1b[1m{}\x1b[0m" if coloured else "{}"
+    assert capsys.readouterr().err == f"{red.format('cerify:')} wrong\nA ;\n{red.format('   ^')}\n"
+
+
+CALLS: list[tuple[str, Callable[[], Any]]] = [
+    ("seconds", lambda: Budget(seconds="x")),  # type: ignore[arg-type]
+    ("seconds", lambda: Budget(seconds=float("nan"))),
+    ("states", lambda: Budget(states=-1)),
+    ("budget", lambda: cerify.match("A", S, budget=3)),  # type: ignore[typeddict-item]
+    ("predicates", lambda: cerify.match("A", S, predicates=3)),  # type: ignore[typeddict-item]
+    ("reading", lambda: cerify.match("A", S, reading="x")),  # type: ignore[typeddict-item]
+    ("budget", lambda: cerify.check("A", budget="x")),  # type: ignore[arg-type]
+    ("budget", lambda: cerify.explain("A", S, [0], budget="x")),  # type: ignore[typeddict-item]
+    ("tries", lambda: cerify.simplify("A", tries=-1)),
+    ("limit", lambda: cerify.compile("A").push(S, limit=-1)),
+    ("limit", lambda: cerify.compile("A").push(S, limit="x")),  # type: ignore[arg-type]
+    ("bound", lambda: cerify.equivalent("A", "B", bound=2.5)),  # type: ignore[arg-type]
+    ("bound", lambda: cerify.equivalent("A", "B", bound=True)),
+    ("languages", lambda: cerify.equivalent("A", "B", languages="cel")),  # type: ignore[arg-type]
+    ("seed", lambda: cerify.generate(seed=None)),  # type: ignore[arg-type]
+    ("nodes", lambda: cerify.generate(nodes=0)),
+    ("events", lambda: cerify.generate(events=-1)),
+    ("count", lambda: cerify.explain("A", S, [0], count=0)),
+    ("match", lambda: cerify.explain("A", S, 5)),  # type: ignore[arg-type]
+    ("a position", lambda: cerify.explain("A", S, "0")),  # type: ignore[arg-type]
+    ("at", lambda: cerify.explain("A", S, [0], at="x")),  # type: ignore[arg-type]
+    ("valuation", lambda: cerify.explain("A", S, valuation=[1])),  # type: ignore[arg-type]
+    ("what a variable binds", lambda: cerify.explain("A", S, valuation={"A": 0})),  # type: ignore[dict-item]
+    ("a query", lambda: cerify.parse(3)),  # type: ignore[arg-type]
+    ("the types of a schema", lambda: Schema({"A": 3})),  # type: ignore[dict-item]
+    ("events are", lambda: Stream(3)),  # type: ignore[arg-type]
+    ("events are", lambda: cerify.match("A", None)),  # type: ignore[arg-type]
+    ("event 0: its attributes", lambda: Stream([Event("A", 3)])),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("name", "call"), CALLS, ids=range(len(CALLS)))
+def test_an_argument_of_a_wrong_kind_is_named(name: str, call: Callable[[], Any]) -> None:
+    with pytest.raises(CerifyError, match=f"^{name}"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("language", "query"),
+    [
+        ("cel", "A FILTER A.x > {}"),
+        ("cel", "A WITHIN {} EVENTS"),
+        ("sase", "PATTERN SEQ(A a) WITHIN {} seconds RETURN a.x"),
+        ("event-expression", "<{}> A"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A{{{}}}) DEFINE A AS x > 1)"),
+    ],
+)
+def test_a_number_of_many_digits_is_refused_in_a_short_message(language: str, query: str) -> None:
+    with pytest.raises(ParseError, match="a whole number has at most 308 digits") as caught:
+        cerify.parse(query.format("1" * 5000), language=language)
+    assert len(caught.value.described()) < 400
+
+
+def test_of_a_long_line_the_part_around_the_place_is_shown() -> None:
+    text = "A ; " * 200 + "B B" + " ; A" * 200
+    place = text.index("B B") + 2
+    line, carets = underline(text, Span(place, place + 1)).split("\n")
+    assert line[carets.index("^")] == "B"
+    assert line.startswith("…")
+    assert line.endswith("…")
+
+
+@pytest.mark.parametrize("text", ['{"type": "A", "x": "\\ud800"}', '{"type": "\\udc00"}'])
+def test_half_of_a_surrogate_pair_is_named(text: str, tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text(text + "\n")
+    assert "is half of a surrogate pair, and no character; write both halves" in run("match", "A", str(file))[2]
+
+
+def test_an_array_in_a_json_file_is_read(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "events.json"
+    file.write_text('\n[{"type": "A", "x": 1},\n {"type": "B", "x": 2}]')
+    assert run("match", "A ; B", str(file), "--json")[1] == '{"at": 1, "events": [0, 1]}\n'
+    file.write_text('[{"type": "A", "x": 1}, {"type": "B", "x": "2"}]')
+    assert "element 1, field 'x': string, but int in element 0" in run("match", "A", str(file))[2]
+
+
+@pytest.mark.parametrize(("sign", "name"), [(";", "semicolons"), ("\t", "tabs")])
+def test_a_csv_file_with_another_separator_is_named(sign: str, name: str, tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "events.csv"
+    file.write_text(f"type{sign}x\nA{sign}1\n")
+    assert f"its fields are separated by {name}: write them with commas" in run("match", "A", str(file))[2]
+
+
+def test_a_bounded_comparison_states_the_type_of_times(run: Run) -> None:
+    queries = ("A ; B FILTER A.time < B.time", "A ; B FILTER B.time > A.time")
+    assert run("equiv", *queries, "--bound", "2")[1].endswith("  attributes: time timestamp\n")
+    assert json.loads(run("equiv", *queries, "--bound", "2", "--json")[1])["time"] == "timestamp"
+    schema = '{"A": {"time": "int"}, "B": {"time": "int"}}'
+    assert json.loads(run("equiv", *queries, "--bound", "2", "--json", "--schema", schema)[1])["time"] == "int"
+
+
+def test_of_ordered_rows_positions_are_no_points_in_time(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("type,t,price\nrow,3,5\nrow,1,7\nrow,2,6\n")
+    query = "MATCH_RECOGNIZE (ORDER BY t PATTERN (A B) DEFINE B AS B.price < A.price)"
+    out = run("explain", query, str(file), "--language", "row-pattern")[1]
+    assert out.startswith("at row 2: row t=2 price=6\n{1, 2} is match 1")
+    assert "after event" not in out
+    after = query.replace("ORDER BY t ", "")
+    assert run("explain", after, str(file), "--language", "row-pattern")[1].startswith("after event")
+
+
+def test_one_row_is_not_several(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("type,x\nrow,1\nrow,2\n")
+    query = "MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x > 1)"
+    assert "1 row can be labelled" in run("explain", query, str(file), "--language", "row-pattern", "--match", "1")[1]
+
+
+@pytest.mark.parametrize(("command", "suffix"), [("draw", "svg"), ("step", "html")])
+def test_what_was_written_as_json(command: str, suffix: str, tmp_path: Path, run: Run) -> None:
+    events, file = tmp_path / "events.csv", tmp_path / f"x.{suffix}"
+    events.write_text("type,x\nA,1\nB,2\n")
+    answer = json.loads(run(command, "A ; B", str(events), "-o", str(file), "--json")[1])
+    assert answer["file"] == str(file)
+    assert answer["summary"].startswith("2 events")
+    assert file.exists()
+
+
+def test_a_certificate_is_checked_as_json(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "proof.json"
+    run("equiv", "A ; B", "(A ; B)", "--certificate", str(file))
+    status, out, _ = run("verify", str(file), "--json")
+    assert status == 0
+    assert json.loads(out) == {
+        "language": "cel",
+        "claim": "equivalent",
+        "level": "events",
+        "left": "A ; B",
+        "right": "A ; B",
+        "schema": False,
+        "proved": True,
+        "reason": None,
+    }
+    file.write_text(file.read_text().replace("A ; B", "B ; A", 1))
+    status, out, _ = run("verify", str(file), "--json")
+    assert (status, json.loads(out)["proved"]) == (1, False)
+
+
+def test_the_table_and_the_json_are_in_one_order(run: Run) -> None:
+    arguments = ("match", "(T ; H) FILTER T.id = H.id", "workbench/examples/farm.csv")
+    listed = [json.loads(line)["events"] for line in run(*arguments, "--json")[1].splitlines()]
+    rows = run(*arguments)[1].splitlines()[3:-2]
+    assert [[int(p) for p in row.split()[1:]] for row in rows] == listed
+
+
+def test_an_entry_of_the_ledger_is_readable_at_80_columns() -> None:
+    found = {"id": "a" * 40, "status": "holds", "evidence": "exhaustive", "bound": "all formulas " * 30, "seconds": 0.1}
+    lines = entry_text(found).splitlines()
+    assert lines[0] == f"{'a' * 40}: holds, exhaustive, 0.1 s"
+    assert max(map(len, lines)) <= WIDTH
+    assert all(line.startswith("    all formulas") or line.startswith("    formulas") for line in lines[1:])
+
+
+def test_an_argument_that_is_a_bool_is_no_number() -> None:
+    with pytest.raises(IllFormed, match="states: expected a whole number from 0 on, not True"):
+        Budget(states=True)
