@@ -67,7 +67,7 @@ def test_the_certificate_is_of_the_result(tmp_path: Path, run) -> None:  # type:
         (["A ;"], "expected"),
         (["A FILTER A.y = 1", "--schema", '{"A": {"x": "int"}}'], "y"),
         (["A WITHIN 2 [x]", "--certificate", "x"], "there is no certificate: the query compares events"),
-        (["A", "--certificate", "/no/such/place"], "cannot write /no/such/place"),
+        (["A", "--certificate", "/no/such/place"], "the folder /no/such does not exist"),
     ],
 )
 def test_what_simplify_refuses(arguments: list[str], message: str, run) -> None:  # type: ignore[no-untyped-def]
