@@ -23,5 +23,5 @@ def require_whole(name: str, value: object, least: int = 0) -> None:
 
 def require_seconds(name: str, value: object) -> None:
     """Raises IllFormed unless the value is a number from 0 on."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not value >= 0:
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
         raise IllFormed(f"{name}: expected a number from 0 on, not {shortened(value)}")

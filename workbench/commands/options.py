@@ -27,7 +27,7 @@ class OutputPath(click.Path):
     """A file, or a folder, to be written: that it can be is found out before any work begins."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = Path(super().convert(value, param, ctx))
+        path = Path(str(super().convert(value, param, ctx)))
         existing = next(one for one in (path, *path.absolute().parents) if one.exists())
         if existing != path and self.file_okay and existing != path.absolute().parent:
             self.fail(f"the folder {path.parent} does not exist", param, ctx)

@@ -528,7 +528,7 @@ def test_a_stream_without_events_has_no_match(run, tmp_path: Path) -> None:
         (("--match", "1,1"), "--match takes each position once, going up: 1"),
         (("--match", "1,8", "--at", "9"), "--at: position 9 is not on the stream"),
         (("--match", ""), "needs --at"),
-        (("--match", "1,8", "--html", "no/such/folder/x.html"), "cannot write no/such/folder/x.html"),
+        (("--match", "1,8", "--html", "no/such/folder/x.html"), "the folder no/such/folder does not exist"),
     ],
 )
 def test_bad_positions_get_one_clear_message(run, options: tuple[str, ...], message: str) -> None:
