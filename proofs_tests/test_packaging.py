@@ -64,7 +64,10 @@ def test_the_adapters_are_in_the_wheel_as_sources(wheel: set[str]) -> None:
     assert installed + "LICENSE" in needed
     assert needed - wheel == set()
     assert {f"cerify/conformance/adapters/opencep/{name}" for name in ("adapter.py", "chains.py", "LICENSE")} <= wheel
-    assert not [name for name in wheel if name.endswith((".jar", ".class"))]
+    own = ("adapter.hpp", "Build.cmake", "ceql.hpp", "main.cpp")
+    cpp = ("CMakeLists.txt", "LICENSE", "cerify_protocol.hpp", *(f"core/{name}" for name in own))
+    assert {f"cerify/conformance/adapters/cpp/{name}" for name in cpp} <= wheel
+    assert not [name for name in wheel if name.endswith((".jar", ".class", ".a", ".o", ".so"))]
 
 
 def test_the_version_is_that_of_the_changelogs_package() -> None:

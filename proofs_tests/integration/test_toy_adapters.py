@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from cerify.conformance.engines import ADAPTERS
+
 GUIDE = Path(__file__).parent.parent.parent / "docs" / "guide"
 PAGE = (GUIDE / "ten-minutes.md").read_text(encoding="utf-8")
 TOY = GUIDE / "adapters" / "toy.py"
@@ -72,7 +74,7 @@ TOYS = [
     Toy(
         "g++",
         "toy.cpp",
-        "g++ -std=c++17 -O1 -o {}/toy.exe {}/toy.cpp",
+        f"g++ -std=c++17 -O1 -I {ADAPTERS}/cpp -o {{}}/toy.exe {{}}/toy.cpp",
         "{}/toy.exe",
         "waiting[step + 1] = longer;",
         "waiting[step + 1].insert(waiting[step + 1].end(), longer.begin(), longer.end());",

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from cerify.languages.language import EVALUATORS
 from cerify.semantics.errors import InputError
@@ -17,7 +18,27 @@ from cerify.terminal import did_you_mean
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable install may be a tree of links
 BUILD_SECONDS = 900
-PROGRAMS = {"java": "a Java runtime, 17 or newer", "mvn": "Maven"}
+PROGRAMS = {
+    "java": "a Java runtime, 17 or newer",
+    "mvn": "Maven",
+    "cmake": "CMake, 3.20 or newer",
+}
+
+
+class Adapter(Protocol):
+    """An adapter that ships: the engine's name in full, and its licence."""
+
+    @property
+    def engine(self) -> str: ...
+
+    @property
+    def licence(self) -> str: ...
+
+    def missing(self) -> str | None:
+        """What is missing to build and run it, as the end of a sentence; None if nothing is."""
+
+    def command(self, name: str) -> Sequence[str]:
+        """The command that starts it, once it is built. Raises InputError if it cannot be built."""
 
 
 @dataclass(frozen=True)
@@ -33,32 +54,107 @@ class JavaAdapter:
         """The runnable jar, in the folder of the modules."""
         return Path(self.module, "target", f"cerify-{self.module}.jar")
 
+    def missing(self) -> str | None:
+        """A program that is not on the PATH."""
+        return _missing_program("java", "mvn")
+
+    def command(self, name: str) -> Sequence[str]:
+        """The command that starts it, with the heap within the memory cap."""
+        java = build_folder(ADAPTERS / "java", cache_folder(os.environ))
+        jar = java / self.jar
+        needed = [
+            path for path in sources(java) if path.relative_to(java).parts[0] in ("pom.xml", "protocol", self.module)
+        ]
+        if not jar.exists() or any(source.stat().st_mtime > jar.stat().st_mtime for source in needed):
+            pom = str(java / "pom.xml")
+            _build(name, ["mvn", "-q", "-B", "-f", pom, "package", "-DskipTests", "-pl", self.module, "-am"])
+        return ["java", "-Xmx1g", "-XX:+UseSerialGC", "-jar", str(jar)]
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A checkout of an engine that the user names: the environment variable, and a pattern for a file in it."""
+
+    engine: str
+    variable: str
+    marker: str
+
+    @property
+    def home(self) -> str:
+        """Its folder."""
+        return os.environ[self.variable]
+
+    def missing(self) -> str | None:
+        """What is missing of it, if anything."""
+        home = os.environ.get(self.variable)
+        if home is not None and any(Path(home).glob(self.marker)):
+            return None
+        value = "is not set" if home is None else f"is {home}: no {self.marker} is there"
+        return f"a checkout of {self.engine}; the environment variable {self.variable} {value}"
+
+
+@dataclass(frozen=True)
+class PythonAdapter:
+    """An adapter in Python, in a folder of adapters, for an engine that is imported from a checkout."""
+
+    folder: str
+    engine: str
+    licence: str
+    checkout: Checkout
+
+    def missing(self) -> str | None:
+        """The checkout."""
+        return self.checkout.missing()
+
+    def command(self, name: str) -> Sequence[str]:
+        """The command that starts it."""
+        return [sys.executable, str(ADAPTERS / self.folder / "adapter.py"), "--engine-home", self.checkout.home]
+
+
+@dataclass(frozen=True)
+class CMakeAdapter:
+    """An adapter that CMake builds, against an engine that is built in a checkout.
+
+    program is its target in adapters/cpp, setting the variable of CMake with the checkout.
+    """
+
+    program: str
+    setting: str
+    engine: str
+    licence: str
+    checkout: Checkout
+
+    def missing(self) -> str | None:
+        """A program that is not on the PATH, or the checkout."""
+        return _missing_program("cmake") or self.checkout.missing()
+
+    def command(self, name: str) -> Sequence[str]:
+        """The command that starts it."""
+        source, home = ADAPTERS / "cpp", str(Path(self.checkout.home).resolve())
+        digest = hashlib.sha256(f"{source}\0{home}".encode()).hexdigest()[:16]
+        folder = cache_folder(os.environ) / digest
+        if not (folder / "CMakeCache.txt").exists():
+            _build(name, ["cmake", "-S", str(source), "-B", str(folder), f"-D{self.setting}={home}"])
+        _build(name, ["cmake", "--build", str(folder), "--target", self.program])
+        return [str(folder / self.program)]
+
 
 JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0"),
     "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0"),
     "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0"),
 }
-
-
-@dataclass(frozen=True)
-class CheckoutAdapter:
-    """An adapter in Python for an engine in Python, which is imported from a checkout that the user names.
-
-    folder is that of the adapter, variable the environment variable with the checkout, marker a file in each checkout.
-    """
-
-    folder: str
-    engine: str
-    licence: str
-    variable: str
-    marker: str
-
-
-CHECKOUT_ADAPTERS: Mapping[str, CheckoutAdapter] = {
-    "opencep": CheckoutAdapter("opencep", "OpenCEP", "none stated", "CERIFY_OPENCEP_HOME", "CEP.py"),
+SHIPPED: Mapping[str, Adapter] = {
+    **JAVA_ADAPTERS,
+    "core": CMakeAdapter(
+        "cerify-core",
+        "CORE_HOME",
+        "CORE",
+        "GPL-3.0",
+        Checkout("CORE, built by its README", "CERIFY_CORE_HOME", "build/*/libcore.a"),
+    ),
+    "opencep": PythonAdapter("opencep", "OpenCEP", "none stated", Checkout("OpenCEP", "CERIFY_OPENCEP_HOME", "CEP.py")),
 }
-SHIPPED: Mapping[str, JavaAdapter | CheckoutAdapter] = {**JAVA_ADAPTERS, **CHECKOUT_ADAPTERS}
 NAMES = (*sorted(EVALUATORS), *sorted(SHIPPED))
 
 
@@ -66,34 +162,18 @@ def command_of(name: str) -> Sequence[str]:
     """The command that starts the engine, once its adapter is built. Raises InputError that says what is missing."""
     if name in EVALUATORS:
         return [sys.executable, "-m", "cerify.cli", "engine", "--evaluator", name]
-    if name in JAVA_ADAPTERS:
-        return ["java", "-Xmx1g", "-XX:+UseSerialGC", "-jar", str(_built(name))]  # the heap within the memory cap
-    if name in CHECKOUT_ADAPTERS:
-        if (missing := missing_for(name)) is not None:
-            raise InputError(missing)
-        adapter = CHECKOUT_ADAPTERS[name]
-        program = ADAPTERS / adapter.folder / "adapter.py"
-        return [sys.executable, str(program), "--engine-home", os.environ[adapter.variable]]
-    meant = did_you_mean(name, NAMES)
-    raise InputError(f"no engine {name!r};{meant} there are {', '.join(NAMES)}, and any command after --")
+    if name not in SHIPPED:
+        meant = did_you_mean(name, NAMES)
+        raise InputError(f"no engine {name!r};{meant} there are {', '.join(NAMES)}, and any command after --")
+    if (missing := missing_for(name)) is not None:
+        raise InputError(missing)
+    return SHIPPED[name].command(name)
 
 
 def missing_for(name: str) -> str | None:
     """What is missing to build and run the engine, as a sentence; None if nothing is."""
-    if name in CHECKOUT_ADAPTERS:
-        adapter = CHECKOUT_ADAPTERS[name]
-        home = os.environ.get(adapter.variable)
-        if home is None or not (Path(home) / adapter.marker).is_file():
-            value = f"{adapter.variable} " + (
-                "is not set" if home is None else f"is {home}: no {adapter.marker} is there"
-            )
-            return f"the {name} adapter needs a checkout of {adapter.engine}; the environment variable {value}"
-    if name not in JAVA_ADAPTERS:
-        return None
-    for program, package in PROGRAMS.items():
-        if shutil.which(program) is None:
-            return f"the {name} adapter needs {package}: the program {program!r} is not on the PATH"
-    return None
+    missing = SHIPPED[name].missing() if name in SHIPPED else None
+    return missing and f"the {name} adapter needs {missing}"
 
 
 def sources(java: Path) -> Sequence[Path]:
@@ -132,22 +212,17 @@ def build_folder(java: Path, cache: Path) -> Path:
     return folder
 
 
-def _built(name: str) -> Path:
-    if (missing := missing_for(name)) is not None:
-        raise InputError(missing)
-    adapter = JAVA_ADAPTERS[name]
-    java = build_folder(ADAPTERS / "java", cache_folder(os.environ))
-    jar = java / adapter.jar
-    needed = [
-        path for path in sources(java) if path.relative_to(java).parts[0] in ("pom.xml", "protocol", adapter.module)
-    ]
-    if jar.exists() and all(source.stat().st_mtime <= jar.stat().st_mtime for source in needed):
-        return jar
-    command = ["mvn", "-q", "-B", "-f", str(java / "pom.xml"), "package", "-DskipTests", "-pl", adapter.module, "-am"]
+def _missing_program(*programs: str) -> str | None:
+    """The first of the programs that is not on the PATH, as the end of a sentence."""
+    absent = (program for program in programs if shutil.which(program) is None)
+    return next((f"{PROGRAMS[one]}: the program {one!r} is not on the PATH" for one in absent), None)
+
+
+def _build(name: str, command: Sequence[str]) -> None:
     try:
         built = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS)
     except subprocess.TimeoutExpired:
         raise InputError(f"building the {name} adapter took more than {BUILD_SECONDS} s: {' '.join(command)}") from None
-    if built.returncode != 0 or not jar.exists():
-        raise InputError(f"the {name} adapter cannot be built: {' '.join(command)}\n{built.stdout[-2000:]}")
-    return jar
+    if built.returncode != 0:
+        output = (built.stdout + built.stderr)[-2000:]
+        raise InputError(f"the {name} adapter cannot be built: {' '.join(command)}\n{output}")

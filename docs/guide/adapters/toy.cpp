@@ -1,37 +1,12 @@
 // A toy engine, and the adapter that puts it under test: sequences of event types, such as A ; B.
-#include <cctype>
-#include <iostream>
-#include <regex>
-#include <string>
-#include <vector>
+#include "cerify_protocol.hpp"
 
-using Match = std::vector<int>;
+using Types = std::vector<std::string>;
+using Positions = std::vector<std::int64_t>;
 
-// A text of a message, as JSON writes it. An engine of your own reads messages with a library for JSON.
-const std::string TEXT = R"re("((?:[^"\\]|\\.)*)")re";
-
-std::string field(const std::string& line, const std::string& name) {
-    std::smatch found;
-    return std::regex_search(line, found, std::regex("\"" + name + "\"\\s*:\\s*" + TEXT)) ? found[1].str() : "";
-}
-
-// The types of the events. Events have no lists in them, so that the list ends at the first ] outside a text.
-std::vector<std::string> typesOf(const std::string& line) {
-    static const std::regex list("\"events\"\\s*:\\s*\\[((?:[^\\]\"]|\"(?:[^\"\\\\]|\\\\.)*\")*)\\]");
-    static const std::regex type("\"type\"\\s*:\\s*" + TEXT);
-    std::smatch found;
-    std::vector<std::string> types;
-    if (std::regex_search(line, found, list)) {
-        const std::string events = found[1].str();
-        for (std::sregex_iterator one(events.begin(), events.end(), type), end; one != end; ++one)
-            types.push_back((*one)[1].str());
-    }
-    return types;
-}
-
-// The types of a sequence; none for another query. A byte above 127 is part of a letter that is not English.
-std::vector<std::string> sequenceOf(const std::string& query) {
-    std::vector<std::string> types(1);
+// The types of a sequence; it skips another query. A byte above 127 is part of a letter that is not English.
+Types types_of(const std::string& query) {
+    Types types(1);
     for (size_t i = 0; i < query.size(); ++i) {
         const unsigned char c = query[i];
         if (query.compare(i, 3, " ; ") == 0) {
@@ -40,50 +15,35 @@ std::vector<std::string> sequenceOf(const std::string& query) {
         } else if (std::isalnum(c) || c == '_' || c > 127) {
             types.back() += query[i];
         } else {
-            return {};
+            throw cerify::Skip("only sequences of event types");
         }
     }
     return types;
 }
 
 // All ways to take an A, and later a B. For each step the engine keeps the matches so far that wait there.
-std::vector<Match> matches(const std::vector<std::string>& types, const std::vector<std::string>& events) {
-    std::vector<std::vector<Match>> waiting(types.size() + 1);
+std::set<cerify::Match> matches(const Types& types, const cerify::Json& events) {
+    std::vector<std::vector<Positions>> waiting(types.size() + 1);
     waiting[0] = {{}};
-    std::vector<Match> found;
-    for (size_t position = 0; position < events.size(); ++position) {
+    std::set<cerify::Match> found;
+    std::int64_t position = 0;
+    for (const cerify::Json& event : events.items()) {
         for (size_t step = types.size(); step-- > 0;) {
-            if (events[position] != types[step]) continue;
-            std::vector<Match> longer = waiting[step];
-            for (Match& match : longer) match.push_back(static_cast<int>(position));
+            if (event["type"].text() != types[step]) continue;
+            std::vector<Positions> longer = waiting[step];
+            for (Positions& match : longer) match.push_back(position);
             waiting[step + 1] = longer;
-            if (step + 1 == types.size()) found.insert(found.end(), longer.begin(), longer.end());
+            if (step + 1 == types.size())
+                for (const Positions& match : longer) found.insert({position, match});
         }
+        ++position;
     }
     return found;
 }
 
-std::string json(const std::vector<Match>& found) {
-    std::string text;
-    for (const Match& match : found) {
-        std::string positions;
-        for (int position : match) positions += (positions.empty() ? "" : ",") + std::to_string(position);
-        text += (text.empty() ? "" : ",") + ("{\"at\":" + std::to_string(match.back())) + ",\"events\":[" + positions + "]}";
-    }
-    return "[" + text + "]";
-}
-
 int main() {
-    for (std::string line; std::getline(std::cin, line);) {
-        const std::string cmd = field(line, "cmd"), id = field(line, "id");
-        const std::vector<std::string> types = sequenceOf(field(line, "query"));
-        if (cmd == "stop") break;
-        if (cmd == "start")
-            std::cout << R"({"protocol":1,"engine":{"name":"toy","version":"1"},"languages":["cel"]})";
-        else if (field(line, "output") == "matches" && !types.empty())
-            std::cout << "{\"id\":\"" << id << "\",\"matches\":" << json(matches(types, typesOf(line))) << "}";
-        else
-            std::cout << "{\"id\":\"" << id << R"(","skipped":"only sequences of event types"})";
-        std::cout << std::endl;
-    }
+    return cerify::serve({"toy", "1", {"cel"}, {}}, [](const cerify::Run& run) {
+        if (run.output != "matches") throw cerify::Skip("only sequences of event types");
+        return matches(types_of(run.query), run.events);
+    });
 }

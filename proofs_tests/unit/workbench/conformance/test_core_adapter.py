@@ -1,0 +1,144 @@
+"""The adapter for CORE: with the meaning of CEQL in the engine's place, it answers as the definition does."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from cerify.conformance import engines
+from cerify.conformance.cases import load
+from cerify.conformance.claims import claims_of_json
+from cerify.conformance.model import Case
+from cerify.conformance.query_tree import tree_of_text
+from cerify.equivalence.generate import cel as generate
+from cerify.semantics.cel.interpreter import matches_of
+from cerify.semantics.cel.show import show
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Stream
+from cerify.semantics.json_events import event_of_json
+from proofs_tests.unit.workbench.conformance.ceql import Meaning
+
+Json = dict[str, Any]
+HOME = engines.ADAPTERS / "cpp"
+PROFILES = list(generate.PROFILES.values())
+
+
+class StandIn:
+    """The adapter as a process, whose searches are answered here."""
+
+    def __init__(self, program: Path) -> None:
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.claims = self.ask({"cmd": "start", "protocol": 1})["claims"]
+
+    def ask(self, message: Any) -> Json:
+        """The next line that the adapter writes after a message."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps(message), file=self.process.stdin, flush=True)
+        return dict(json.loads(self.process.stdout.readline()))
+
+    def answer(self, run: Json, search: Callable[[Meaning], list[Json]] = Meaning.complex_events) -> Json:
+        """The answer to a run."""
+        reply = self.ask({"cmd": "run", **run})
+        return self.ask(search(Meaning(**reply))) if "declaration" in reply else reply
+
+
+@pytest.fixture(scope="module")
+def adapter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
+    if shutil.which("g++") is None:
+        pytest.skip("no g++ on this machine")
+    program = tmp_path_factory.mktemp("core") / "core_stand_in"
+    source = Path(__file__).with_name("core_stand_in.cpp")
+    command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{HOME}", "-o", program, source]
+    built = subprocess.run(command, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    stand_in = StandIn(program)
+    yield stand_in
+    stand_in.process.communicate('{"cmd": "stop"}\n')
+    assert stand_in.process.returncode == 0
+
+
+def run_of(case: Case) -> Json:
+    run = {"id": case.id, "language": "cel", "query": case.query, "tree": tree_of_text("cel", case.query)}
+    return run | {"schema": case.schema, "events": list(case.events), "output": case.output}
+
+
+def answers(matches: Any) -> set[Any]:
+    """Matches as a set of what can be compared."""
+    return {(m["at"], tuple(m["events"]), json.dumps(m.get("bindings"), sort_keys=True)) for m in matches}
+
+
+@pytest.mark.thorough
+def test_the_adapter_answers_the_suite_as_the_definition_does(adapter: StandIn) -> None:
+    claims = claims_of_json(adapter.claims, "cel")
+    compared = 0
+    for case in load(None):
+        if case.language != "cel" or claims.why_not(case):
+            continue
+        reply = adapter.answer(run_of(case))
+        assert "error" not in reply, (case.id, reply)
+        if "matches" in reply:
+            compared += 1
+            expected = [{"at": m.at, "events": m.events} for m in case.matches]
+            if case.output == "valuations":
+                expected = [one | {"bindings": dict(m.bindings)} for one, m in zip(expected, case.matches, strict=True)]
+            assert answers(reply["matches"]) == answers(expected), (case.id, case.query)
+    assert compared > 900
+
+
+def test_it_answers_random_queries_as_the_definition_does(adapter: StandIn) -> None:
+    rng, compared = Random(7), 0
+    for number in range(200):
+        phi = generate.formula(rng, PROFILES[number % len(PROFILES)], 7)
+        times = sorted(rng.randrange(3) * rng.choice((1, 1800)) for _ in range(5))
+        events = [{"type": rng.choice("ABC"), "x": rng.randrange(3), "y": rng.randrange(3), "time": t} for t in times]
+        run = {
+            "id": "",
+            "language": "cel",
+            "tree": tree_of_text("cel", show(phi)),
+            "events": events,
+            "output": "matches",
+        }
+        reply = adapter.answer(run)
+        assert "error" not in reply, (show(phi), reply)
+        if "matches" not in reply:
+            continue
+        compared += 1
+        found = matches_of(phi, Stream([event_of_json(event, None, "") for event in events]))
+        expected = {(m.at, tuple(m.events)) for m in found}
+        assert {(m["at"], tuple(m["events"])) for m in reply["matches"]} == expected, (show(phi), events)
+    assert compared > 50
+
+
+def test_a_fault_of_the_search_is_seen(adapter: StandIn) -> None:
+    case = next(case for case in load(None) if case.query == "A ; B" and case.matches)
+    assert adapter.answer(run_of(case))["matches"]
+    assert adapter.answer(run_of(case), lambda _: []) == {"id": case.id, "matches": []}
+
+
+def test_a_line_that_is_no_message_is_answered_and_does_not_end_the_conversation(adapter: StandIn) -> None:
+    assert adapter.ask([1, {"a": '\u00e9\n\\ "', "b": -2.5e3}])["error"]["message"] == "the message has no cmd"
+    assert "unknown cmd" in adapter.ask({"cmd": "sing"})["error"]["message"]
+    assert adapter.process.stdin is not None
+    adapter.process.stdin.write('{"cmd": ')
+    assert "not JSON" in adapter.ask("\U0001f600")["error"]["message"]
+
+
+def test_without_a_built_checkout_it_says_which_variable_names_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda program: program)
+    monkeypatch.delenv("CERIFY_CORE_HOME", raising=False)
+    with pytest.raises(InputError, match="CERIFY_CORE_HOME is not set"):
+        engines.command_of("core")
+    monkeypatch.setenv("CERIFY_CORE_HOME", str(tmp_path))
+    with pytest.raises(InputError, match=r"no build/\*/libcore\.a is there"):
+        engines.command_of("core")
+    (tmp_path / "build" / "Release").mkdir(parents=True)
+    (tmp_path / "build" / "Release" / "libcore.a").write_text("")
+    assert engines.missing_for("core") is None

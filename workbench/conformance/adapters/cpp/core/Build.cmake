@@ -1,0 +1,56 @@
+# What programs need that are compiled against a checkout of CORE and linked with the library that is built there. Include
+# it before project(); core_program(NAME SOURCE) then adds a program. Nothing of CORE is compiled.
+
+set(CORE_HOME "$ENV{CERIFY_CORE_HOME}" CACHE PATH "a checkout of CORE-cer/CORE in which its scripts/build.sh has run")
+file(GLOB libraries "${CORE_HOME}/build/*/libcore.a")
+if(NOT libraries)
+  message(FATAL_ERROR "no build/*/libcore.a in CORE_HOME, which is '${CORE_HOME}': build CORE there by its README first")
+endif()
+foreach(preferred IN ITEMS RelWithDebInfo Release)
+  if("${CORE_HOME}/build/${preferred}/libcore.a" IN_LIST libraries)
+    set(libraries "${CORE_HOME}/build/${preferred}/libcore.a")
+  endif()
+endforeach()
+list(GET libraries 0 core_library)
+get_filename_component(core_build "${core_library}" DIRECTORY)
+
+# The compiler, the kind of build and the places of packages, as CORE was built there.
+set(core_packages antlr4-runtime cereal cppzmq Boost re2 quill readerwriterqueue argparse)
+set(core_places ${core_packages})
+list(TRANSFORM core_places APPEND _DIR)
+load_cache("${core_build}" READ_WITH_PREFIX CORE_ ${core_places} tracy_SOURCE_DIR LOGGING
+  CMAKE_CXX_COMPILER CMAKE_CXX_FLAGS CMAKE_BUILD_TYPE)
+set(CMAKE_CXX_COMPILER "${CORE_CMAKE_CXX_COMPILER}")
+set(CMAKE_CXX_FLAGS "${CORE_CMAKE_CXX_FLAGS}")
+set(CMAKE_BUILD_TYPE "${CORE_CMAKE_BUILD_TYPE}")
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+
+execute_process(COMMAND git -C "${CORE_HOME}" rev-parse --short=7 HEAD OUTPUT_VARIABLE core_version
+  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT core_version)
+  set(core_version unknown)
+endif()
+
+macro(core_program name source)
+  foreach(package IN LISTS core_packages)
+    if(CORE_${package}_DIR)
+      set(${package}_DIR "${CORE_${package}_DIR}")
+    endif()
+    find_package(${package} REQUIRED)
+  endforeach()
+  find_package(Threads REQUIRED)
+  add_executable(${name} ${source})
+  target_include_directories(${name} SYSTEM PRIVATE "${CORE_HOME}/src" "${CORE_tracy_SOURCE_DIR}/public")
+  target_compile_definitions(${name} PRIVATE CERIFY_CORE_VERSION="${core_version}")
+  if(CORE_LOGGING)
+    string(TOUPPER "QUILL_COMPILE_ACTIVE_LOG_LEVEL_${CORE_LOGGING}" level)
+    target_compile_definitions(${name} PRIVATE QUILL_COMPILE_ACTIVE_LOG_LEVEL=${level})
+  endif()
+  if(CMAKE_BUILD_TYPE MATCHES Debug)
+    target_compile_definitions(${name} PRIVATE CORE_DEBUG)
+  endif()
+  file(GLOB_RECURSE tracy "${core_build}/libTracyClient.a")
+  target_link_libraries(${name} PRIVATE "${core_library}" antlr4_static cereal::cereal cppzmq Boost::boost
+    Threads::Threads re2::re2 quill::quill ${tracy} readerwriterqueue::readerwriterqueue argparse::argparse)
+endmacro()
