@@ -28,13 +28,45 @@ extensions = [
     "commands",
     "sessions",
     "stepping",
+    "playground",
+    "mathematics",
+    "chapters",
+    "sphinx_copybutton",
 ]
 exclude_patterns = ["_ext"]
 nitpicky = False
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "source": {"url": "{{path}}#{{fragment}}"}}
+
+html_math_renderer = "mathml"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+chapters = {  # the pages below a page, in the table of contents
+    "guide/match": "guide/cookbook guide/demo guide/explain guide/streaming guide/performance",
+    "guide/draw": "guide/stepper guide/notebook guide/research",
+    "guide/conformance": "guide/ci guide/identify guide/esper guide/comparison guide/threats",
+    "findings/board": "findings/esper/README findings/flink/README findings/opencep/README findings/siddhi/README",
+    "guide/equivalence": "guide/simplify guide/normal-forms guide/translations",
+    "guide/languages": "guide/core-cel guide/sase guide/event-expressions guide/row-patterns guide/predicates "
+    "guide/correlated guide/extending guide/add-a-language",
+    "guide/sase": "guide/sase-relations guide/sase-evaluators",
+    "guide/event-expressions": "guide/event-expression-examples guide/event-expressions-automata",
+    "guide/automata": "guide/evaluation-algorithms",
+    "guide/spark": "guide/spark-scale guide/spark-streaming guide/spark-audit guide/spark-campaign",
+    "theory/README": "theory/definitions theory/cel theory/core-cel theory/expressions theory/sase-plus "
+    "theory/row-patterns theory/compilers theory/evaluation theory/equivalence theory/expressiveness "
+    "theory/independence theory/mechanised",
+    "theory/independence": "theory/mutation theory/complete-tests",
+    "theory/mechanised": "theory/proved theory/strategies theory/compilation theory/star theory/event-expressions "
+    "theory/sase",
+    "claims": "errata laws decisions/README",
+    "reference/README": "reference/syntax reference/commands reference/errors reference/stability reference/protocol "
+    "reference/suite reference/suite-strength reference/api reference/api-semantics reference/api-automata "
+    "reference/api-equivalence",
+}
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
@@ -44,12 +76,11 @@ add_module_names = False
 toc_object_entries = False
 
 html_theme = "furo"
-html_static_path = ["_static"]
-html_css_files = ["book.css"]
+html_static_path = ["_static", "../workbench/draw/timeline.css"]
+html_css_files = ["timeline.css", "book.css"]
 html_js_files = ["book.js"]
-html_copy_source = False
 html_show_sphinx = False
-html_theme_options = {"top_of_page_buttons": []}
+html_theme_options = {"top_of_page_buttons": ["view"]}
 
 
 def setup(app: Sphinx) -> None:

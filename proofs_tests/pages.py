@@ -21,7 +21,8 @@ import click
 from cerify.commands.progress import progress_bar
 
 ROOT = Path(__file__).parent.parent
-WIDTHS = (500, 900, 1300)
+WIDTHS = (390, 820, 1280)
+TALLEST = 12_000  # pixels of a page that a picture has
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 FOCUSED = 12  # how many steps of the tabulator key are looked at
 
@@ -68,8 +69,10 @@ class Problem:
         return f"{self.page} {self.width} {self.scheme}: {self.rule}: {self.said}\n    {self.where}"
 
 
-def problems_of(browser: Any, page: Path, name: str, widths: Sequence[int]) -> Iterator[Problem]:
-    """What axe-core and the tabulator key find on a page at these widths, light and dark."""
+def problems_of(
+    browser: Any, page: Path, name: str, widths: Sequence[int], pictures: Path | None = None
+) -> Iterator[Problem]:
+    """What axe-core and the tabulator key find on a page at these widths, light and dark; each is drawn to a folder."""
     from axe_playwright_python.sync_playwright import Axe
 
     axe = Axe()
@@ -79,6 +82,11 @@ def problems_of(browser: Any, page: Path, name: str, widths: Sequence[int]) -> I
         for width in widths:
             tab.set_viewport_size({"width": width, "height": 900})
             tab.goto(page.as_uri())
+            if pictures is not None:
+                height = min(tab.evaluate("document.documentElement.scrollHeight"), TALLEST)
+                area = {"x": 0, "y": 0, "width": width, "height": height}
+                file = pictures / f"{name.replace('/', '-').removesuffix('.html')}-{width}-{scheme}.png"
+                tab.screenshot(path=file, clip=area, full_page=True)
             if (beyond := tab.evaluate(OVERFLOW)) > 0:
                 yield Problem(name, width, scheme, "overflow", f"the page is {beyond} pixels wider than the window", "")
             for found in axe.run(tab).response["violations"]:
@@ -140,7 +148,10 @@ def pages_of(book: Path) -> list[Path]:
 @click.option("--book", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A book built already.")
 @click.option("--only", default="*", help="Only pages whose path ends like this pattern.")
 @click.option("--width", "widths", type=int, multiple=True, default=WIDTHS, show_default=True)
-def main(book: Path | None, only: str, widths: tuple[int, ...]) -> None:
+@click.option(
+    "--pictures", type=click.Path(file_okay=False, path_type=Path), help="A folder for a picture of each page."
+)
+def main(book: Path | None, only: str, widths: tuple[int, ...], pictures: Path | None) -> None:
     """Look at all pages, and print what is wrong with them."""
     from playwright.sync_api import sync_playwright
 
@@ -155,11 +166,13 @@ def main(book: Path | None, only: str, widths: tuple[int, ...]) -> None:
         seen = [(page, str(page.relative_to(book))) for page in pages_of(book)]
         seen += [(page, f"written/{page.name}") for page in sorted(written.glob("*.html"))]
         chosen = [(page, name) for page, name in seen if Path(name).match(only)]
+        if pictures is not None:
+            pictures.mkdir(parents=True, exist_ok=True)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         count = 0
         with progress_bar() as bar:
             for page, name in bar.track(chosen, description="pages"):
-                for problem in problems_of(browser, page.resolve(), name, widths):
+                for problem in problems_of(browser, page.resolve(), name, widths, pictures):
                     count += 1
                     click.echo(problem)
         browser.close()

@@ -1,40 +1,47 @@
 """The book: it builds without a warning, every link in it leads somewhere, and the index of definitions is complete.
 
-How its pages look, and whether they are accessible, is asked by `python -m proofs_tests.pages`, in a browser.
+How its pages look, and whether they are accessible, `python -m proofs_tests.pages` finds in a browser.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from base64 import urlsafe_b64decode
+from collections.abc import Callable, Iterator
 from functools import cache
-from html import escape
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_args
 from urllib.parse import unquote
 
 import pytest
+from click.testing import CliRunner
 
 import cerify
 from cerify.cli import COMMANDS
+from cerify.playground.session import answer
 from cerify.semantics import errors
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
 from cerify.semantics.event_expressions.parse import parse as parse_expression
-from proofs_tests import operators
+from proofs_tests import operators, pages
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.pictures import GROWING
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 DEFINITIONS = DOCS / "theory" / "definitions.md"
-NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_click")
+NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_click", "sphinx_copybutton", "latex2mathml")
 STEPPER = re.compile(r"^```\{stepper\} (.*)\n(?::language: .*\n)?((?:.*\n)+?)```$", re.MULTILINE)
 EMPTY_HEAD = re.compile(r"<th\b[^>]*>\s*(<p>\s*</p>\s*)?</th>")
+STATE = "1."  # begins an address of the playground
+WIDEST = 85  # characters of code that a page shows without wrapping
+SHOWN = 25  # entries of the table of contents, before one is unfolded
 ID = re.compile(r"`((?:tods21|cep17|sase07|icde08|vldb92)\.[^`]+)`")
 
 sys.path.insert(0, str(DOCS / "_ext"))
@@ -74,15 +81,17 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def broken(book: Path) -> list[str]:
     """The links of the book's pages that lead nowhere in it."""
-    pages = cache(Page)
+    page = cache(Page)
     found = []
     for path in book.rglob("*.html"):
-        for link in pages(path).links:
+        for link in page(path).links:
             file, _, anchor = unquote(link).partition("#")
             target = (path.parent / file).resolve() if file else path
             if re.match(r"[a-z]+:", link):
                 continue
-            if not target.is_file() or (anchor and target.suffix == ".html" and anchor not in pages(target).ids):
+            if anchor.startswith(STATE) and target.is_file():
+                continue
+            if not target.is_file() or (anchor and target.suffix == ".html" and anchor not in page(target).ids):
                 found.append(f"{path.relative_to(book)}: {link}")
     return sorted(found)
 
@@ -90,6 +99,41 @@ def broken(book: Path) -> list[str]:
 @pytest.mark.thorough
 def test_every_link_leads_somewhere(book: Path) -> None:
     assert not broken(book)
+
+
+def states(book: Path) -> Iterator[dict[str, object]]:
+    """What the links of the pages have the playground show."""
+    for path in book.rglob("*.html"):
+        for link in Page(path).links:
+            _, found, encoded = link.partition(f"playground/index.html#{STATE}")
+            if found:
+                yield json.loads(urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
+
+
+@pytest.mark.thorough
+def test_the_playground_evaluates_what_the_examples_link_to(book: Path) -> None:
+    found = list(states(book))
+    if not (book / "playground").exists():
+        pytest.skip("npm did not fetch what the playground needs")
+    assert len(found) > 100
+    for state in found:
+        assert "error" not in json.loads(answer(json.dumps(state | {"do": "evaluate"}))), state
+
+
+@pytest.mark.thorough
+def test_the_table_of_contents_is_short(book: Path) -> None:
+    text = (book / "index.html").read_text(encoding="utf-8")
+    assert 10 < text.count('class="toctree-l1') <= SHOWN
+
+
+@pytest.mark.thorough
+def test_excerpts_of_code_are_not_cut(book: Path) -> None:
+    wide = []
+    for path in (book / "theory").glob("*.html"):
+        for block in re.findall(r'<div class="highlight-default.*?</pre>', path.read_text(encoding="utf-8"), re.DOTALL):
+            lines = unescape(re.sub("<.*?>", "", block)).splitlines()
+            wide += [f"{path.name}: {line}" for line in lines if len(line) > WIDEST]
+    assert not wide
 
 
 def test_a_link_to_nowhere_is_found(tmp_path: Path) -> None:
@@ -120,6 +164,15 @@ def test_a_column_without_a_head_is_found() -> None:
 
 
 @pytest.mark.thorough
+def test_a_browser_finds_nothing_wrong(book: Path) -> None:
+    """On a phone; `python -m proofs_tests.pages` looks at all widths."""
+    if any(importlib.util.find_spec(name) is None for name in ("playwright", "axe_playwright_python")):
+        pytest.skip("axe-core is in the extra pages")
+    looked = CliRunner().invoke(pages.main, ["--book", str(book), "--width", "390"])
+    assert looked.exit_code == 0, looked.output
+
+
+@pytest.mark.thorough
 def test_every_command_is_in_the_reference(book: Path) -> None:
     text = (book / "reference" / "commands.html").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"<h2>cerify {name}<" not in text] == []
@@ -128,8 +181,8 @@ def test_every_command_is_in_the_reference(book: Path) -> None:
 @pytest.mark.thorough
 def test_a_definition_is_two_clicks_away(book: Path) -> None:
     assert "theory/definitions.html" in Page(book / "index.html").links
-    pages = {link.partition("#")[0] for link in Page(book / "theory" / "definitions.html").links}
-    assert "../source/semantics/cel/denote.py.html" in pages
+    linked = {link.partition("#")[0] for link in Page(book / "theory" / "definitions.html").links}
+    assert "../source/semantics/cel/denote.py.html" in linked
 
 
 @pytest.mark.thorough
@@ -170,6 +223,30 @@ def test_names_in_a_source_file(tmp_path: Path) -> None:
     grammar.write_text('// a comment: no rule\n?start: one | two\none: "1"\nTWO.2: /2/\n')
     assert names_in(python) == {"N": 1, "A": 4, "A.x": 5, "A.f": 7, "A.f.B": 9, "A.f.C": 9}
     assert names_in(grammar) == {"start": 2, "one": 3, "TWO": 4}
+
+
+def test_examples_become_states_of_the_playground() -> None:
+    playground = pytest.importorskip("playground", reason="needs the extra docs")
+    page = "`a.csv`:\n\n```csv\ntype,x\nA,1\n```\n"
+    commands = "$ cerify match 'A ; B' a.csv --json\n{}\n$ cerify match A none.csv\n$ cerify equiv A 'A OR A'\n"
+    shown = [(state["query"], state["stream"], state["pane"]) for state in playground.of_console(commands, page)]
+    assert shown == [("A ; B", [["type", "x"], ["A", "1"]], "matches"), ("A", [["type"]], "compare")]
+    session = '>>> found("A+", "A B")\n[(0,)]\n>>> print("A+", "A B")\nA+ A B\n'
+    (state,) = playground.of_session(session, "cel")
+    assert state["stream"] == [["type"], ["A"], ["B"]]
+    assert playground.runs(state)
+    assert not playground.runs(state | {"query": "A ; ;"})
+    assert playground.address(state, "guide/match").startswith("../playground/index.html#1.")
+
+
+def test_code_is_formatted_where_it_is_too_wide() -> None:
+    sessions = pytest.importorskip("sessions", reason="needs the extra docs")
+    case = "case A(x):\n    return function_with_a_long_name(argument_with_a_long_name=x, another_argument_with_one=x)"
+    assert max(map(len, sessions.excerpt(case, 80).splitlines())) <= 80
+    assert sessions.excerpt("case A(x):\n    return x", 80) == "case A(x):\n    return x"
+    wide = f">>> f({', '.join(['argument'] * 12)})\n1\n>>> x = 1"
+    assert sessions.session(wide).splitlines()[:2] == [">>> f(", "...     argument,"]
+    assert sessions.session(wide).endswith("\n1\n>>> x = 1")
 
 
 def test_every_error_code_is_explained() -> None:

@@ -1,18 +1,60 @@
-"""A Python session ends with an empty line, for doctest; the book shows it without."""
+"""Blocks of code as the book shows them: without the empty line at the end, which doctest needs, and 80 columns wide.
+
+Python whose lines are longer is formatted anew by ruff.
+"""
 
 from __future__ import annotations
+
+import doctest
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+from textwrap import dedent, indent
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
+WIDTH = 80
+PROMPTS = 4  # columns
+
 
 def trimmed(app: Sphinx, doctree: nodes.document) -> None:
-    """Blocks of code without what is empty at their end."""
+    """Blocks of code without what is empty at their end, and Python in lines that fit."""
     for block in doctree.findall(nodes.literal_block):
-        if block.rawsource == block.astext():  # else it has markup of its own
-            text = block.astext().rstrip()
-            block.children = [nodes.Text(text)]
-            block.rawsource = text
+        text = block.astext().rstrip()
+        if block.rawsource != block.astext():  # it has markup of its own
+            continue
+        is_python = block.get("language") == "python" or block.get("source", "").endswith(".py")
+        if is_python and max(map(len, text.splitlines()), default=0) > WIDTH:
+            text = session(text) if text.startswith(">>> ") else excerpt(text, WIDTH)
+        block.children = [nodes.Text(text)]
+        block.rawsource = text
+
+
+def session(text: str) -> str:
+    """A Python session with its statements in lines that fit."""
+    parts: list[str] = []
+    for part in doctest.DocTestParser().parse(text + "\n"):
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        first, *rest = excerpt(part.source.rstrip(), WIDTH - PROMPTS).splitlines()
+        parts += [f">>> {first}\n", *(f"... {line}".rstrip() + "\n" for line in rest), part.want]
+    return "".join(parts).rstrip()
+
+
+@cache
+def excerpt(code: str, width: int) -> str:
+    """Code, or cases of a match without their head, in lines of a width; what cannot be parsed stays as it is."""
+    if max(map(len, code.splitlines())) <= width or find_spec("ruff") is None:
+        return code
+    for head, depth in (("", 0), ("match _:\n", 4), ("class _:\n", 4)):
+        command = [sys.executable, "-m", "ruff", "format", "--isolated", f"--line-length={width + depth}", "-"]
+        ran = subprocess.run(command, input=head + indent(code, " " * depth), capture_output=True, text=True)
+        if ran.returncode == 0:
+            return dedent(ran.stdout.removeprefix(head)).rstrip()
+    return code
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

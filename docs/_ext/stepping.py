@@ -1,26 +1,31 @@
-"""A run to go through: a block `{stepper} QUERY` with events as CSV becomes a link to the page that shows the run.
+"""Runs and examples, made when the book is built, by the evaluator as it then is.
 
-The page is the one that `cerify step` writes, made when the book is built, from the evaluator as it then is.
+A block `{stepper} QUERY` with events as CSV becomes a link to the page that `cerify step` writes. A block
+`{example} QUERY`, with events as CSV or a line of event types, becomes the query, a drawing of the stream with its
+matches, that link, and one to the playground; with the option `live` the playground itself, where it can run.
 """
 
 from __future__ import annotations
 
 import posixpath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 from warnings import catch_warnings, simplefilter
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from playground import PlaygroundLink, Rows, rows_of, state_of
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import stepper, summary
 from cerify.drawing import record
-from cerify.semantics.errors import CerifyError, QueryWarning
-from cerify.semantics.readers import read
+from cerify.languages import DEFAULT
+from cerify.playground.session import evaluate
+from cerify.semantics.csv_rows import events_of_rows
+from cerify.semantics.errors import CerifyError, QueryWarning, Unsupported
+from cerify.semantics.events import Stream
 
 
 class Stepper(SphinxDirective):
@@ -29,34 +34,64 @@ class Stepper(SphinxDirective):
     has_content = True
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar[dict[str, Any]] = {"language": directives.unchanged}
+    option_spec: ClassVar[dict[str, Any]] = {"language": directives.unchanged, "live": directives.flag}
+    kind = "stepper"
 
     def run(self) -> list[nodes.Node]:
-        query = self.arguments[0]
+        query, language = self.arguments[0], self.options.get("language", DEFAULT)
         try:
-            run = self._recorded(query)
+            return self._made(query, language, rows_of("\n".join(self.content)))
         except CerifyError as error:
             raise self.error(str(error)) from error
-        docname = self.env.docname
-        page = f"steps/{docname.replace('/', '-')}-{self.env.new_serialno('stepper')}.html"
-        file = Path(self.env.app.outdir, page)
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(stepper(run), encoding="utf-8")
-        link = nodes.reference(
-            "", "", internal=False, refuri=posixpath.relpath(page, posixpath.dirname(docname) or ".")
-        )
+
+    def _made(self, query: str, language: str, rows: Rows) -> list[nodes.Node]:
+        run = recorded(query, language, rows)
+        link = self._page(run)
         link += [nodes.Text("Go through the run of "), nodes.literal("", query), nodes.Text(" step by step")]
         return [nodes.paragraph("", "", link, nodes.Text(f": {summary(run)}."))]
 
-    def _recorded(self, query: str) -> Recording:
-        with TemporaryDirectory() as folder:
-            events = Path(folder, "events.csv")
-            events.write_text("\n".join(self.content) + "\n", encoding="utf-8")
-            with catch_warnings():  # the events of a drawing have only the attributes that it shows
-                simplefilter("ignore", QueryWarning)
-                return record(query, read(events), self.options.get("language", "cel"))
+    def _page(self, run: Recording) -> nodes.reference:
+        """Writes the page of the run. Returns a link to it, without a text."""
+        docname = self.env.docname
+        page = f"steps/{docname.replace('/', '-')}-{self.env.new_serialno(self.kind)}.html"
+        file = Path(self.env.app.outdir, page)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(stepper(run), encoding="utf-8")
+        address = posixpath.relpath(page, posixpath.dirname(docname) or ".")
+        return nodes.reference("", "", internal=False, refuri=address)
+
+
+class Example(Stepper):
+    """Draws the events in the block with the matches of a query."""
+
+    kind = "example"
+
+    def _made(self, query: str, language: str, rows: Rows) -> list[nodes.Node]:
+        found = evaluate({"query": query, "language": language, "stream": rows})
+        line = nodes.paragraph()
+        try:
+            step = self._page(recorded(query, language, rows))
+            line += [step, nodes.Text(" · ")]
+            step += nodes.Text("Step by step")
+        except Unsupported:  # by an evaluator that can be recorded
+            pass
+        line += PlaygroundLink(state=state_of(query, rows, language), text="Open in the playground")
+        code = nodes.literal_block(query, query, language="text")
+        drawing = nodes.raw("", f'<div class="drawing">{found["svg"]}</div>', format="html")
+        live = ["live"] if "live" in self.options else []
+        return [nodes.container("", code, drawing, line, classes=["example", *live])]
+
+
+def recorded(query: str, language: str, rows: Rows) -> Recording:
+    """The run of a query over the events in the rows."""
+    header, *events = rows
+    stream = Stream(events_of_rows("the events", header, events, [f"event {n}" for n in range(len(events))]))
+    with catch_warnings():  # the events of a drawing have only the attributes that it shows
+        simplefilter("ignore", QueryWarning)
+        return record(query, stream, language)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("stepper", Stepper)
+    app.add_directive("example", Example)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -54,7 +54,22 @@ function headed() {
   results.before(heading);
 }
 
+// An example that is live is the playground itself, where the book is served and has it.
+function played() {
+  document.querySelectorAll(".example.live").forEach((example) => {
+    const link = example.querySelector('a[href*="playground/index.html#"]');
+    if (!link || !location.protocol.startsWith("http")) return;
+    const frame = document.createElement("iframe");
+    frame.title = "Playground";
+    frame.loading = "lazy";
+    frame.src = link.getAttribute("href").replace("#", "?box#");
+    example.querySelectorAll(".highlight-text, .drawing").forEach((element) => element.remove());
+    example.prepend(frame);
+  });
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  played();
   headed();
   document.querySelectorAll('[role="heading"]:not([aria-level])').forEach((e) => e.setAttribute("aria-level", "2"));
   named(".sidebar-drawer", "All pages");

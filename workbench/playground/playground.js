@@ -281,6 +281,7 @@ window.addEventListener("hashchange", () => {
 });
 
 async function main() {
+  document.body.classList.toggle("box", location.search === "?box");
   const begin = performance.now();
   startWorker();
   ({ languages } = await started);

@@ -1,0 +1,19 @@
+"""The table of contents below its first level: the table `chapters` of conf.py has, for a page, the pages below it."""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+
+CONTENTS = "\n\n```{{toctree}}\n:hidden:\n\n{}\n```\n"
+
+
+def listed(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Adds the pages below a page to it."""
+    if below := app.config.chapters.get(docname):
+        source[0] += CONTENTS.format("\n".join(f"/{page}" for page in below.split()))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_config_value("chapters", {}, "env", [dict])
+    app.connect("source-read", listed)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
