@@ -1,1 +1,1 @@
-"""MATCH_RECOGNIZE by automata, for conditions that look at columns in rows at fixed distances."""
+"""MATCH_RECOGNIZE by prioritized automata."""

@@ -5,28 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
+from cerify.automata.row_pattern.compile import Automaton
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import Nullable, combined
 
+MOST_STATES = 2048  # in compiled loops each row has a bit for each state
 Columns = Mapping[str, Sequence[Nullable]]
 """The columns of a partition; one that is missing is NULL throughout."""
 
 
 def why_not(q: MatchRecognize) -> Unsupported | None:
-    """Why the automaton cannot carry a clause; None if it can."""
+    """Why a clause is not decided by columns alone; None if it is."""
     for one in q.define:
-        its = {A for A, members in q.unions.items() if one.variable in members}
-        for e in rows.lookups(one.condition):
-            if not _fixed(e, its):
-                return Unsupported(
-                    f"the condition of {one.variable} looks at what the match has so far, and the automaton at columns "
-                    "in rows at fixed distances",
-                    e.span or one.span,
-                )
+        if (e := _beyond_columns(q, one.variable)) is not None:
+            message = f"the condition of {one.variable} looks at what the match has so far, not at columns alone"
+            return Unsupported(message, e.span or one.span)
     return None
+
+
+def on_columns(q: MatchRecognize, variable: str) -> bool:
+    """Whether the condition of a variable looks at columns alone, in rows at fixed distances."""
+    return _beyond_columns(q, variable) is None
+
+
+def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
+    """What in the condition of a variable looks at more than columns in rows at fixed distances; None if nothing."""
+    its = {A for A, members in q.unions.items() if variable in members}
+    return next((e for e in rows.lookups(q.conditions[variable]) if not _fixed(e, its)), None)
+
+
+def why_not_compiled(q: MatchRecognize, A: Automaton) -> Unsupported | None:
+    """Why the compiled loops cannot carry the automaton of a clause; None if they can."""
+    if (states := len(A.variables)) <= MOST_STATES:
+        return None
+    message = f"the automaton of the pattern has {states} states, and the compiled loops carry {MOST_STATES}"
+    return Unsupported(message, q.pattern.span)
 
 
 def _fixed(e: rows.Expression, its: set[str]) -> bool:
@@ -49,10 +65,10 @@ def _fixed(e: rows.Expression, its: set[str]) -> bool:
 
 def truths(e: rows.Expression, variable: str, columns: Columns, length: int) -> list[bool]:
     """For each row of a partition whether the condition of a variable is true there."""
-    return [_value(e, variable, columns, r, length) is True for r in range(length)]
+    return [value_in(e, variable, columns, r, length) is True for r in range(length)]
 
 
-def _value(e: rows.Expression, variable: str, columns: Columns, r: int, length: int) -> Nullable:
+def value_in(e: rows.Expression, variable: str, columns: Columns, r: int, length: int) -> Nullable:
     """The value of an expression in the row r, which may be outside of the partition."""
     match e:
         case rows.Column(name):
@@ -60,16 +76,16 @@ def _value(e: rows.Expression, variable: str, columns: Columns, r: int, length: 
         case rows.Classifier():
             return variable
         case rows.Logical(_, argument):
-            return _value(argument, variable, columns, r, length)
+            return value_in(argument, variable, columns, r, length)
         case rows.Physical(function, argument, offset):
             other = r + (offset if function == "NEXT" else -offset)
-            return _value(argument, variable, columns, other, length) if 0 <= other < length else None
+            return value_in(argument, variable, columns, other, length) if 0 <= other < length else None
         case (
             rows.Constant() | rows.Negative() | rows.Sum() | rows.Product() | rows.Absolute() | rows.Cast()
             | rows.Coalesce() | rows.Case() | rows.Comparison() | rows.IsNull() | rows.Between() | rows.In()
             | rows.Like() | rows.Not() | rows.And() | rows.Or()
         ):  # fmt: skip
-            return combined(e, [_value(one, variable, columns, r, length) for one in rows.below(e)], STANDARD)
+            return combined(e, [value_in(one, variable, columns, r, length) for one in rows.below(e)], STANDARD)
         case rows.MatchNumber() | rows.Count() | rows.Aggregate():
             raise AssertionError("why_not refuses it")
         case _:

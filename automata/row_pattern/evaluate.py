@@ -1,61 +1,53 @@
-"""The matches of a clause by its automaton: backwards over the rows to see what can be completed, then forwards.
-
-From the last row to the first it is found for each row and state whether a match can be completed that takes the row in
-that state. From a row the match is then found without trying: at each step the first way that can be completed is the
-preferred one. Both passes take time in proportion to the rows, whatever the pattern.
-"""
+"""The matches of a clause by its automaton: partitions, where the search goes on, match numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_pattern
-from cerify.automata.row_pattern.conditions import Columns, truths, why_not
+from cerify.automata.row_pattern.backtracking import Backtracking
+from cerify.automata.row_pattern.compile import Automaton, compile_pattern
+from cerify.automata.row_pattern.conditions import Columns, why_not
+from cerify.automata.row_pattern.lookahead import ROWS_TOGETHER, Lookahead
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Skip
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.resolve import column_values, columns_of, resolved
 from cerify.semantics.values import Value
-
-ROWS_TOGETHER = 4096  # rows between two looks at the clock
 
 
 def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
     """The matches in the order in which they are found, the partitions in the order of their first row.
 
-    Raises Unsupported where a condition looks at more than columns, IllFormed where AFTER MATCH SKIP leads nowhere, and
-    BudgetExceeded.
+    Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
     """
-    if (refused := why_not(q)) is not None:
-        raise refused
     q = resolved(q, columns_of(S))
     automaton = compile_pattern(q.pattern, budget)
     columns = column_values(S)
     for places in partitions(q, columns, len(S)):
         mine = {name: [values[place] for place in places] for name, values in columns.items()}
-        yield from Run(q, automaton, places, mine).matches()
+        yield from Run(q, automaton, places, mine, budget).matches()
 
 
 def partitions(q: MatchRecognize, columns: Columns, length: int) -> list[list[int]]:
     """The positions of each partition in order, by the ranks of the values of PARTITION BY and ORDER BY."""
-    keys = [_ranks(columns.get(one.name), length, False, False) for one in q.partition]
+    keys = [ranks(columns.get(one.name), length, False, False) for one in q.partition]
     order = []
     for one in q.order:
         first = one.descending if one.nulls is None else one.nulls == "FIRST"  # NULL is above all values
-        order.append(_ranks(columns.get(one.column.name), length, one.descending, first))
+        order.append(ranks(columns.get(one.column.name), length, one.descending, first))
     found: dict[tuple[int, ...], list[int]] = {}
     for place in range(length):
         found.setdefault(tuple(key[place] for key in keys), []).append(place)
     return [sorted(places, key=lambda place: tuple(key[place] for key in order)) for places in found.values()]
 
 
-def _ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_first: bool) -> list[int]:
+def ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_first: bool) -> list[int]:
     """For each row the place of its value among the distinct ones of its column."""
     if values is None:
         return [0] * length
@@ -89,29 +81,13 @@ class Run:
     automaton: Automaton
     places: Sequence[int]
     columns: Mapping[str, Sequence[Any]]
+    budget: Budget = field(default_factory=Budget)
 
     @cached_property
-    def open(self) -> list[int]:
-        """For each row the states in which it may be taken so that a match can be completed, as the bits of a number.
-
-        There is one more, after the last row, in which there is no state.
-        """
-        length, follow = len(self.places), self.automaton.follow
-        conditions = {A: truths(e, A, self.columns, length) for A, e in self.q.conditions.items()}
-        taken = [conditions.get(A) for A in self.automaton.variables]
-        onward = [sum(1 << way.target for way in ways if way.target != ACCEPT and not way.end) for ways in follow]
-        ends = [any(way.target == ACCEPT and not way.end for way in ways) for ways in follow]
-        last = [any(way.target == ACCEPT for way in ways) for ways in follow]
-        found = [0] * (length + 1)
-        for r in range(length - 1, -1, -1):
-            if r % ROWS_TOGETHER == 0:
-                check_time()
-            completed = last if r == length - 1 else ends
-            later = found[r + 1]
-            for state, true in enumerate(taken):
-                if (true is None or true[r]) and (completed[state] or onward[state] & later):
-                    found[r] |= 1 << state
-        return found
+    def search(self) -> Lookahead | Backtracking:
+        """What finds the match that starts at a row."""
+        ahead = Lookahead(self.q, self.automaton, self.columns, len(self.places))
+        return ahead if why_not(self.q) is None else Backtracking(ahead, self.budget)
 
     def matches(self) -> Iterator[NumberedMatch]:
         """The matches in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
@@ -119,41 +95,13 @@ class Run:
         while s < len(self.places):
             if s % ROWS_TOGETHER == 0:
                 check_time()
-            states = self.match_at(s)
+            states = self.search.match_at(s, number + 1)
             if states is None:
                 s += 1
                 continue
             number += 1
-            yield self._numbered(s, states, number)
+            yield numbered(self.automaton, self.places[s : s + max(len(states), 1)], states, number)
             s = self._resumed(s, states, number)
-
-    def match_at(self, s: int) -> list[int] | None:
-        """The states of the rows of the match that starts at a row; None where there is none."""
-        taken: list[int] = []
-        way = self._chosen(self.automaton.first, s, s == 0)
-        while way is not None and way.target != ACCEPT:
-            taken.append(way.target)
-            way = self._chosen(self.automaton.follow[way.target], s + len(taken), False)
-        return None if way is None else taken
-
-    def _chosen(self, ways: Sequence[Way], r: int, at_start: bool) -> Way | None:
-        """The first of the ways at the row r that can be completed."""
-        at_end = r == len(self.places)
-        for way in ways:
-            held = (at_start or not way.start) and (at_end or not way.end)
-            if held and (way.target == ACCEPT or self.open[r] >> way.target & 1):
-                return way
-        return None
-
-    def _numbered(self, s: int, states: list[int], number: int) -> NumberedMatch:
-        events = tuple(self.places[s : s + len(states)])
-        bound: dict[str, list[int]] = {}
-        for place, state in zip(events, states, strict=True):
-            bound.setdefault(self.automaton.variables[state], []).append(place)
-        left_out = tuple(p for p, state in zip(events, states, strict=True) if self.automaton.excluded[state])
-        bindings = tuple(sorted((A, tuple(sorted(its))) for A, its in bound.items()))
-        at = events[-1] if events else self.places[s]
-        return NumberedMatch(at, events, bindings, match_number=number, excluded=left_out)
 
     def _resumed(self, s: int, states: list[int], number: int) -> int:
         """The row where the search goes on. Raises IllFormed where that is no later row."""
@@ -164,8 +112,25 @@ class Run:
             return s + len(states)
         its = self.q.unions[skip.variable]
         there = [n for n, state in enumerate(states) if self.automaton.variables[state] in its]
-        if not there:
-            raise IllFormed(f"AFTER MATCH SKIP: match {number} has no row of {skip.variable}", skip.span)
-        if (step := there[0 if skip.to == "first" else -1]) == 0:
-            raise IllFormed(f"AFTER MATCH SKIP: to the first row of match {number}, again and again", skip.span)
+        step = there[0 if skip.to == "first" else -1] if there else 0
+        if step == 0:
+            raise skip_error(skip, number, bool(there))
         return s + step
+
+
+def numbered(A: Automaton, places: Sequence[int], states: Sequence[int], number: int) -> NumberedMatch:
+    """The match of the rows at these positions in these states; one without rows is at the first position."""
+    bound: dict[str, list[int]] = {}
+    for place, state in zip(places, states, strict=False):
+        bound.setdefault(A.variables[state], []).append(place)
+    events = tuple(places) if states else ()
+    excluded = tuple(place for place, state in zip(events, states, strict=True) if A.excluded[state])
+    bindings = tuple((name, tuple(sorted(bound[name]))) for name in sorted(bound))
+    return NumberedMatch(places[-1], events, bindings, match_number=number, excluded=excluded)
+
+
+def skip_error(skip: Skip, number: int, to_first: bool) -> IllFormed:
+    """That AFTER MATCH SKIP leads to the first row of a match, or to none."""
+    if to_first:
+        return IllFormed(f"AFTER MATCH SKIP: to the first row of match {number}, again and again", skip.span)
+    return IllFormed(f"AFTER MATCH SKIP: match {number} has no row of {skip.variable}", skip.span)

@@ -1,17 +1,18 @@
-"""MATCH_RECOGNIZE by its definition and by its automaton: `python -m proofs_tests.campaigns.row_patterns`."""
+"""MATCH_RECOGNIZE by its definition and by its evaluators: `python -m proofs_tests.campaigns.row_patterns`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any, TypeAlias
 
 import click
 
-from cerify.automata.row_pattern import evaluate
-from cerify.equivalence.generate.row_pattern import PROFILES, case
+from cerify.automata.row_pattern import compiled, evaluate
+from cerify.equivalence.generate import row_pattern as generate
+from cerify.equivalence.generate.row_pattern import case
 from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.semantics.budget import Budget
@@ -22,11 +23,23 @@ from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.show import show
 
-PROFILE = replace(PROFILES["columns"], failing=True)
+PROFILES = {name: replace(profile, failing=True) for name, profile in generate.PROFILES.items()}
 BUDGET = Budget(valuations=20_000)
 Finder: TypeAlias = Callable[..., Iterable[NumberedMatch]]
 Answer: TypeAlias = list[Any]
 """The matches with the rows that they leave out, and the code of the error that ends them."""
+
+
+def on_columns(q: MatchRecognize, S: Stream, budget: Budget) -> Iterable[NumberedMatch]:
+    """The answers of the compiled loops on an Arrow table."""
+    return compiled.answers(q, Stream.from_table(S.table), budget=budget)
+
+
+JUDGED: Mapping[str, Finder] = {
+    "automaton": evaluate.answers,
+    "kernel": compiled.answers,
+    "kernel on columns": on_columns,
+}
 
 
 def answer(find: Finder, q: MatchRecognize, S: Stream) -> Answer:
@@ -39,32 +52,47 @@ def answer(find: Finder, q: MatchRecognize, S: Stream) -> Answer:
     return found
 
 
-def differ(q: MatchRecognize, S: Stream, automaton: Finder = evaluate.answers) -> bool:
-    """Whether the definition and the automaton, which takes the clause, give two answers within the budget."""
-    right, given = answer(interpreter.answers, q, S), answer(automaton, q, S)
-    return right != given and not {"budget", "unsupported"} & {*right[-1:], *given[-1:]}
+def differing(q: MatchRecognize, S: Stream, judged: Mapping[str, Finder] = JUDGED) -> str:
+    """The first evaluator whose answer, which it gives within the budget, is not that of the definition; "" if none.
+
+    Where the definition gives none within the budget, the others are compared with the first of them.
+    """
+    given = {name: answer(find, q, S) for name, find in {"definition": interpreter.answers, **judged}.items()}
+    certain = {name: one for name, one in given.items() if not {"budget", "unsupported"} & {*map(str, one[-1:])}}
+    right = next(iter(certain.values()), [])
+    return next((name for name, one in certain.items() if one != right), "")
 
 
-def compared(cases: Iterable[int], automaton: Finder = evaluate.answers) -> tuple[Counter[str], str]:
+def compared(
+    cases: Iterable[int],
+    judged: Mapping[str, Finder] = JUDGED,
+    profile: str = "columns",
+    nodes: int = 10,
+    rows: int = 8,
+) -> tuple[Counter[str], str]:
     """How many cases there were of each kind, and the first difference, shrunk; "" if there is none."""
     kinds: Counter[str] = Counter()
     for number in cases:
-        q, S = case(Random(number), PROFILE, 10, 8)
+        q, S = case(Random(number), PROFILES[profile], nodes, rows)
         right = answer(interpreter.answers, q, S)
         kinds[str(right[-1]) if right and isinstance(right[-1], str) else "matched" if right else "none"] += 1
-        if differ(q, S, automaton):
-            q, S = shrink(ROW_PATTERN, q, S, lambda q, S: differ(q, S, automaton), 500)
+        if wrong := differing(q, S, judged):
+            q, S = shrink(ROW_PATTERN, q, S, lambda q, S: bool(differing(q, S, judged)), 500)
+            wrong = differing(q, S, judged)
             events = [dict(event.attributes) for event in S]
-            return kinds, f"{number}: {show(q)} on {events}: {answer(automaton, q, S)}"
+            return kinds, f"{number}: {wrong}: {show(q)} on {events}: {answer(judged[wrong], q, S)}"
     return kinds, ""
 
 
 @click.command()
 @click.option("--cases", default=20_000, show_default=True)
 @click.option("--seed", default=0, show_default=True)
-def main(cases: int, seed: int) -> None:
+@click.option("--profile", default="columns", show_default=True, type=click.Choice([*PROFILES]))
+@click.option("--nodes", default=10, show_default=True, help="Of a pattern, at most.")
+@click.option("--rows", default=8, show_default=True, help="Of a table, at most.")
+def main(cases: int, seed: int, profile: str, nodes: int, rows: int) -> None:
     """Compare random clauses on random tables."""
-    kinds, difference = compared(range(seed, seed + cases))
+    kinds, difference = compared(range(seed, seed + cases), JUDGED, profile, nodes, rows)
     click.echo(f"{sum(kinds.values())} cases: {dict(kinds)}")
     if difference:
         raise click.ClickException(difference)

@@ -293,7 +293,7 @@ def below(e: Expression) -> tuple[Expression, ...]:
     return found
 
 
-def lookups(e: Expression) -> list[Expression]:
+def lookups(e: Expression) -> list[Lookup]:
     """The parts of an expression that depend on rows, without those inside others."""
     return [e] if isinstance(e, Lookup) else [found for operand in below(e) for found in lookups(operand)]
 

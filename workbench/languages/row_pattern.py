@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FINDERS: Mapping[str, str] = {
     "denotational": "semantics.row_pattern.interpreter",
     "automaton": "automata.row_pattern.evaluate",
+    "kernel": "automata.row_pattern.compiled",
 }
 """Of each evaluator the module whose `answers` finds the matches."""
 
@@ -41,6 +42,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     results = True
     mark = r"(?i)\bMATCH_RECOGNIZE\b"
     row_type = ROW
+    loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
 
     def constructs(self, query: MatchRecognize) -> frozenset[str]:
         from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
@@ -65,7 +67,8 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     def evaluators(self) -> Mapping[str, BuiltIn[MatchRecognize]]:
         return {
             "denotational": BuiltIn.of(partial(_matches, "denotational"), _no_objection),
-            "automaton": BuiltIn.of(partial(_matches, "automaton"), _no_automaton),
+            "automaton": BuiltIn.of(partial(_matches, "automaton"), _no_objection),
+            "kernel": BuiltIn.of(partial(_matches, "kernel"), _no_kernel, True),
         }
 
     def ordered(self, found: list[Match]) -> list[Match]:
@@ -93,7 +96,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         }
         empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
         summary = f"MATCH_RECOGNIZE over {', '.join(query.primary) or 'no variable'}; the pattern {empty}"
-        carried = "the automaton carries it" if why is None else f"by the definition alone: {why.message}"
+        carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
         return Checked(fragment, f"{summary}\n{carried}", problems(query, schema))
 
 
@@ -102,12 +105,13 @@ def _no_objection(q: MatchRecognize, schema: Schema | None, options: Options) ->
     require_wellformed(q)
 
 
-def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
-    """Why the automaton cannot carry the clause. Raises IllFormed as _no_objection does."""
-    from cerify.automata.row_pattern.conditions import why_not
+def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
+    """Why the compiled loops cannot carry the clause. Raises IllFormed as _no_objection does, and BudgetExceeded."""
+    from cerify.automata.row_pattern.compile import compile_pattern
+    from cerify.automata.row_pattern.conditions import why_not, why_not_compiled
 
     require_wellformed(q)
-    return why_not(q)
+    return why_not(q) or why_not_compiled(q, compile_pattern(q.pattern, options.budget))
 
 
 def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:

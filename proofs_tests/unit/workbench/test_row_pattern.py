@@ -44,16 +44,18 @@ def test_matches_come_partition_by_partition() -> None:
         assert isinstance(found[1], NumberedMatch)
 
 
-def test_what_the_automaton_does_not_carry_is_left_to_the_definition() -> None:
+def test_what_the_loops_do_not_carry_is_refused_with_the_reason() -> None:
     language = LANGUAGES[LANGUAGE]
-    made = plan(language, language.parse(CONTEXT))
-    assert made.evaluator == "denotational"
-    assert "looks at what the match has so far" in made.why_not["automaton"].message
-    assert plan(language, language.parse(QUERY)).evaluator == "automaton"
+    for query in (QUERY, CONTEXT):
+        assert plan(language, language.parse(query)).evaluator == "automaton"
+    assert plan(language, language.parse(QUERY), want=Want(evaluator="kernel")).evaluator == "kernel"
+    made = plan(language, language.parse(CONTEXT), want=Want(evaluator="kernel"))
+    assert made.evaluator is None
+    assert "looks at what the match has so far" in made.why_not["kernel"].message
     with pytest.raises(Unsupported, match="the condition of B looks at"):
-        cerify.match(CONTEXT, TABLE, language=LANGUAGE, evaluator="automaton")
-    with pytest.raises(IllFormed, match="no evaluator 'kernel'"):
-        plan(language, language.parse(QUERY), want=Want(evaluator="kernel"))
+        cerify.match(CONTEXT, TABLE, language=LANGUAGE, evaluator="kernel")
+    with pytest.raises(IllFormed, match="no evaluator 'loops'"):
+        plan(language, language.parse(QUERY), want=Want(evaluator="loops"))
 
 
 def test_a_clause_that_breaks_a_rule_is_refused_before_it_runs() -> None:

@@ -15,6 +15,7 @@ FILES = (
     "test_compiled.py",
     "test_dfa_evaluator.py",
     "nfab/test_agree.py",
+    "row_pattern/test_compiled.py",
 )
 
 

@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from cerify.automata.row_pattern import evaluate
 from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_pattern
+from cerify.automata.row_pattern.compiled import CompiledRun, answers
 from cerify.automata.row_pattern.conditions import why_not
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
@@ -22,6 +25,8 @@ from proofs_tests.campaigns.row_patterns import answer, compared
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import found, table
 
+READABLE = {"automaton": evaluate.answers}
+
 
 def compiled(pattern: str) -> Automaton:
     return compile_pattern(parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}))").pattern)
@@ -29,7 +34,7 @@ def compiled(pattern: str) -> Automaton:
 
 @pytest.mark.parametrize("cases", sampled([800, 20_000], [800]))
 def test_the_definition_and_the_automaton_agree(cases: int) -> None:
-    kinds, difference = compared(range(cases))
+    kinds, difference = compared(range(cases), READABLE)
     assert difference == ""
     assert min(kinds[kind] for kind in ("matched", "none", "ill_formed")) > 50
 
@@ -95,12 +100,31 @@ def test_a_pattern_that_is_too_large_is_refused() -> None:
         ("MATCH_NUMBER() > 1", False),
     ],
 )
-def test_which_conditions_it_carries(condition: str, carried: bool) -> None:
+def test_which_conditions_the_loops_carry(condition: str, carried: bool) -> None:
     q = parse(f"MATCH_RECOGNIZE (PATTERN (A B) SUBSET U = (A, B) DEFINE A AS {condition})")
     refused = why_not(q)
     assert (refused is None) == carried
     if refused is not None:
-        assert answer(evaluate.answers, q, table("x", (1,))) == ["unsupported"]
+        assert answer(answers, q, table("x", (1,))) == ["unsupported"]
+
+
+def test_nested_quantifiers_take_linear_time_in_loops() -> None:
+    S = Stream.from_table(pa.table({"type": pa.repeat("row", 1_000_000), "x": np.ones(1_000_000, np.int64)}))
+    q = parse("MATCH_RECOGNIZE (PATTERN (((A*)*)* B) DEFINE A AS x = 1, B AS x = 2)")
+    assert CompiledRun(q, S).count() == 0
+    q = parse("MATCH_RECOGNIZE (PATTERN (((A*)*)* B) DEFINE A AS x = 1, B AS NEXT(x) IS NULL)")
+    assert [len(block.states) for block in CompiledRun(q, S).blocks()] == [1_000_000]
+
+
+@pytest.mark.parametrize("fault", ["least preferred", "no anchor", "longest"])
+def test_a_planted_fault_of_the_loops_is_found(fault: str) -> None:
+    def planted(q: MatchRecognize, S: Stream, budget: Budget) -> Iterator[NumberedMatch]:
+        run = CompiledRun(q, S, budget)
+        run.automaton = PLANTED[fault](run.automaton)
+        yield from run.answers()
+
+    _, difference = compared(range(3000), {"planted": planted})
+    assert difference
 
 
 def with_automaton(change: Callable[[Automaton], Automaton]) -> Callable[..., Iterator[NumberedMatch]]:
@@ -128,7 +152,7 @@ PLANTED: dict[str, Callable[[Automaton], Automaton]] = {
 
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault: str) -> None:
-    _, difference = compared(range(3000), with_automaton(PLANTED[fault]))
+    _, difference = compared(range(3000), {"planted": with_automaton(PLANTED[fault])})
     assert difference
 
 
