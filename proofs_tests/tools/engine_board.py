@@ -133,7 +133,7 @@ or a choice of the engine. What an engine does not claim is skipped by its adapt
 no engine claims are left out.
 
 Findings: [Esper](esper/README.md), [Flink CEP](flink/README.md), [OpenCEP](opencep/README.md),
-[Siddhi](siddhi/README.md).
+[SASE](sase/README.md), [Siddhi](siddhi/README.md).
 
 """
 HISTORY = "\n## All runs\n\n"

@@ -17,8 +17,9 @@ def command(as_json: bool) -> int:
     """List the engines of conform --engine and fuzz --engine, with what is missing on this machine.
 
     An adapter in Java is built when its engine is first used, in the user's cache folder or in the checkout; Maven
-    fetches the engine. OpenCEP is imported from the checkout that the environment variable CERIFY_OPENCEP_HOME names;
-    CORE is linked from the one that CERIFY_CORE_HOME names, in which it is built.
+    fetches the engine. OpenCEP and SASE are loaded from the checkouts that the environment variables
+    CERIFY_OPENCEP_HOME and CERIFY_SASE_HOME name; CORE is linked from the one that CERIFY_CORE_HOME names, in which it
+    is built.
     Exit status: 0 if every engine can be run, 1 if something is missing.
     """
     rows = [_row(name) for name in NAMES]

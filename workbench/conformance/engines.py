@@ -42,36 +42,6 @@ class Adapter(Protocol):
 
 
 @dataclass(frozen=True)
-class JavaAdapter:
-    """An adapter that Maven builds: the module of adapters/java, the engine's name in full, and its licence."""
-
-    module: str
-    engine: str
-    licence: str
-
-    @property
-    def jar(self) -> Path:
-        """The runnable jar, in the folder of the modules."""
-        return Path(self.module, "target", f"cerify-{self.module}.jar")
-
-    def missing(self) -> str | None:
-        """A program that is not on the PATH."""
-        return _missing_program("java", "mvn")
-
-    def command(self, name: str) -> Sequence[str]:
-        """The command that starts it, with the heap within the memory cap."""
-        java = build_folder(ADAPTERS / "java", cache_folder(os.environ))
-        jar = java / self.jar
-        needed = [
-            path for path in sources(java) if path.relative_to(java).parts[0] in ("pom.xml", "protocol", self.module)
-        ]
-        if not jar.exists() or any(source.stat().st_mtime > jar.stat().st_mtime for source in needed):
-            pom = str(java / "pom.xml")
-            _build(name, ["mvn", "-q", "-B", "-f", pom, "package", "-DskipTests", "-pl", self.module, "-am"])
-        return ["java", "-Xmx1g", "-XX:+UseSerialGC", "-jar", str(jar)]
-
-
-@dataclass(frozen=True)
 class Checkout:
     """A checkout of an engine that the user names: the environment variable, and a pattern for a file in it."""
 
@@ -91,6 +61,42 @@ class Checkout:
             return None
         value = "is not set" if home is None else f"is {home}: no {self.marker} is there"
         return f"a checkout of {self.engine}; the environment variable {self.variable} {value}"
+
+
+@dataclass(frozen=True)
+class JavaAdapter:
+    """An adapter that Maven builds: the module of adapters/java, the engine's name in full, and its licence.
+
+    checkout has the engine if Maven does not fetch it.
+    """
+
+    module: str
+    engine: str
+    licence: str
+    checkout: Checkout | None = None
+
+    @property
+    def jar(self) -> Path:
+        """The runnable jar, in the folder of the modules."""
+        return Path(self.module, "target", f"cerify-{self.module}.jar")
+
+    def missing(self) -> str | None:
+        """A program that is not on the PATH, or the checkout."""
+        checkout = self.checkout.missing() if self.checkout is not None else None
+        return _missing_program("java", "mvn") or checkout
+
+    def command(self, name: str) -> Sequence[str]:
+        """The command that starts it, with the heap within the memory cap."""
+        java = build_folder(ADAPTERS / "java", cache_folder(os.environ))
+        jar = java / self.jar
+        needed = [
+            path for path in sources(java) if path.relative_to(java).parts[0] in ("pom.xml", "protocol", self.module)
+        ]
+        if not jar.exists() or any(source.stat().st_mtime > jar.stat().st_mtime for source in needed):
+            pom = str(java / "pom.xml")
+            _build(name, ["mvn", "-q", "-B", "-f", pom, "package", "-DskipTests", "-pl", self.module, "-am"])
+        engine = ["--engine-home", self.checkout.home] if self.checkout is not None else []
+        return ["java", "-Xmx1g", "-XX:+UseSerialGC", "-jar", str(jar), *engine]
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,7 @@ class CMakeAdapter:
 JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0"),
     "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0"),
+    "sase": JavaAdapter("sase", "SASE 1.0", "BSD-3-Clause", Checkout("SASE", "CERIFY_SASE_HOME", "build/sase.jar")),
     "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0"),
 }
 SHIPPED: Mapping[str, Adapter] = {

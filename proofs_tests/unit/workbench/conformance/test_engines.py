@@ -68,6 +68,19 @@ def test_an_adapter_is_a_module_of_the_build_with_a_page(name: str) -> None:
     assert (JAVA / adapter.module / "README.md").exists()
 
 
+def test_sase_needs_a_checkout_with_its_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shutil, "which", lambda program: program)
+    monkeypatch.delenv("CERIFY_SASE_HOME", raising=False)
+    with pytest.raises(InputError, match=r"the sase adapter needs a checkout of SASE; .* CERIFY_SASE_HOME is not set"):
+        engines.command_of("sase")
+    monkeypatch.setenv("CERIFY_SASE_HOME", str(tmp_path))
+    with pytest.raises(InputError, match=r"no build/sase\.jar is there"):
+        engines.command_of("sase")
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "sase.jar").write_text("")
+    assert engines.missing_for("sase") is None
+
+
 def test_the_command_lists_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     result = CliRunner().invoke(command.command, ["--json"], standalone_mode=False)

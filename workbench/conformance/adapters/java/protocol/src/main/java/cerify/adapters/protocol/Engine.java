@@ -1,6 +1,7 @@
 package cerify.adapters.protocol;
 
 import java.util.List;
+import org.json.JSONObject;
 
 /** An engine under test, as the harness sees it. */
 public interface Engine {
@@ -16,6 +17,11 @@ public interface Engine {
 
     /** The optional features the engine claims. */
     List<String> features();
+
+    /** What the engine claims of each language, as docs/reference/protocol.md has it; by default all there is. */
+    default JSONObject claims() {
+        return new JSONObject();
+    }
 
     /**
      * The answer to one run, independent of every run before it.

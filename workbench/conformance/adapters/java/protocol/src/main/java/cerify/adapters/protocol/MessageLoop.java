@@ -71,7 +71,8 @@ public final class MessageLoop {
                 .put("protocol", PROTOCOL)
                 .put("engine", new JSONObject().put("name", engine.name()).put("version", engine.version()))
                 .put("languages", new JSONArray(engine.languages()))
-                .put("features", new JSONArray(engine.features()));
+                .put("features", new JSONArray(engine.features()))
+                .put("claims", engine.claims());
     }
 
     private JSONObject ran(String id, JSONObject message) {

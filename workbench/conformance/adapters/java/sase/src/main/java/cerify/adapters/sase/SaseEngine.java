@@ -1,0 +1,74 @@
+package cerify.adapters.sase;
+
+import cerify.adapters.cel.SaseParser;
+import cerify.adapters.cel.SaseQuery;
+import cerify.adapters.protocol.Answer;
+import cerify.adapters.protocol.Engine;
+import cerify.adapters.protocol.Match;
+import cerify.adapters.protocol.Run;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import org.json.JSONArray;
+import org.json.JSONObject;
+
+/**
+ * SASE under test.
+ *
+ * <p>It reports the events of a match, not which variable has which. The position of a match is that of the event during
+ * whose processing SASE reported it.
+ */
+final class SaseEngine implements Engine {
+
+    private final Search search;
+    private final String version;
+
+    SaseEngine(Search search, String version) {
+        this.search = search;
+        this.version = version;
+    }
+
+    @Override
+    public String name() {
+        return "sase";
+    }
+
+    @Override
+    public String version() {
+        return version;
+    }
+
+    @Override
+    public List<String> languages() {
+        return List.of("sase");
+    }
+
+    @Override
+    public List<String> features() {
+        return List.of("iteration", "correlation", "within", "partition", "negation");
+    }
+
+    @Override
+    public JSONObject claims() {
+        JSONObject claims = new JSONObject()
+                .put("operators", new JSONArray(List.of("kleene", "within", "negation", "equivalence", "correlated", "end")))
+                .put("predicates", new JSONArray(List.of("comparison", "arithmetic", "correlated")))
+                .put("strategies", new JSONArray(List.of("partition", "next", "any")))
+                .put("output", new JSONArray(List.of("matches")))
+                .put("ordered_time", true);
+        return new JSONObject().put("sase", claims);
+    }
+
+    @Override
+    public Answer answer(Run run) {
+        if (run.valuations()) {
+            throw QueryFile.skip("a match has its events; which variable has which is not reported");
+        }
+        SaseQuery query = SaseParser.parse(run.query());
+        String text = new QueryFile(query).text();
+        SortedSet<Match> matches = new TreeSet<>();
+        search.run(text, new Inputs(query, run).events(), (at, events) ->
+                matches.add(new Match(at, new TreeSet<>(events), null)));
+        return new Answer.Matches(matches);
+    }
+}
