@@ -40,6 +40,7 @@ NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_click", "sphinx_copybutton", 
 STEPPER = re.compile(r"^```\{stepper\} (.*)\n(?::language: .*\n)?((?:.*\n)+?)```$", re.MULTILINE)
 EMPTY_HEAD = re.compile(r"<th\b[^>]*>\s*(<p>\s*</p>\s*)?</th>")
 STATE = "1."  # begins an address of the playground
+STRING = re.compile(r'\s*f?".*",?')  # a line that is one text, which the formatter does not break
 WIDEST = 85  # characters of code that a page shows without wrapping
 SHOWN = 25  # entries of the table of contents, before one is unfolded
 ID = re.compile(r"`((?:tods21|cep17|sase07|icde08|vldb92)\.[^`]+)`")
@@ -132,7 +133,7 @@ def test_excerpts_of_code_are_not_cut(book: Path) -> None:
     for path in (book / "theory").glob("*.html"):
         for block in re.findall(r'<div class="highlight-default.*?</pre>', path.read_text(encoding="utf-8"), re.DOTALL):
             lines = unescape(re.sub("<.*?>", "", block)).splitlines()
-            wide += [f"{path.name}: {line}" for line in lines if len(line) > WIDEST]
+            wide += [f"{path.name}: {line}" for line in lines if len(line) > WIDEST and not STRING.fullmatch(line)]
     assert not wide
 
 

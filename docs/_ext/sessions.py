@@ -8,9 +8,10 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
-from textwrap import dedent, indent
+from textwrap import dedent, indent, wrap
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -53,8 +54,29 @@ def excerpt(code: str, width: int) -> str:
         command = [sys.executable, "-m", "ruff", "format", "--isolated", f"--line-length={width + depth}", "-"]
         ran = subprocess.run(command, input=head + indent(code, " " * depth), capture_output=True, text=True)
         if ran.returncode == 0:
-            return dedent(ran.stdout.removeprefix(head)).rstrip()
+            return "\n".join(_folded(dedent(ran.stdout.removeprefix(head)).rstrip(), width))
     return code
+
+
+def _folded(code: str, width: int) -> Iterator[str]:
+    """The lines of code, where those of docstrings and comments that are too long are broken."""
+    quoted = False
+    for line in code.splitlines():
+        depth = len(line) - len(line.lstrip())
+        text, _, comment = line.partition("  # ")
+        if len(line) <= width:
+            yield line
+        elif quoted or line.lstrip().startswith('"""'):
+            yield from wrap(line, width, subsequent_indent=" " * depth)
+        elif line.lstrip().startswith("# "):
+            yield from wrap(line, width, subsequent_indent=" " * depth + "# ")
+        elif comment:
+            if not comment.startswith("type: "):
+                yield from wrap(comment, width, initial_indent=" " * depth + "# ", subsequent_indent=" " * depth + "# ")
+            yield text
+        else:
+            yield line
+        quoted ^= line.count('"""') % 2 == 1
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

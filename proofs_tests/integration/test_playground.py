@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import threading
 import time
 from base64 import b64encode
@@ -11,11 +12,14 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cerify.playground.__main__ import build
+
+sys.path.append(str(Path(__file__).parents[2] / "docs" / "_ext"))  # what the book makes its links with
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MISSING = CHROMIUM is None or shutil.which("npm") is None or find_spec("playwright") is None
@@ -163,6 +167,20 @@ def test_a_link_opens_the_same_state_elsewhere(page: Any, browser: Any) -> None:
     other.context.close()
 
 
+def test_a_box_on_a_page_shows_the_query_and_its_matches(browser: Any, site: str) -> None:
+    """As the landing page of the book has it, with the query and the stream of an example."""
+    playground = pytest.importorskip("playground", reason="needs the extra docs")
+    state = playground.state_of("A ; B", playground.rows_of("A A B"))
+    box = browser.new_context(viewport={"width": 700, "height": 700}).new_page()
+    box.goto(site + playground.address(state, "index").replace("playground/index.html", "?box"))
+    box.wait_for_selector(".found button", timeout=WAIT)
+    assert box.locator(".found button").count() == 2
+    assert box.locator("[role=tab]:visible").count() == 2
+    assert not box.is_visible("#share")
+    assert box.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    box.context.close()
+
+
 def test_every_language_has_an_example_an_automaton_and_steps(page: Any) -> None:
     for option in page.locator("#language option").all():
         example(page, option.get_attribute("value"))
@@ -223,9 +241,9 @@ def test_it_fits_a_phone_and_is_accessible(page: Any, scheme: str) -> None:
 
     page.emulate_media(color_scheme=scheme)
     example(page)
-    for width in (390, 900, 1300):
+    for width in (390, 820, 1280):
         page.set_viewport_size({"width": width, "height": 900})
-        for pane in ("matches", "why", "compare", "automaton", "exercises"):
+        for pane in ("matches", "why", "compare", "automaton", "steps", "exercises"):
             page.click(f"#tab-{pane}")
             page.wait_for_timeout(300)
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
