@@ -139,8 +139,7 @@ class CMakeAdapter:
         source, home = ADAPTERS / "cpp", str(Path(self.checkout.home).resolve())
         digest = hashlib.sha256(f"{source}\0{home}".encode()).hexdigest()[:16]
         folder = cache_folder(os.environ) / digest
-        if not (folder / "CMakeCache.txt").exists():
-            _build(name, ["cmake", "-S", str(source), "-B", str(folder), f"-D{self.setting}={home}"])
+        _build(name, ["cmake", "-S", str(source), "-B", str(folder), f"-D{self.setting}={home}"])
         _build(name, ["cmake", "--build", str(folder), "--target", self.program])
         return [str(folder / self.program)]
 
