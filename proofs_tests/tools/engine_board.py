@@ -132,7 +132,7 @@ hand. A cell has how many of the claimed cases passed; then, for the others, the
 or a choice of the engine. What an engine does not claim is skipped by its adapter, whose page says why. Features that
 no engine claims are left out.
 
-Findings: [Esper](esper/README.md), [Flink CEP](flink/README.md), [OpenCEP](opencep/README.md),
+Findings: [CORE](core/README.md), [Esper](esper/README.md), [Flink CEP](flink/README.md), [OpenCEP](opencep/README.md),
 [SASE](sase/README.md), [Siddhi](siddhi/README.md).
 
 """
