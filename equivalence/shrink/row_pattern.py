@@ -10,7 +10,7 @@ from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, dro
 from cerify.semantics import trees
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip
-from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
+from cerify.semantics.row_pattern.operators import constructs
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.resolve import columns_in
 from cerify.semantics.row_pattern.show import show
@@ -153,12 +153,6 @@ def mapped(
     )
 
 
-def operators(q: MatchRecognize) -> set[str]:
-    """The names of the operators in the pattern and the expressions."""
-    nodes = (node for root in (q.pattern, *q.expressions) for node in subtrees(root))
-    return {{**PATTERNS, **EXPRESSIONS}[type(node)].name for node in nodes}
-
-
 def nothing(q: MatchRecognize) -> Iterator[Any]:
     """Nothing: a clause has neither event types nor predicates on events."""
     return iter(())
@@ -174,6 +168,6 @@ ROW_PATTERN = QueryOperations[MatchRecognize](
     attributes=attributes,
     predicates=nothing,
     mapped=mapped,
-    operators=operators,
+    operators=constructs,
     require_wellformed=require_wellformed,
 )

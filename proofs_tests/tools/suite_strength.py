@@ -38,6 +38,7 @@ CONDITIONS: Mapping[str, re.Pattern[str]] = {
     "core-cel": re.compile(r"FILTER"),
     "sase": re.compile(r"\{ *[^ }]|WHERE (?!\w+\([^)]*\) *\{)|WITHIN|NON-OVERLAP|HAVING|UNION|;"),
     "event-expression": re.compile(r"\["),
+    "row-pattern": re.compile(""),
 }
 BUDGET = Budget(states=2_000, matches=5_000)
 

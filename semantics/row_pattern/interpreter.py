@@ -31,7 +31,7 @@ def answers(
     watch = Watch(budget.valuations)
     for places in partitions(q, table, reading):
         for found in matches(q, [table[place] for place in places], reading, watch):
-            yield _match(found, places)
+            yield match_of(found, places)
 
 
 def table_of(S: Stream) -> list[Row]:
@@ -69,7 +69,8 @@ def _key(value: Value | None) -> Any:
     return kind(value), is_nan, 0 if is_nan else value
 
 
-def _match(found: Found, places: list[int]) -> NumberedMatch:
+def match_of(found: Found, places: list[int]) -> NumberedMatch:
+    """A match in a partition whose rows have these positions."""
     events = tuple(places[found.start : found.end])
     bound: dict[str, list[int]] = {}
     for place, label in zip(events, found.labelling, strict=True):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from cerify.semantics.operators import Operator, table
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.trees import subtrees
 
 PATTERN = "ISO/IEC 9075-2, R010: row pattern"
 ALTERNATIVES, SEQUENCE, FACTOR, PRIMARY = range(4)  # levels of patterns, from loose to tight
@@ -111,3 +114,34 @@ EXPRESSIONS = table(
     Operator(rows.And, "and", "AND", "AND", SCALAR, "{left} AND {right}", "infix", ANDS),
     Operator(rows.Or, "or", "OR", "OR", SCALAR, "{left} OR {right}", "infix", ORS),
 )  # fmt: skip
+
+
+def constructs(q: MatchRecognize) -> frozenset[str]:
+    """The names of the operators in the pattern and the expressions of a clause."""
+    nodes = (node for root in (q.pattern, *q.expressions) for node in subtrees(root))
+    return frozenset({**PATTERNS, **EXPRESSIONS}[type(node)].name for node in nodes)
+
+
+def features(q: MatchRecognize) -> frozenset[str]:
+    """The names of the operators of a clause, and of what else it has that is not so by default."""
+    return constructs(q) | frozenset(_other_features(q))
+
+
+def _other_features(q: MatchRecognize) -> Iterator[str]:
+    lists = {
+        "partition by": q.partition,
+        "order by": q.order,
+        "measures": q.measures,
+        "subset": q.subsets,
+        "define": q.define,
+    }
+    yield from (name for name, parts in lists.items() if parts)
+    if q.rows != "one":
+        yield q.rows.replace("all", "all rows")
+    if q.skip.to != "past last row":
+        yield "skip to" if q.skip.variable is not None else "skip to next row"
+    nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]
+    if any(isinstance(node, rows.Quantified) and not node.greedy for node in nodes):
+        yield "reluctant"
+    if any(getattr(node, "semantics", "RUNNING") == "FINAL" for node in nodes):
+        yield "final"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Stream, result_of
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.expressions import Frame, Row, value
 from cerify.semantics.row_pattern.interpreter import partitions, table_of
@@ -87,10 +87,24 @@ class Output:
             shown = [(match.events[-1], len(labels))]
         else:
             shown = [(place, k) for k, place in enumerate(match.events, 1) if place not in match.excluded]
-        partition, s = self.place[_first(match)]
         for place, current in shown:
-            f = Frame(partition, s, labels, current, match.match_number, self.q.unions, self.reading)
+            f = self.frame(match, labels, current)
             yield place, tuple(value(one.expression, f) for one in self.q.measures)
+
+    def frame(self, match: NumberedMatch, labels: tuple[str, ...], current: int) -> Frame:
+        """What measures look at in a match with these labels, in the row of that number from 1; 0 if it is empty."""
+        partition, s = self.place[_first(match)]
+        return Frame(partition, s, labels, current, match.match_number, self.q.unions, self.reading)
+
+    def with_result(self, match: NumberedMatch) -> NumberedMatch:
+        """The match with the measures by name as its result; with ALL ROWS the list of the values in its rows."""
+        if not self.q.measures:
+            return match
+        shown = [measures for _, measures in self.measured(match)]
+        columns: dict[str, Any] = {one.name: [values[i] for values in shown] for i, one in enumerate(self.q.measures)}
+        if self.q.rows == "one":
+            columns = {name: values[0] for name, values in columns.items()}
+        return replace(match, result=result_of(columns))
 
     def _row(self, place: int, measures: OutputRow) -> OutputRow:
         row = self.table[place]

@@ -14,7 +14,7 @@ from rich.table import Table
 from cerify.commands.options import FILE, OUTPUT, argument, option, takes
 from cerify.commands.progress import interruptible, progress
 from cerify.conformance.cases import load
-from cerify.conformance.engines import NAMES, command_of
+from cerify.conformance.engines import NAMES, command_of, command_of_database
 from cerify.conformance.model import Case, Outcome, Report, Result
 from cerify.conformance.oracle import Oracle
 from cerify.conformance.policy import read_policy
@@ -25,6 +25,7 @@ from cerify.conformance.run import conform
 from cerify.conformance.stored import against, read_stored
 from cerify.conformance.words import count_of, plural, unasked_sentence
 from cerify.console import Screen
+from cerify.languages import LANGUAGES
 from cerify.semantics.output_files import write_whole
 from cerify.semantics.sase.reading import read_reading
 from cerify.terminal import echo, printable
@@ -38,6 +39,12 @@ class Asked:
     """The options of a call."""
 
     engine: str | None = option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
+    dbapi: str | None = option(
+        "--dbapi",
+        metavar="MODULE",
+        help="A database by its module of Python's DB-API; what follows -- goes to its connect.",
+    )
+    language: str | None = option("--language", type=click.Choice(list(LANGUAGES)), help="Only the cases in it.")
     suite: str | None = option(
         "--suite", help="A built-in suite by name, or a file of cases; all built-in suites by default."
     )
@@ -67,12 +74,20 @@ class Asked:
 
     def require_consistent(self) -> None:
         """Raises UsageError for options that do not go together."""
-        if (self.engine is None) == (not self.command_line):
+        if self.dbapi is None and (self.engine is None) == (not self.command_line):
             raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
+        if self.dbapi is not None and self.engine is not None:
+            raise click.UsageError("give --engine or --dbapi, not both")
+
+    def argv(self) -> Sequence[str]:
+        """The command that starts the engine. Raises InputError that says what is missing."""
+        if self.dbapi is not None:
+            return command_of_database(self.dbapi, self.command_line)
+        return self.command_line if self.engine is None else command_of(self.engine)
 
     def cases(self) -> list[Case]:
         """The cases to run. Raises InputError for the suite, and UsageError for a feature or a case that it has not."""
-        cases = load(self.suite)
+        cases = [case for case in load(self.suite) if self.language in (None, case.language)]
         if self.features:
             _require("feature", self.features, {case.feature for case in cases})
             cases = [case for case in cases if case.feature in self.features]
@@ -124,7 +139,7 @@ def command(asked: Asked) -> int:
     cases = asked.cases()
     limits = Limits(run_seconds=asked.time_limit, memory=asked.memory * 2**20, restarts=asked.restarts)
     with progress() as shown, interruptible():
-        argv = command_of(asked.engine) if asked.engine is not None else asked.command_line
+        argv = asked.argv()
         report = conform(argv, cases, asked.suite or "all built-in suites", limits, shown, oracle)
     report = replace(report, options=asked.judging())
     if baseline is not None:

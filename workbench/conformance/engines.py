@@ -176,6 +176,11 @@ def command_of(name: str) -> Sequence[str]:
     return SHIPPED[name].command(name)
 
 
+def command_of_database(module: str, arguments: Sequence[str]) -> Sequence[str]:
+    """The command that starts the adapter of a module of Python's DB-API, with the arguments of its `connect`."""
+    return [sys.executable, "-m", "cerify.commands.dbapi", module, *arguments]
+
+
 def missing_for(name: str) -> str | None:
     """What is missing to build and run the engine, as a sentence; None if nothing is."""
     missing = SHIPPED[name].missing() if name in SHIPPED else None

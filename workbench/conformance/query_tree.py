@@ -22,7 +22,7 @@ from cerify.semantics.errors import CerifyError
 from cerify.semantics.values import show_time
 
 Json = dict[str, Any]
-BUILT_IN = ("cel", "core-cel", "sase", "event-expression")
+BUILT_IN = ("cel", "core-cel", "sase", "event-expression", "row-pattern")
 BASES = frozenset({"Derived", "Node"})  # classes whose subclasses are nodes
 LEFT_OUT = frozenset({"span", "having_span"})
 
@@ -53,8 +53,11 @@ def tree_of(value: Any) -> Any:
 
 def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
     """The names of the nodes that trees of a language consist of, each with its fields."""
-    trees = LANGUAGES[language].trees
-    modules = [import_module(trees[0].__module__), predicates]
+    trees, row_type = LANGUAGES[language].trees, LANGUAGES[language].row_type
+    package, _, own = trees[0].__module__.rpartition(".")
+    modules = [import_module(f"{package}.{name}") for name in dict.fromkeys((own, "syntax"))]
+    if row_type is None:  # conditions on rows have nodes of their own
+        modules.append(predicates)
     if issubclass(bounded.Repeat, trees):
         modules.append(bounded)
     found: dict[str, tuple[str, ...]] = {"Timestamp": ("value",)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Options, OutputTable
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Match, Schema, Stream, result_of
+from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
@@ -45,10 +44,9 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
 
     def constructs(self, query: MatchRecognize) -> frozenset[str]:
-        from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
+        from cerify.semantics.row_pattern.operators import features
 
-        nodes = (node for root in (query.pattern, *query.expressions) for node in subtrees(root))
-        return frozenset({**PATTERNS, **EXPRESSIONS}[type(node)].name for node in nodes)
+        return features(query)
 
     def operator_of(self, query: MatchRecognize) -> str:
         return ""
@@ -87,17 +85,21 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
         from cerify.automata.row_pattern.conditions import why_not
+        from cerify.semantics.row_pattern.operators import constructs
+        from cerify.semantics.row_pattern.skips import skip_failures
 
         fragment: dict[str, Any] = {
-            "operators": sorted(self.constructs(query)),
+            "operators": sorted(constructs(query)),
             "variables": list(query.primary),
             "may_be_empty": may_be_empty(query.pattern),
             "columns_only": (why := why_not(query)) is None,
+            "skip_may_fail": (failures := skip_failures(query)),
         }
         empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
         summary = f"MATCH_RECOGNIZE over {', '.join(query.primary) or 'no variable'}; the pattern {empty}"
         carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
-        return Checked(fragment, f"{summary}\n{carried}", problems(query, schema))
+        fails = "".join(f"\nAFTER MATCH SKIP can fail: {one}" for one in failures)
+        return Checked(fragment, f"{summary}\n{carried}{fails}", problems(query, schema))
 
 
 def _no_objection(q: MatchRecognize, schema: Schema | None, options: Options) -> None:
@@ -118,15 +120,7 @@ def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> 
     """The matches with their bindings, and with the measures as their result."""
     find = import_module(f"cerify.{FINDERS[evaluator]}").answers
     made = Output(q, S)
-    for match in find(q, S, budget=options.budget):
-        yield replace(match, result=result_of(_measures(made, match))) if q.measures else match
-
-
-def _measures(made: Output, match: NumberedMatch) -> dict[str, Any]:
-    """The measures of a match by name; with ALL ROWS PER MATCH the list of the values in its rows."""
-    shown = [measures for _, measures in made.measured(match)]
-    columns = {one.name: [values[i] for values in shown] for i, one in enumerate(made.clause.measures)}
-    return {name: values[0] for name, values in columns.items()} if made.clause.rows == "one" else dict(columns)
+    return map(made.with_result, find(q, S, budget=options.budget))
 
 
 LANGUAGE = RowPattern()

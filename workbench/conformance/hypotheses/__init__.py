@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses import cel, core_cel, event_expressions, sase
+from cerify.conformance.hypotheses import cel, core_cel, event_expressions, row_pattern, sase
 from cerify.conformance.hypotheses.axis import Axis, Choices, EngineError, choices_of, concerned
 from cerify.conformance.hypotheses.interpretation import BUDGET, Interpretation
 from cerify.conformance.model import of_output
@@ -26,6 +26,7 @@ INTERPRETATIONS: Mapping[str, Interpretation] = {
     "core-cel": core_cel.INTERPRETATION,
     "sase": sase.INTERPRETATION,
     "event-expression": event_expressions.INTERPRETATION,
+    "row-pattern": row_pattern.INTERPRETATION,
 }
 AXES: Mapping[str, Mapping[str, Axis]] = {name: one.axes for name, one in INTERPRETATIONS.items()}
 """For each language its axes by name."""

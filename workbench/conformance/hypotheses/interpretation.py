@@ -24,13 +24,14 @@ class Interpretation:
     """The axes of a language and its interpreter.
 
     operators gives the names of the operators in a syntax tree. require raises IllFormed for a tree that found does not
-    take.
+    take. compared: whether a profile compares matches by position and events ("matches"), or wholly.
     """
 
     axes: Mapping[str, Axis]
     found: Found
     operators: Callable[[Any], frozenset[str]]
     require: Callable[[Any], None] = lambda query: None
+    compared: Output = "matches"
 
     def matches(
         self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET

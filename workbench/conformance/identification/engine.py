@@ -38,6 +38,7 @@ def identified(
         if language not in spoken:
             raise InputError(f"the engine does not speak {language or 'a language with hypotheses'}")
         assert language is not None
+        predictor = Predictor(language)
         numbers = count()
         stopped: list[str] = []
 
@@ -65,11 +66,10 @@ def identified(
                 case "error":
                     return "error"
                 case _ if result.matches is not None:
-                    return frozenset((match.at, match.events) for match in result.matches)
+                    return predictor.told(result.matches)
                 case _:
                     return "no answer"
 
-        predictor = Predictor(language)
         identification = Identification(predictor, ask)
         axes = identification.run(STAGES[language], progress)
         bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}

@@ -20,6 +20,7 @@ from cerify.conformance.identification.other_stages import EVENT_EXPRESSIONS, SA
 from cerify.conformance.identification.predicting import Predictor, Told
 from cerify.conformance.identification.profile import Finding
 from cerify.conformance.identification.questions import Question, Stage, Template, questions
+from cerify.conformance.identification.row_stages import ROW_PATTERN
 
 Ask = Callable[[Question], Told | None]
 """Puts a question to the engine; None where it does not claim what the query uses."""
@@ -343,5 +344,6 @@ STAGES: Mapping[str, Sequence[Stage]] = {
     "core-cel": CORE_CEL,
     "sase": SASE,
     "event-expression": EVENT_EXPRESSIONS,
+    "row-pattern": ROW_PATTERN,
 }
 """The stages of the questions about each language."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from cerify.conformance.hypotheses.axis import Choices
 from cerify.conformance.hypotheses.predicting import MatchPredictor
 from cerify.conformance.identification.questions import Question
+from cerify.semantics.events import Match
 
-Told: TypeAlias = frozenset[tuple[int, tuple[int, ...]]] | Literal["error", "unmodelled", "no answer"]
-"""The matches of an answer by position and events; a word where there are none."""
+Told: TypeAlias = (
+    frozenset[tuple[int, tuple[int, ...]]] | frozenset[Match] | Literal["error", "unmodelled", "no answer"]
+)
+"""The matches of an answer by position and events, or wholly; a word where there are none."""
 
 
 class Predictor(MatchPredictor):
@@ -23,6 +27,12 @@ class Predictor(MatchPredictor):
         """The answer of an engine with these choices."""
         key = question.query, question.key, self.chosen(question.query, choices)
         if key not in self._answers:
-            found = self.matches(question.query, question.S, question.key, choices)
-            self._answers[key] = found if isinstance(found, str) else frozenset((m.at, m.events) for m in found)
+            found = self.matches(question.query, question.S, question.key, choices, self.interpretation.compared)
+            self._answers[key] = found if isinstance(found, str) else self.told(found)
         return self._answers[key]
+
+    def told(self, matches: Iterable[Match]) -> Told:
+        """What a profile compares of the matches of an answer."""
+        if self.interpretation.compared == "valuations":
+            return frozenset(matches)
+        return frozenset((m.at, m.events) for m in matches)

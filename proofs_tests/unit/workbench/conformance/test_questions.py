@@ -10,7 +10,7 @@ from cerify.conformance.identification.predicting import Predictor
 from cerify.conformance.identification.questions import questions
 from proofs_tests.support import sampled
 
-NUMBER = {"cel": 8349, "core-cel": 4663, "sase": 8829, "event-expression": 6165}
+NUMBER = {"cel": 8349, "core-cel": 4663, "sase": 8829, "event-expression": 6165, "row-pattern": 3328}
 """The questions of each language."""
 
 

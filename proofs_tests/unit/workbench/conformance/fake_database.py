@@ -1,0 +1,99 @@
+"""A module of Python's DB-API whose MATCH_RECOGNIZE is the definition, or departs from it in one axis.
+
+`connect(axis="skip", value="next-row")`; with value="refused" it has no MATCH_RECOGNIZE, with "broken" it fails.
+"""
+
+from __future__ import annotations
+
+import re
+from ast import literal_eval
+from collections.abc import Sequence
+from typing import Any
+
+from cerify.conformance.hypotheses.axis import choices_of
+from cerify.conformance.hypotheses.row_departures import LookingOutput
+from cerify.conformance.hypotheses.row_pattern import AXES, departure
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.row_pattern import interpreter
+from cerify.semantics.row_pattern.clauses import ROW
+from cerify.semantics.row_pattern.parse import parse
+
+__version__ = "1"
+KINDS = {"BIGINT": "int", "DOUBLE PRECISION": "float", "VARCHAR(200)": "string", "BOOLEAN": "bool"}
+
+
+class Error(Exception):
+    """As in PEP 249."""
+
+
+class NotSupportedError(Error):
+    """As in PEP 249."""
+
+
+class Cursor:
+    """A cursor over the tables of its connection, by name: their columns with types, and their rows."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.description: Sequence[tuple[str]] | None = None
+        self.rows: list[tuple[Any, ...]] = []
+
+    def execute(self, statement: str) -> None:
+        self.description, self.rows = None, []
+        kind, name, rest = re.fullmatch(  # type: ignore[union-attr]
+            r"(CREATE TABLE|INSERT INTO|SELECT \* FROM|DROP TABLE) (\w+) ?(.*)", statement, re.DOTALL
+        ).groups()
+        tables = self.connection.tables
+        if kind == "CREATE TABLE":
+            columns = [column.partition(" ")[::2] for column in rest[1:-1].split(", ")]
+            tables[name] = ([(column, KINDS[type_]) for column, type_ in columns], [])
+        elif kind == "INSERT INTO":
+            text = re.sub(r"\bNULL\b", "None", rest.removeprefix("VALUES "))
+            tables[name][1].append(literal_eval(text.replace("TRUE", "True").replace("FALSE", "False")))
+        elif kind == "DROP TABLE":
+            del tables[name]
+        else:
+            self._select(rest, *tables[name])
+
+    def _select(self, text: str, columns: list[tuple[str, str]], values: list[tuple[Any, ...]]) -> None:
+        if self.connection.value == "refused":
+            raise Error('near "(": syntax error')
+        if self.connection.value == "broken" and "+" in text and "PREV" not in text:
+            raise Error("an internal error")
+        names = [name for name, _ in columns]
+        events = [Event(ROW, {n: v for n, v in zip(names, row, strict=True) if v is not None}) for row in values]
+        q, S = parse(text), Stream(events, Schema({ROW: dict(columns)}))  # type: ignore[arg-type]
+        made = departure(choices_of(self.connection.choices, AXES))
+        try:
+            found = made.answers(q, S, Budget(valuations=50_000))
+        except CerifyError as error:
+            raise Error(error.message) from None
+        q = made.clause(q)
+        parts = interpreter.partitions(q, interpreter.table_of(S), made.reading)
+        shown = LookingOutput(q, S, made.reading, lambda f: f, parts)
+        self.description = [(name.upper(),) for name in shown.columns]
+        self.rows = list(shown.rows(found))
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self.rows
+
+    def close(self) -> None:
+        pass
+
+
+class Connection:
+    """A connection, with the tables that were created."""
+
+    def __init__(self, choices: dict[str, str], value: str) -> None:
+        self.choices, self.value = choices, value
+        self.tables: dict[str, tuple[list[tuple[str, str]], list[tuple[Any, ...]]]] = {}
+
+    def cursor(self) -> Cursor:
+        return Cursor(self)
+
+
+def connect(axis: str = "", value: str = "") -> Connection:
+    """A connection to a database without tables."""
+    return Connection({axis: value} if axis else {}, value)
