@@ -1,90 +1,172 @@
-"""cerify grade: exercises, and whether a formula is an answer to one."""
+"""cerify grade: exercises, whether a formula is an answer to one, and sheets of answers."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import click
 
-from cerify.commands.options import LanguageChoice
-from cerify.grade.exercises import Exercise, exercise, exercises
+from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, option, takes
+from cerify.grade import sheet
+from cerify.grade.exercises import FILE as COURSE
+from cerify.grade.exercises import LEVELS, Exercise, exercise, exercises
 from cerify.grade.grading import Right, graded
-from cerify.grade.text import LEVELS, feedback, json_of, solution, statement
+from cerify.grade.text import feedback, json_of, solution, statement
 from cerify.languages import LANGUAGES
-from cerify.semantics.errors import CerifyError
-from cerify.terminal import echo, picked
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.output_files import write_whole
+from cerify.terminal import echo
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of a call."""
+
+    id: str | None = argument(metavar="[ID]", required=False)
+    formula: str | None = argument(required=False)
+    language: str | None = option("--language", type=LanguageChoice(), help="The exercises of this language only.")
+    session: int | None = option("--session", type=int, metavar="N", help="Those of this session of the course only.")
+    show: bool = option("--show", is_flag=True, help="Show the answer.")
+    source: Path = option(
+        "--exercises", type=FILE, metavar="FILE", default=COURSE, help="Exercises of your own.  [default: the course's]"
+    )
+    answers: Path | None = option(
+        "--file", type=FILE, metavar="FILE", help='Mark a sheet of answers: {"ID": "FORMULA", ...}.'
+    )
+    out: Path | None = option(
+        "--out",
+        type=OUTPUT,
+        metavar="FILE",
+        help="Write the marks of the sheet to this file, for Gradescope.",
+    )
+    students: Path | None = option(
+        "--students",
+        type=OUTPUT,
+        metavar="FILE",
+        help="Write the exercises without their answers to this file.",
+    )
+    as_json: bool = option("--json", is_flag=True, help="Print JSON: of the list, a line for each exercise.")
+
+    @property
+    def tasks(self) -> Mapping[str, Exercise]:
+        """The exercises that are listed or marked. Raises InputError."""
+        return {
+            one.id: one
+            for one in exercises(self.source).values()
+            if self.language in (None, one.language) and self.session in (None, one.session)
+        }
+
+    def require_consistent(self) -> None:
+        """Raises UsageError for options that do not go together."""
+        if self.show and self.id is None:
+            raise click.UsageError("--show needs the ID of an exercise")
+        if self.show and self.formula is not None:
+            raise click.UsageError("--show shows the answer; leave the formula out")
+        if self.id is not None and (self.answers is not None or self.students is not None):
+            raise click.UsageError("--file and --students are for all exercises: leave the ID out")
+        if self.out is not None and self.answers is None:
+            raise click.UsageError("--out goes with --file: it has the marks of a sheet")
 
 
 @click.command()
-@click.argument("id_", metavar="[ID]", required=False)
-@click.argument("formula", required=False)
-@click.option("--language", type=LanguageChoice(), help="List the exercises of this language only.")
-@click.option("--show", is_flag=True, help="Show the answer.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: of the list, a line for each exercise.")
-def command(id_: str | None, formula: str | None, language: str | None, show: bool, as_json: bool) -> int:
+@takes(Asked)
+def command(asked: Asked) -> int:
     """Practise: write a formula for a sentence.
 
-    Alone it lists the exercises; with an ID it tells the sentence; with a FORMULA too it decides whether the formula
-    means that, and if not shows a shortest stream on which it differs.
+    Alone it lists the exercises; with an ID it prints the sentence; with a FORMULA too it decides whether the formula
+    means that, and if not shows a shortest stream on which it differs, and what to look at. With --file it marks a
+    sheet of answers: one point for each exercise that is listed with the same options, or without any for each that is
+    answered.
 
-    Exit status: 0 if the formula is right, 1 if it is wrong, 2 on an error.
+    Exit status: 0 if the formula is right (of a sheet, all of them), 1 if it is wrong, 2 on an error.
     """
-    if id_ is None:
-        if show:
-            raise click.UsageError("--show needs the ID of an exercise")
-        return _list(language, as_json)
-    asked = exercise(id_)
-    if formula is None:
-        echo(_dumped(_task(asked, show)) if as_json else "\n".join((solution if show else statement)(asked)))
+    asked.require_consistent()
+    if asked.students is not None:
+        lines = (json.dumps(one.public(), ensure_ascii=False) for one in asked.tasks.values())
+        write_whole(asked.students, "".join(f"{line}\n" for line in lines))
+        echo(f"{asked.students}: {len(asked.tasks)} exercises without answers")
         return 0
-    if show:
-        raise click.UsageError("--show shows the answer; leave the formula out")
+    if asked.answers is not None:
+        return _sheet(asked, asked.answers)
+    if asked.id is None:
+        return _list(asked)
+    task = exercise(asked.id, asked.source)
+    if asked.formula is None:
+        answers = {"answers": list(task.answers)} if asked.show else {}
+        text = "\n".join((solution if asked.show else statement)(task))
+        echo(_dumped(task.public() | answers) if asked.as_json else text)
+        return 0
+    return _graded(task, asked.formula, asked.as_json)
+
+
+def _graded(task: Exercise, formula: str, as_json: bool) -> int:
     try:
-        grade = graded(asked, formula)
+        grade = graded(task, formula)
     except CerifyError as error:
         if not as_json:
             raise
-        echo(_dumped(_error(asked, error)))
+        echo(_dumped(_error(task, error)))
         return 2
     if as_json:
-        echo(_dumped(json_of(asked, grade)))
+        echo(_dumped(json_of(task, grade)))
     else:
-        heading, *rest = feedback(asked, grade)
+        heading, *rest = feedback(task, grade, formula)
         echo(heading, colour="green" if isinstance(grade, Right) else "red")
         for line in rest:
             echo(line)
     return 0 if isinstance(grade, Right) else 1
 
 
-def _list(language: str | None, as_json: bool) -> int:
-    asked = [listed for listed in exercises().values() if language in (None, listed.language)]
-    if as_json:
-        for listed in asked:
-            echo(_dumped(_task(listed, False)))
+def _sheet(asked: Asked, file: Path) -> int:
+    try:
+        answers = sheet.read_answers(file)
+    except InputError as error:
+        if asked.out is not None:  # which Gradescope reads in any case
+            write_whole(asked.out, json.dumps(sheet.not_marked(error), indent=1) + "\n")
+        raise
+    limited = asked.source != COURSE or asked.language is not None or asked.session is not None
+    tasks = asked.tasks if limited else {id_: one for id_, one in asked.tasks.items() if id_ in answers}
+    found = sheet.results(answers, tasks)
+    text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+    if asked.out is not None:
+        write_whole(asked.out, text)
+    if asked.as_json:
+        echo(text, newline=False)
+        return 0 if found["score"] == len(tasks) else 1
+    for test in found["tests"]:
+        echo(f"{test['status']}: {test['name']}", colour="green" if test["score"] else "red")
+        if not test["score"]:
+            echo("\n".join(f"  {line}" for line in test["output"].split("\n")))
+    if found["output"]:
+        echo(found["output"])
+    echo(f"{found['score']} of {len(tasks)} are right")
+    return 0 if found["score"] == len(tasks) else 1
+
+
+def _list(asked: Asked) -> int:
+    tasks = list(asked.tasks.values())
+    if asked.as_json:
+        for task in tasks:
+            echo(_dumped(task.public()))
         return 0
-    width = max(len(listed.id) for listed in asked)
-    for name, group in groupby(asked, key=lambda listed: listed.language):
+    width = max((len(task.id) for task in tasks), default=0)
+    for name, together in groupby(tasks, key=lambda task: task.language):
         echo(LANGUAGES[name].title)
-        for listed in group:
-            echo(f"  {listed.id:{width}}  {LEVELS[listed.level]:8}  {listed.sentence}")
+        for task in together:
+            echo(f"  {task.id:{width}}  {LEVELS[task.level]:8}  {task.sentence}")
     echo("cerify grade ID tells more of one, cerify grade ID FORMULA grades, cerify grade --show ID has the answer")
     return 0
 
 
-def _task(asked: Exercise, show: bool) -> dict[str, Any]:
-    told = {
-        **picked(asked, "id", "language", "level", "sentence"),
-        "schema": {name: dict(attributes) for name, attributes in asked.schema.types.items()},
-    }
-    return told | {"answers": list(asked.answers)} if show else told
-
-
-def _error(asked: Exercise, error: CerifyError) -> dict[str, Any]:
+def _error(task: Exercise, error: CerifyError) -> dict[str, Any]:
     span = error.span and [error.span.start, error.span.end]
     said = {"code": error.code, "message": error.message, "span": span}
-    return {"id": asked.id, "language": asked.language, "grade": None, "error": said}
+    return {"id": task.id, "language": task.language, "grade": None, "error": said}
 
 
 def _dumped(obj: dict[str, Any]) -> str:

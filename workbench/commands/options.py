@@ -28,7 +28,7 @@ class OutputPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
-        existing = next(one for one in (path, *path.absolute().parents) if one.exists())
+        existing = next(one for one in (path, *path.absolute().parents) if os.path.exists(one))  # False for a bad name
         if existing != path and self.file_okay and existing != path.absolute().parent:
             self.fail(f"the folder {path.parent} does not exist", param, ctx)
         if existing != path and not existing.is_dir():

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from cerify.api import read_query
 from cerify.equivalence.verdict import Bounded, Different, Undecided
-from cerify.grade.exercises import Exercise
+from cerify.grade.exercises import FILE, Exercise, exercise
+from cerify.grade.mistakes import Mistake, mistake
 from cerify.languages.language import Language
-from cerify.semantics.errors import InternalError, Unsupported, errors_in
+from cerify.semantics.errors import CerifyError, IllFormed, InputError, InternalError, Span, Unsupported, errors_in
 from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.values import Value
 
+FITTING = ("event_type", "attribute")  # rules that an answer breaks with a name that the events do not have
 STREAMS = 1600  # that are tried at most
 LONGEST = 5
 
@@ -67,7 +70,8 @@ class Right:
 class Wrong:
     """After the event at position `at` of the stream the formula has yours, and wanted are others.
 
-    Where shortest is true, the two have the same on every shorter stream, or on those that were tried.
+    Where shortest is true, the two have the same on every shorter stream, or on those that were tried. mistake is what
+    is probably wrong.
     """
 
     stream: Stream
@@ -76,17 +80,50 @@ class Wrong:
     yours: tuple[tuple[int, ...], ...]
     shortest: bool
     evidence: Evidence
+    mistake: Mistake
 
 
-Grade: TypeAlias = Right | Wrong
+@dataclass(frozen=True)
+class Misfit:
+    """The formula does not fit the events of the exercise: it names what they do not have. message says what."""
+
+    message: str
+    span: Span | None
+
+
+Grade: TypeAlias = Right | Wrong | Misfit
 
 
 def graded(exercise: Exercise, text: str) -> Grade:
-    """What becomes of the text as an answer. Raises ParseError, IllFormed, and Unsupported where nothing can tell."""
-    lang, answer = read_query(text, exercise.language, exercise.schema)
+    """What becomes of the text as an answer.
+
+    Raises ParseError, Unsupported where nothing can tell, and InputError for an exercise without answers.
+    """
+    if not exercise.answers:
+        raise InputError(f"the file has no answer to {exercise.id!r}: whoever wrote it has another one to grade with")
+    lang, answer = read_query(text, exercise.language)
+    if problem := next((p for p in lang.problems(answer, exercise.schema) if p.rule in FITTING), None):
+        return Misfit(problem.hinted, problem.span)
     with errors_in(text):
+        try:
+            lang.require_typed(answer, exercise.schema)
+        except IllFormed as error:
+            return Misfit(error.message, error.span)
         model = lang.parse(exercise.answers[0])
         return Right("decided") if answer == model else _graded(exercise, lang, model, answer)
+
+
+def require_right(id_: str, text: str, file: Path = FILE) -> None:
+    """Raises AssertionError, with what is wrong, unless the text is a right answer: for a cell that nbgrader runs."""
+    from cerify.grade.text import feedback
+
+    task = exercise(id_, file)
+    try:
+        grade = graded(task, text)
+    except CerifyError as error:
+        raise AssertionError(error.described()) from None
+    if not isinstance(grade, Right):
+        raise AssertionError("\n".join(feedback(task, grade, text)))
 
 
 def _graded(exercise: Exercise, lang: Language[Any], model: Any, answer: Any) -> Grade:
@@ -97,7 +134,7 @@ def _graded(exercise: Exercise, lang: Language[Any], model: Any, answer: Any) ->
         case Bounded(length):
             return Right("bounded", length)
         case Different(S, _, _, _, shortest):
-            return _wrong(lang, model, answer, S, shortest, "decided")
+            return _wrong(exercise, lang, answer, S, shortest, "decided")
         case Undecided(reason) if exercise.values:
             return _tried(exercise, lang, model, answer)
         case Undecided(reason):
@@ -114,7 +151,7 @@ def _tried(exercise: Exercise, lang: Language[Any], model: Any, answer: Any) -> 
     length = 0
     for S in short_streams(exercise.schema, values):
         if _matches(lang, model, S) != _matches(lang, answer, S):
-            return _wrong(lang, model, answer, S, True, "tried")
+            return _wrong(exercise, lang, answer, S, True, "tried")
         length = len(S)
     return Right("tried", length)
 
@@ -125,14 +162,17 @@ def _integers(lang: Language[Any], query: Any) -> set[int]:
     return {int(n) for n in numbers if isinstance(n, int) or n.is_integer()}
 
 
-def _wrong(lang: Language[Any], model: Any, answer: Any, S: Stream, shortest: bool, evidence: Evidence) -> Wrong:
+def _wrong(
+    exercise: Exercise, lang: Language[Any], answer: Any, S: Stream, shortest: bool, evidence: Evidence
+) -> Wrong:
     """The stream with what the definitions have on it, at the last position at which they differ."""
-    wanted, yours = _matches(lang, model, S), _matches(lang, answer, S)
+    right = [lang.parse(text) for text in exercise.answers]
+    wanted, yours = _matches(lang, right[0], S), _matches(lang, answer, S)
     if wanted == yours:
         raise InternalError(f"the two were found to differ on {list(S)}, and do not")
     at = max(n for n, _ in wanted ^ yours)
     there = [tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)]
-    return Wrong(S, at, there[0], there[1], shortest, evidence)
+    return Wrong(S, at, there[0], there[1], shortest, evidence, mistake(lang, right, answer, S))
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cerify.explanations.evidence import SHOWN, braces, row
-from cerify.grade.exercises import Exercise
-from cerify.grade.grading import Evidence, Grade, Right, Wrong
+from cerify.grade.exercises import LEVELS, Exercise
+from cerify.grade.grading import Evidence, Grade, Misfit, Right, Wrong
 from cerify.languages import LANGUAGES
+from cerify.semantics.errors import underline
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event
+from cerify.terminal import picked
 
 LISTED = 20  # events of a stream
-LEVELS = {1: "easy", 2: "middling", 3: "hard"}
 
 
 def statement(exercise: Exercise) -> list[str]:
@@ -29,18 +30,20 @@ def solution(exercise: Exercise) -> list[str]:
     return [first, *(f"or: {other}" for other in others)]
 
 
-def feedback(exercise: Exercise, grade: Grade) -> list[str]:
-    """What is said of the answer: that it is right, and how that is known, or where it differs."""
+def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
+    """What is said of the answer: that it is right, and how that is known, or where it differs and what to look at."""
     match grade:
         case Right(evidence, length):
             return [f"right: {_how_known(evidence, length)}"]
-        case Wrong(S, at, wanted, yours, shortest, evidence):
+        case Misfit(message, span):
+            return [f"wrong: {message}", *(underline(answer, span).split("\n") if span is not None else ())]
+        case Wrong(S, at, wanted, yours, shortest, evidence, mistake):
             difference = _taking_place if LANGUAGES[exercise.language].takes_place else _reporting
             return [
                 _where(S, shortest, evidence),
                 *_events(S),
                 *difference(S, at, wanted, yours),
-                f"hint: {exercise.hint}",
+                *(f"hint: {hint}" for hint in (mistake.hint, exercise.hint) if hint),
             ]
 
 
@@ -50,7 +53,10 @@ def json_of(exercise: Exercise, grade: Grade) -> dict[str, Any]:
     match grade:
         case Right(evidence, length):
             return answer | {"evidence": evidence, "length": length}
-        case Wrong(S, at, wanted, yours, shortest, evidence):
+        case Misfit(message, span):
+            problem = {"message": message, "span": span and [span.start, span.end]}
+            return answer | {"grade": "wrong", "problem": problem, "hint": exercise.hint}
+        case Wrong(S, at, wanted, yours, shortest, evidence, mistake):
             difference = {
                 "events": [json_of_event(event) for event in S],
                 "at": at,
@@ -58,7 +64,8 @@ def json_of(exercise: Exercise, grade: Grade) -> dict[str, Any]:
                 "yours": [list(places) for places in yours],
                 "shortest": shortest,
             }
-            return answer | {"grade": "wrong", "evidence": evidence, "difference": difference, "hint": exercise.hint}
+            found = {"mistake": picked(mistake, "kind", "hint"), "hint": exercise.hint}
+            return answer | {"grade": "wrong", "evidence": evidence, "difference": difference} | found
 
 
 def _schema(exercise: Exercise) -> Iterator[tuple[str, list[str]]]:

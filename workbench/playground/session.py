@@ -172,8 +172,8 @@ def step(asked: Json) -> Json:
 
 def tasks(asked: Json) -> Json:
     """The exercises of a language."""
-    from cerify.grade.exercises import exercises
-    from cerify.grade.text import LEVELS, statement
+    from cerify.grade.exercises import LEVELS, exercises
+    from cerify.grade.text import statement
 
     return {
         "exercises": [
@@ -194,7 +194,7 @@ def grade(asked: Json) -> Json:
     found = graded(task, asked["query"])
     difference = json_of(task, found).get("difference")
     rows = None if difference is None else _rows(difference["events"])
-    return {"right": isinstance(found, Right), "lines": feedback(task, found), "rows": rows}
+    return {"right": isinstance(found, Right), "lines": feedback(task, found, asked["query"]), "rows": rows}
 
 
 REQUESTS: Mapping[str, Callable[[Json], Json]] = {

@@ -1,0 +1,60 @@
+"""Sheets of answers, marked all together, in the form that Gradescope reads as results.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cerify.grade.exercises import Exercise
+from cerify.grade.grading import Right, graded
+from cerify.grade.text import feedback
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.json_events import parse_json
+from cerify.terminal import did_you_mean
+
+SECONDS = 20  # that one answer may take
+
+
+def read_answers(file: Path) -> dict[str, str]:
+    """The answers in a file, from the ids of exercises to formulas. Raises InputError."""
+    try:
+        answers = parse_json(file.read_bytes(), str(file))
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from None
+    if not isinstance(answers, dict) or not all(isinstance(text, str) for text in answers.values()):
+        raise InputError(f'{file}: answers are one JSON object, as {{"cel-then": "Open ; Close"}}')
+    return answers
+
+
+def results(answers: Mapping[str, str], tasks: Mapping[str, Exercise]) -> dict[str, Any]:
+    """A point for each exercise that is answered right, with what is said of each answer."""
+    tests = [_marked(task, answers.get(task.id), number) for number, task in enumerate(tasks.values(), 1)]
+    unknown = [f"no exercise {id_!r};{did_you_mean(id_, tasks)}" for id_ in answers if id_ not in tasks]
+    return {"score": sum(test["score"] for test in tests), "output": "\n".join(unknown), "tests": tests}
+
+
+def not_marked(error: CerifyError) -> dict[str, Any]:
+    """The results where the answers could not be read."""
+    return {"score": 0, "output": error.described(), "tests": []}
+
+
+def _marked(task: Exercise, text: str | None, number: int) -> dict[str, Any]:
+    right, lines = False, ["no answer"]
+    if text is not None:
+        try:
+            with Budget(seconds=SECONDS).timed():
+                grade = graded(task, text)
+            right, lines = isinstance(grade, Right), feedback(task, grade, text)
+        except CerifyError as error:
+            lines = [error.described()]
+    return {
+        "name": task.id,
+        "number": str(number),
+        "score": int(right),
+        "max_score": 1,
+        "status": "passed" if right else "failed",
+        "output": "\n".join([task.sentence, *([] if text is None else [text]), *lines]),
+        "output_format": "text",
+    }
