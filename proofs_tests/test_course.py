@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 from cerify.grade.exercises import exercises
 from cerify.semantics.errors import InputError
+
+pytest.importorskip("latex2mathml")  # of the extra docs
 from proofs_tests.tools import make_slides
 from proofs_tests.tools.make_slides import COURSE, page_of, parts_of, slides_of
 

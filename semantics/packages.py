@@ -28,6 +28,7 @@ __all__ = ["EXTRAS", "arrow_csv", "installed", "naming_extras", "np", "pa", "pc"
 
 EXTRAS: Mapping[str, str] = {
     "hypothesis": "hypothesis",
+    "ipywidgets": "notebook",
     "jinja2": "draw",
     "jsonschema": "conform",
     "markupsafe": "draw",

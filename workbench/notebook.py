@@ -1,7 +1,7 @@
 """Rich displays for notebooks: `%load_ext cerify.notebook`.
 
-The extension tells IPython how to show what this toolkit hands out; the types themselves know nothing of it. Pictures
-go into a page as images, so that their colours stay with them; each has its content in words.
+The extension registers with IPython how the values of this toolkit are shown; the types themselves do not depend on it.
+Pictures go into a page as images, so that their colours stay with them; each has its content in words.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from cerify.api import match
 from cerify.automata.cea.model import CEA
 from cerify.automata.dfa.model import DFA
 from cerify.draw.automaton import diagram_of_cea, diagram_of_dfa
@@ -28,12 +32,15 @@ from cerify.explanations.evidence import braces
 from cerify.explanations.explanation import Derived, Rejected, rejection_lines, steps_of
 from cerify.explanations.explanation import summary as explained
 from cerify.explanations.step import Step
-from cerify.languages import DEFAULT
+from cerify.languages import DEFAULT, LANGUAGES
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Events, Match, Schema, Stream
+from cerify.semantics.csv_rows import Source, events_of_csv
+from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
+from cerify.semantics.events import TYPE, Events, Match, Schema, Stream
 from cerify.semantics.matches import Matches
+from cerify.semantics.packages import naming_extras
 from cerify.semantics.readers import as_stream
+from cerify.semantics.values import Value, show_time
 
 MOST_LISTED = 100  # matches in a table
 
@@ -86,15 +93,67 @@ def steps(query: str, events: Events | str | Path, language: str = DEFAULT, budg
     return _of_recording(record(query, events, language, budget=budget))
 
 
+def explore(query: str = "", events: Events | str | Path = (), language: str = DEFAULT) -> Any:
+    """A widget with a query, the events as CSV and the language; below it the matches, which follow what is typed.
+
+    Raises MissingPackage without ipywidgets.
+    """
+    with naming_extras():
+        import ipywidgets
+
+    wide = ipywidgets.Layout(width="95%")
+    S = as_stream(events)
+    inputs = (
+        ipywidgets.Text(query, description="query", layout=wide),
+        ipywidgets.Textarea(csv_of(S), description="events", rows=min(len(S) + 2, 12), layout=wide),
+        ipywidgets.Dropdown(options=list(LANGUAGES), value=language, description="language"),
+    )
+    output = ipywidgets.HTML()
+
+    def refresh(_: object = None) -> None:
+        output.value = explored(*(one.value for one in inputs))
+
+    for one in inputs:
+        one.observe(refresh, "value")
+    refresh()
+    return ipywidgets.VBox([*inputs, output])
+
+
+def explored(query: str, events: str, language: str) -> str:
+    """What a query matches in events written as CSV, as HTML; or the error, with its place in the query."""
+    try:
+        S = Stream(events_of_csv(Source("events", partial(BytesIO, events.encode())), None, {TYPE: TYPE}))
+        found = match(query, S, language=language)
+    except CerifyError as error:
+        return f"<pre>{escape(error.described())}</pre>"
+    return f"{timeline(S, found)._repr_html_()}{_matches(found)}"
+
+
+def csv_of(S: Stream) -> str:
+    """The events as CSV, with a column for each attribute."""
+    names = list(dict.fromkeys(name for event in S for name in event.attributes))
+    rows = ([event.type, *(_cell(event.get(name)) for name in names)] for event in S)
+    return "\n".join(map(",".join, [[TYPE, *names], *rows]))
+
+
 def load_ipython_extension(ipython: Any) -> None:
-    """Tell IPython how to show what this toolkit hands out."""
+    """Register with IPython how values are shown, and errors: the message and its place, without a traceback."""
     html = ipython.display_formatter.formatters["text/html"]
     for type_, shown in HTML.items():
         html.for_type(type_, shown)
+    ipython.set_custom_exc((CerifyError,), _show_error)
+
+
+def _show_error(shell: Any, kind: type, error: CerifyError, traceback: Any, tb_offset: int | None = None) -> list[str]:
+    """The lines that IPython shows of an error."""
+    lines = f"{kind.__name__}: {error.described()}".split("\n")
+    shell._showtraceback(kind, error, lines)  # as IPython itself does with the lines of a traceback
+    return lines
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """Let IPython forget it."""
+    """Undo what load_ipython_extension has done."""
+    ipython.set_custom_exc((), None)
     html = ipython.display_formatter.formatters["text/html"]
     for type_, shown in HTML.items():
         if html.type_printers.get(type_) is shown:
@@ -109,6 +168,14 @@ def _list(values: list[Any]) -> str | None:
     if not values or not all(isinstance(value, Match) for value in values):
         return None
     return _table(values)
+
+
+def _matches(found: Matches) -> str:
+    return _table(found) if found else "<p>No match.</p>"
+
+
+def _cell(value: Value | None) -> str:
+    return "" if value is None else show_time(value) if isinstance(value, datetime) else str(value)
 
 
 def _table(matches: Sequence[Match]) -> str:
@@ -211,7 +278,7 @@ def _count(number: int, word: str) -> str:
 HTML: Mapping[type, Callable[[Any], str | None]] = {
     Stream: lambda S: timeline(S)._repr_html_(),
     list: _list,
-    Matches: _list,
+    Matches: _matches,
     CEA: _or_plain(lambda A: _of_diagram(diagram_of_cea(A, "Automaton"))._repr_html_()),
     DFA: _or_plain(lambda A: _of_diagram(diagram_of_dfa(A, "Automaton"))._repr_html_()),
     Diagram: _or_plain(lambda diagram: _of_diagram(diagram)._repr_html_()),

@@ -19,8 +19,10 @@ from pathlib import Path
 from textwrap import dedent
 
 import click
+from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from cerify.grade.exercises import LEVELS, exercises
 from cerify.semantics.errors import InputError
@@ -32,8 +34,15 @@ LONGEST_CODE = 18  # lines of one block
 CHARACTERS = 78  # of a line of text
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
-MARKDOWN = MarkdownIt("commonmark").enable("table")
-SENTENCE = re.compile(r"(?:`[^`]*`|[^`])*?[.:?!](?=\s+[A-Z*(\[]|\s*$)", re.DOTALL)
+
+
+def _formula(text: str, options: dict[str, bool]) -> str:
+    """A formula as MathML, as the book has it."""
+    return str(convert(text, display="block" if options["display_mode"] else "inline"))
+
+
+MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, renderer=_formula)
+SENTENCE = re.compile(r"(?:`[^`]*`|\$[^$]*\$|[^`$])*?[.:?!](?=\s+[A-Z*(\[]|\s*$)", re.DOTALL)
 
 STYLE = """
 :root { color-scheme: light dark; --ink: light-dark(#1b1f24, #e6e6e6); --paper: light-dark(#fff, #16181c);
@@ -126,6 +135,8 @@ def _block(tokens: list[Token], page: Path) -> Iterator[Block]:
         code = _code(first, page)
         if code:
             yield Block(f"<pre><code>{escape(code)}</code></pre>", code.count("\n") + 2)
+    elif first.type == "math_block":
+        yield Block(MARKDOWN.renderer.render([first], MARKDOWN.options, {}), 2)
     elif first.type == "paragraph_open" and (image := next(_images(tokens), None)) is not None:
         yield Block(_picture(page.parent / str(image.attrs["src"]), image.content), HIGHEST // 2)
     elif first.type == "paragraph_open":

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+import sys
 from base64 import b64decode
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
@@ -19,8 +23,10 @@ from cerify.drawing import diagram_of, record
 from cerify.equivalence.verdict import Undecided
 from cerify.explanations.explanation import explain
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import CerifyError, MissingPackage, ParseError
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.events import Event, Match, Stream
+from proofs_tests.conftest import ROOT
 
 EXPRESSIONS = ("event-expression", "event-expression")
 
@@ -53,7 +59,17 @@ def html() -> Formatter:
 
 
 def ipython(formatter: Formatter) -> Any:
-    return SimpleNamespace(display_formatter=SimpleNamespace(formatters={"text/html": formatter}))
+    """As much of IPython as the extension uses; what it shows of an error is in `shown`."""
+    shell = SimpleNamespace(
+        display_formatter=SimpleNamespace(formatters={"text/html": formatter}), shown=[], handled=()
+    )
+
+    def set_custom_exc(kinds: tuple[type, ...], handler: Any) -> None:
+        shell.handled, shell.handler = kinds, handler
+
+    shell.set_custom_exc = set_custom_exc
+    shell._showtraceback = lambda kind, error, lines: shell.shown.extend(lines)
+    return shell
 
 
 def image(text: str | None) -> ElementTree.Element:
@@ -158,3 +174,80 @@ def test_the_extension_can_be_taken_off(html: Formatter) -> None:
     mine = html.type_printers[Stream] = lambda S: "mine"
     notebook.unload_ipython_extension(ipython(html))
     assert html.type_printers == {Stream: mine}
+
+
+def test_an_error_is_its_message_with_the_place_and_no_traceback(html: Formatter) -> None:
+    shell = ipython(html)
+    notebook.load_ipython_extension(shell)
+    assert shell.handled == (CerifyError,)
+    with pytest.raises(ParseError) as caught:
+        match("A ; ; B", S)
+    lines = shell.handler(shell, ParseError, caught.value, None)
+    assert lines == shell.shown
+    assert lines[0].startswith("ParseError: ';' is not expected here")
+    assert lines[1:] == ["A ; ; B", "    ^"]
+    notebook.unload_ipython_extension(shell)
+    assert shell.handled == ()
+
+
+def test_no_matches_are_shown_as_such(html: Formatter) -> None:
+    assert said(html(match("C", S))) == "No match."
+
+
+def test_what_is_explored_follows_the_query_and_the_events() -> None:
+    events = notebook.csv_of(Stream([Event("A", {"x": 1}), Event("B", {"y": "b"})]))
+    assert events == "type,x,y\nA,1,\nB,,b"
+    assert said(notebook.explored("A ; B", events, "cel")).startswith("1 match at events 1 {0, 1}")
+    assert said(notebook.explored("B ; A", events, "cel")) == "No match."
+    assert notebook.explored("A ; ; B", events, "cel").endswith("A ; ; B\n    ^</pre>")
+    assert "no column" in notebook.explored("A", "x\n1", "cel")
+
+
+def test_without_ipywidgets_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'cerify\[notebook\]'"):
+        notebook.explore()
+
+
+def test_the_widget_follows_what_is_typed() -> None:
+    pytest.importorskip("ipywidgets")
+    box = notebook.explore("A ; B", S)
+    query, events, language, output = box.children
+    assert "3 matches" in output.value
+    query.value = "A ; C"
+    assert "No match." in output.value
+    query.value, events.value = "A", "type\nA"
+    assert "1 match" in output.value
+    language.value = "sase"
+    assert "<pre>" in output.value
+
+
+NOTEBOOKS = sorted((ROOT / "workbench" / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_cells_of_an_example_run(path: Path, monkeypatch: pytest.MonkeyPatch, html: Formatter) -> None:
+    """One after the other, as a kernel does; what each shows is made."""
+    monkeypatch.chdir(path.parent)
+    names: dict[str, Any] = {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code" and not cell["source"][0].startswith("%"):
+            *before, last = ast.parse("".join(cell["source"])).body
+            exec(compile(ast.Module(before, []), str(path), "exec"), names)
+            if isinstance(last, ast.Expr):
+                html(eval(compile(ast.Expression(last.value), str(path), "eval"), names))
+            else:
+                exec(compile(ast.Module([last], []), str(path), "exec"), names)
+        assert not cell.get("outputs")
+    assert len(names) > 2
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_an_example_runs_in_a_kernel(path: Path) -> None:
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    nbformat = pytest.importorskip("nbformat")
+    made = nbclient.NotebookClient(nbformat.read(path, 4), resources={"metadata": {"path": path.parent}}).execute()
+    shown = json.dumps(made)
+    assert path.stem == "assignment" or ("data:image/svg+xml" in shown and "No match." in shown)
