@@ -91,7 +91,8 @@ def _exercise(obj: Any, where: str) -> Exercise:
     for name, value in obj.items():
         if name not in KINDS:
             raise InputError(f"{where}: no field {name!r} of an exercise;{did_you_mean(name, KINDS)}")
-        if not isinstance(value, KINDS[name]) or (KINDS[name] is list and not all(isinstance(v, str) for v in value)):
+        texts = value if isinstance(value, list) else []
+        if not isinstance(value, KINDS[name]) or not all(isinstance(text, str) for text in texts):
             raise InputError(f"{where}, field {name!r}: {json.dumps(value)} is of a wrong type")
     if missing := [name for name in ("id", "sentence", "schema") if name not in obj]:
         raise InputError(f"{where}: an exercise has the field {missing[0]!r}")
