@@ -55,8 +55,9 @@ class PartitionedTable:
         if not q.partition:
             return cls(S, order, table.starts)
         codes, number = table._groups([one.name for one in q.partition])
-        by_order = np.arange(len(S)) if order is None else order
-        order = by_order[np.argsort(codes[by_order].astype(np.min_scalar_type(number)), kind="stable")]
+        codes = codes.astype(np.min_scalar_type(number))
+        together = np.argsort(codes if order is None else codes[order], kind="stable")
+        order = together if order is None else order[together]
         return cls(S, order, np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=number))]).astype(np.int64))
 
     def __len__(self) -> int:
@@ -112,12 +113,11 @@ class PartitionedTable:
 
     def _groups(self, names: Sequence[str]) -> tuple[NDArray[np.int64], int]:
         """For each row the number of its group, from 0 in the order of their first rows; and how many there are."""
-        codes = np.zeros(len(self), np.int64)
-        for name in names:
-            own, _ = self._encoded(name)
-            codes = codes * (int(own.max(initial=0)) + 1) + own
-            codes, _ = _encoded(pa.array(codes))
-        return codes, int(codes.max(initial=-1)) + 1
+        codes, distinct = self._encoded(names[0])
+        for name in names[1:]:
+            own, its = self._encoded(name)
+            codes, distinct = _encoded(pa.array(codes * len(its) + own))
+        return codes, len(distinct)
 
     def _sorted(self, order: Sequence[Order]) -> NDArray[np.int64] | None:
         """The rows in order, ties as they were; None where they are."""

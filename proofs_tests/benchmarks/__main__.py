@@ -30,6 +30,7 @@ from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.flat import flat
 from proofs_tests.benchmarks.hops import hops
 from proofs_tests.benchmarks.nfab import nfab
+from proofs_tests.benchmarks.rows import row_patterns
 from proofs_tests.benchmarks.spark import spark
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
 
@@ -144,6 +145,7 @@ BENCHMARKS = {
     "equivalence": equivalence,
     "expressions": expressions,
     "sase": nfab,
+    "rows": row_patterns,
     "hops": hops,
     "spark": spark,
 }
