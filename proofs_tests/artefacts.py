@@ -17,7 +17,7 @@ from cerify.semantics.json_events import json_of_event
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.claims.ledger import entry
 from proofs_tests.laws import page as laws
-from proofs_tests.tools.engine_board import findings, results
+from proofs_tests.tools.engine_board import findings, fuzz_runs, results
 from proofs_tests.tools.engine_board import page as board
 
 EVENTS = [Event("A", {"x": 1}), Event("B", {"x": 1}), Event("C", {"x": 2}), Event("A", {"x": 1, "s": "a"})]
@@ -71,7 +71,7 @@ ARTEFACTS: Mapping[str, Callable[[], str | bytes | Iterator[str]]] = {
     "random cases": cases,
     "claims": entries,
     "laws": laws,
-    "board": lambda: board(results(), findings()),
+    "board": lambda: board(results(), findings(), fuzz_runs()),
     "suite of vectors": lambda: printed("vectors", "A ; B+", "--json"),
     "witness": lambda: printed("equiv", "A ; B+ ; C", "A ; B ; C", "--json"),
     "simplified": lambda: printed("simplify", "(A OR A ; A) UNLESS (B OR B)", "--steps"),

@@ -2,11 +2,14 @@
 
     cerify conform --engine flink --json > run.jsonl
     python -m proofs_tests.tools.engine_board store run.jsonl --date 2026-11-22
+    cerify fuzz --engine flink --json > fuzz.jsonl
+    python -m proofs_tests.tools.engine_board store-fuzz fuzz.jsonl --date 2026-11-22
     python -m proofs_tests.tools.engine_board page
 
 `store` writes docs/findings/results/ENGINE-VERSION.json: per feature how many cases there were, passed and were
-skipped, and the outcome of each other case. `page` writes docs/findings/board.md from these and from
-docs/findings/*/findings.json, where each finding lists the cases that it explains.
+skipped, and the outcome of each other case. `store-fuzz` adds the counts of a run of random cases to
+docs/findings/fuzz.json. `page` writes docs/findings/board.md from these and from docs/findings/*/findings.json, where
+each finding lists the cases that it explains.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import Any
 
 FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
 PAGE = FINDINGS / "board.md"
+FUZZ = FINDINGS / "fuzz.json"
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,17 @@ def stored(lines: Iterable[str], date: str) -> dict[str, Any]:
     return {"engine": head["summary"]["engine"], "date": date, "features": features}
 
 
+def stored_fuzz(lines: Iterable[str], date: str) -> dict[str, Any]:
+    """The summary of `fuzz --json` in short: the engine, the date, what was drawn, and the counts of outcomes."""
+    summary = json.loads(next(iter(lines)))["summary"]
+    return {"date": date, **{key: summary[key] for key in ("tested", "profile", "seed", "cases", "agreed", "outcomes")}}
+
+
+def fuzz_runs() -> list[dict[str, Any]]:
+    """The stored runs of random cases, the oldest first."""
+    return list(json.loads(FUZZ.read_text())) if FUZZ.exists() else []
+
+
 def findings(folder: Path = FINDINGS) -> list[Finding]:
     """The findings of all engines."""
     return [
@@ -80,8 +95,8 @@ def cell(feature: dict[str, Any] | None, known: Sequence[Finding]) -> str:
     return "; ".join(parts)
 
 
-def page(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:
-    """The page, in Markdown: the newest run of each engine by feature, then every run by date."""
+def page(runs: Sequence[dict[str, Any]], known: Sequence[Finding], fuzzed: Sequence[dict[str, Any]] = ()) -> str:
+    """The page, in Markdown: the newest run of each engine by feature, the findings, and every run."""
     newest: dict[str, dict[str, Any]] = {}
     for run in sorted(runs, key=lambda run: run["date"]):
         newest[run["engine"]["name"]] = run
@@ -95,6 +110,14 @@ def page(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:
         ]
         if any(text not in ("not spoken", "not claimed") for text in cells):
             rows.append([feature, *cells])
+    found = [
+        [engine, *(", ".join(f.link for f in known if (f.engine, f.kind) == (engine, kind)) for kind in KINDS)]
+        for engine in sorted({finding.engine for finding in known})
+    ]
+    drawn = [
+        [run["tested"], run["date"], f"{run['profile']}, {run['seed']}", *map(str, fuzz_counts(run))]
+        for run in sorted(fuzzed, key=lambda run: (run["tested"], run["date"]))
+    ]
     history = [
         [run["engine"]["name"], run["engine"]["version"], run["date"], *map(str, totals(run))]
         for run in sorted(runs, key=lambda run: (run["engine"]["name"], run["date"]))
@@ -102,6 +125,10 @@ def page(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:
     return (
         HEAD
         + table(["feature", *heads], rows)
+        + FOUND
+        + table(["engine", "defects", "choices"], found)
+        + FUZZED
+        + table(["engine", "date", "profile, seed", "cases", "claimed", "agreed", "disagreed"], drawn)
         + HISTORY
         + table(["engine", "version", "date", "passed", "claimed", "cases"], history)
     )
@@ -117,6 +144,12 @@ def totals(run: dict[str, Any]) -> tuple[int, int, int]:
     features = run["features"].values()
     cases, skipped = sum(f["cases"] for f in features), sum(f["skipped"] for f in features)
     return sum(f["passed"] for f in features), cases - skipped, cases
+
+
+def fuzz_counts(run: dict[str, Any]) -> tuple[int, int, int, int]:
+    """How many random cases there were, were claimed, agreed, and disagreed."""
+    outcomes = run["outcomes"]
+    return run["cases"], run["cases"] - outcomes["unsupported"], run["agreed"], outcomes["disagreed"]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -136,6 +169,20 @@ Findings: [CORE](core/README.md), [Esper](esper/README.md), [Flink CEP](flink/RE
 [SASE](sase/README.md), [Siddhi](siddhi/README.md).
 
 """
+KINDS = ("defect", "choice")
+FOUND = """
+## Findings
+
+Each has a section with the smallest query and stream, what is expected, what the engine reports, and for a defect the
+likely place in its source; a program that uses the engine alone shows it.
+
+"""
+FUZZED = """
+## Random cases
+
+Runs of `cerify fuzz`; the page of each engine says what its disagreements are.
+
+"""
 HISTORY = "\n## All runs\n\n"
 
 
@@ -144,18 +191,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m proofs_tests.tools.engine_board")
     commands = parser.add_subparsers(dest="command", required=True)
     store = commands.add_parser("store", help="store a run of cerify conform --json")
-    store.add_argument("run", type=Path)
-    store.add_argument("--date", required=True, help="the day of the run, such as 2026-11-22")
+    store_fuzz = commands.add_parser("store-fuzz", help="add the counts of a run of cerify fuzz --json")
+    for command in (store, store_fuzz):
+        command.add_argument("run", type=Path)
+        command.add_argument("--date", required=True, help="the day of the run, such as 2026-11-22")
     commands.add_parser("page", help="write the page")
     options = parser.parse_args(arguments)
-    if options.command == "store":
-        if not re.fullmatch(r"\d{4}-\d\d-\d\d", options.date):
-            parser.error("--date is a day, such as 2026-11-22")
+    if options.command != "page" and not re.fullmatch(r"\d{4}-\d\d-\d\d", options.date):
+        parser.error("--date is a day, such as 2026-11-22")
+    if options.command == "store-fuzz":
+        runs = [*fuzz_runs(), stored_fuzz(options.run.read_text().splitlines(), options.date)]
+        FUZZ.write_text(json.dumps(runs, indent=1) + "\n")
+    elif options.command == "store":
         run = stored(options.run.read_text().splitlines(), options.date)
         path = FINDINGS / "results" / f"{run['engine']['name']}-{run['engine']['version']}.json"
         path.write_text(json.dumps(run, indent=1) + "\n")
     else:
-        PAGE.write_text(page(results(), findings()))
+        PAGE.write_text(page(results(), findings(), fuzz_runs()))
 
 
 def results(folder: Path = FINDINGS) -> list[dict[str, Any]]:

@@ -11,7 +11,9 @@ FEATURE = {"cases": 5, "passed": 1, "skipped": 1, "not_passed": {"a/1": "failed"
 
 
 def test_the_page_is_that_of_the_stored_runs() -> None:
-    assert engine_board.PAGE.read_text() == engine_board.page(engine_board.results(), engine_board.findings())
+    assert engine_board.PAGE.read_text() == engine_board.page(
+        engine_board.results(), engine_board.findings(), engine_board.fuzz_runs()
+    )
 
 
 def test_every_finding_has_its_section() -> None:
@@ -49,3 +51,18 @@ def test_a_run_is_stored_in_short() -> None:
         "date": "2026-11-22",
         "features": {"a": {"cases": 3, "passed": 1, "skipped": 1, "not_passed": {"a/3": "failed"}}},
     }
+
+
+def test_a_run_of_random_cases_is_a_row() -> None:
+    outcomes = {"unsupported": 4, "disagreed": 1}
+    summary = {
+        "tested": "toy 1",
+        "profile": "core",
+        "seed": 3,
+        "cases": 10,
+        "agreed": 5,
+        "outcomes": outcomes,
+        "more": 0,
+    }
+    run = engine_board.stored_fuzz([json.dumps({"summary": summary}), "{}"], "2026-11-22")
+    assert "| toy 1 | 2026-11-22 | core, 3 | 10 | 6 | 5 | 1 |" in engine_board.page([], [], [run])

@@ -187,9 +187,15 @@ public final class SaseParser {
         return amount * seconds;
     }
 
-    /** The constants of RETURN, each with a name. */
+    /** The constants of RETURN, each with a name; null, with the rest of the text read, if there is anything else. */
     private Map<String, Object> result() {
         Map<String, Object> result = new LinkedHashMap<>();
+        if (cursor.at(Token.Kind.NAME) && !cursor.at("true", "false")) {
+            while (!cursor.at(Token.Kind.END) && !cursor.at("UNION", "PATTERN", "NON", "STREAM")) {
+                cursor.take();
+            }
+            return null;
+        }
         do {
             Object value = constant().value();
             require("AS");

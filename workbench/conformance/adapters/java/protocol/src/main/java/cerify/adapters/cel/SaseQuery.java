@@ -15,7 +15,7 @@ import java.util.Set;
  * @param equivalences the attributes on which all events of a match agree
  * @param window the seconds of WITHIN
  * @param result the constants of RETURN, by their names; empty where RETURN is left out, as it may be of a query that
- *     is asked for its matches alone
+ *     is asked for its matches alone, and null where it begins with something else
  */
 public record SaseQuery(
         List<Component> components,

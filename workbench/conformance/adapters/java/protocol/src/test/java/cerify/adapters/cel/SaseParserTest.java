@@ -48,6 +48,13 @@ class SaseParserTest {
     }
 
     @Test
+    void aResultOfAttributesIsNotRead() {
+        assertEquals(null, SaseParser.parse("PATTERN SEQ(A a, B+ b[]) RETURN a.x, b[].(x, y) AS all").result());
+        assertThrows(Problem.class, () -> SaseParser.parse("PATTERN SEQ(A a) RETURN a.x UNION PATTERN SEQ(B a) RETURN a.x"));
+        assertThrows(Problem.class, () -> SaseParser.parse("PATTERN SEQ(A a) RETURN NON-OVERLAP r(a.x AS x)"));
+    }
+
+    @Test
     void aConstantOfReturnNeedsAName() {
         assertThrows(Problem.class, () -> SaseParser.parse("PATTERN SEQ(A a) RETURN 1"));
     }

@@ -78,6 +78,9 @@ final class SiddhiEngine implements Engine {
 
     private static SortedSet<Match> sase(Run run) {
         SaseQuery query = SaseParser.parse(run.query());
+        if (query.result() == null && run.valuations()) {
+            throw SiddhiClaims.skip("a result that is not made of constants", "select");
+        }
         SasePattern pattern = new SasePattern(query, run.schema());
         SortedSet<Match> matches = new TreeSet<>();
         new SiddhiRun(run, pattern.steps(), pattern.connective(), pattern.window())
@@ -90,7 +93,8 @@ final class SiddhiEngine implements Engine {
                             events.addAll(positions);
                         }
                     });
-                    Map<String, Object> result = query.result().isEmpty() ? null : query.result();
+                    boolean none = query.result() == null || query.result().isEmpty();
+                    Map<String, Object> result = none ? null : query.result();
                     if (!matches.add(new Match(at, events, bindings, result)) && matches.size() > 1_000_000) {
                         throw new Problem(Problem.Code.BUDGET, "more than a million matches");
                     }
