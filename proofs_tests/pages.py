@@ -136,8 +136,8 @@ def build_book(folder: Path) -> None:
 
 
 def pages_of(book: Path) -> list[Path]:
-    """The pages of a book; of those that show source files, one of a file and one of a folder."""
-    pages = sorted(book.rglob("*.html"))
+    """The pages of a book but the playground, which has tests of its own; of source files, one page, and of folders."""
+    pages = sorted(page for page in book.rglob("*.html") if page.parent.name != "playground")
     sources = [page for page in pages if page.is_relative_to(book / "source")]
     folder = [page for page in sources if page.with_suffix("").is_dir()]
     shown = [page for page in sources if page.match("cel/denote.py.html")]

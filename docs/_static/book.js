@@ -39,7 +39,7 @@ function drawer(box, drawn, name) {
 
 // What is wider than its place is scrolled with the arrow keys, once it has the focus.
 function scrolled() {
-  document.querySelectorAll("pre, .table-wrapper, .highlight, .math").forEach((element) => {
+  document.querySelectorAll("pre, .table-wrapper, .highlight, .math, .drawing").forEach((element) => {
     if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
     else element.removeAttribute("tabindex");
   });
@@ -72,6 +72,8 @@ document.addEventListener("DOMContentLoaded", () => {
   played();
   headed();
   document.querySelectorAll('[role="heading"]:not([aria-level])').forEach((e) => e.setAttribute("aria-level", "2"));
+  document.querySelectorAll(".content-icon-container").forEach((icons) => icons.setAttribute("role", "navigation"));
+  named(".content-icon-container", "Source and colours of this page");
   named(".sidebar-drawer", "All pages");
   named(".toc-drawer", "On this page");
   drawer("__navigation", ".sidebar-drawer", "All pages");
