@@ -102,14 +102,14 @@ def test_a_file_that_cannot_be_written_takes_no_report_away(option: str, tmp_pat
         ([], "after --, or a built-in engine with --engine"),
         (["--engine", "nobody"], "no engine 'nobody'; there are automaton"),
         (["--engine", "automaton", "--suite", "none"], "no suite 'none'"),
-        (["--engine", "automaton", "--feature", "sequ"], "no feature sequ; did you mean seq?"),
+        (["--engine", "automaton", "--feature", "sequ"], "no feature sequ; did you mean seq, cseq?"),
         (
             ["--engine", "automaton", "--suite", "cel-windows", "--feature", "xyz"],
             "no feature xyz; it has partition, within",
         ),
         (
             ["--engine", "automaton", "--html", "/no/such/folder/x.html"],
-            "/no/such/folder for the report does not",
+            "'--html': the folder /no/such/folder does not exist",
         ),
         (["--", "no-such-engine-anywhere"], "cannot be started: no-such-engine-anywhere"),
         (["--", sys.executable, str(RUDE), "dies at once"], "no licence"),
