@@ -155,3 +155,16 @@ def test_nesting_that_is_too_deep_is_an_error() -> None:
     for use in (compile_core, lambda phi: matches(phi, Stream([]))):
         with pytest.raises(BudgetExceeded, match="nested too deeply"):
             use(phi)
+
+
+@pytest.mark.parametrize(
+    ("query", "transitions"),
+    [
+        ("((A AS y FILTER x[a = 1])+ ; B AS x)+", 8),
+        ("NXT(A AS x FILTER x[a = 1])", 2),
+        ("LAST((A AS x FILTER x[a = 1]) ; B AS y)", 7),
+        ("MAX((A AS x FILTER x[a = 1]) ; B AS y)", 7),
+    ],
+)
+def test_transitions_that_differ_in_kinds_of_events_alone_are_one(query: str, transitions: int) -> None:
+    assert len(compile_core(parse(query)).transitions) == transitions

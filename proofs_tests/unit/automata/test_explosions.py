@@ -14,6 +14,7 @@ import pytest
 from cerify import cli
 from cerify.automata.algebra.minterms import minterms
 from cerify.automata.cea.compile import compile_cel
+from cerify.automata.cea.compile_core import compile_core
 from cerify.automata.cea.io_determinize import Determinized, io_determinize
 from cerify.automata.cea.operations import complement
 from cerify.automata.cea.to_cel import to_cel
@@ -22,6 +23,7 @@ from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.tables import tabulate
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.core_cel.parse import parse as parse_core
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Attribute, Comparison, Constant
@@ -53,6 +55,40 @@ def test_the_error_names_the_operator_the_sizes_and_what_to_try(operator: str) -
     place = wrapped[e.value.span.start : e.value.span.end]
     assert place in query
     assert operator in place
+
+
+@pytest.mark.parametrize(
+    ("query", "states", "operator", "advice"),
+    [
+        ("NXT((A AS x OR B AS y)+ ; A AS z)", 39, "NXT", "compares all runs"),
+        ("LAST((A AS x OR B AS y)+ ; A AS z)", 39, "LAST", "compares all runs"),
+        ("MAX((A AS x OR B AS y)+ ; A AS z)", 39, "MAX", "compares all runs"),
+        ("(A AS x ; B AS y) ; (A AS z ; B AS w)", 8, ";", "both sides read the whole stream"),
+        ("(A AS x OR B AS y)+ ; (A AS z OR B AS z)+", 10, r"\+", "put the strategy around the iteration"),
+    ],
+)
+def test_of_core_cel_too(query: str, states: int, operator: str, advice: str) -> None:
+    with pytest.raises(BudgetExceeded, match=f"^{operator} makes too large an automaton out of .*{advice}"):
+        compile_core(parse_core(query), Budget(states=states))
+
+
+@pytest.mark.parametrize(
+    ("query", "states"),
+    [
+        ("# AND #", 40),
+        ("# ALL #", 100),
+        ("(B ; A) UNLESS #", 40),
+        ("STRICT(#)", 30),
+        ("NXT(#)", 60),
+        ("LAST(#)", 60),
+        ("MAX(#)", 60),
+        ("# WITHIN 4 EVENTS", 22),
+    ],
+)
+def test_operands_are_made_small_where_the_automaton_is_not_linear_in_them(query: str, states: int) -> None:
+    """Of the operand as it is compiled the automaton would be larger than the budget."""
+    alike = "(" + " OR ".join("AAAAAA") + ") ; A"
+    assert compile_cel(parse(query.replace("#", f"({alike})")), Budget(states=states)).states < states
 
 
 @pytest.mark.parametrize("operator", sampled(["LAST", "ALL", "UNLESS"], ["UNLESS"]))
