@@ -1,6 +1,6 @@
 """The command line: finds the command, and turns errors into one message and an exit status.
 
-Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input error.
+Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input error, 70 a fault of cerify.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import importlib
 import os
 import signal
 import sys
+import traceback
 import warnings
 from typing import NoReturn
 
@@ -92,6 +93,9 @@ def main() -> NoReturn:
     except OSError as error:  # readers and writers of files raise InputError: this is standard output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to fail at the exit
         fail(f"cannot write: {error.strerror}", 2)
+    except Exception:  # status 1, as Python has it, would be the answer "no"
+        traceback.print_exc()
+        fail("this is a fault of cerify, and nothing above is an answer: please report it", 70)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import cerify
+import cerify.cli
 from cerify import Budget, Event, Schema, Stream
 from cerify.semantics.errors import CerifyError, IllFormed, ParseError, Span, underline
 from cerify.terminal import echo_error
@@ -240,3 +241,18 @@ def test_an_entry_of_the_ledger_is_readable_at_80_columns() -> None:
 def test_an_argument_that_is_a_bool_is_no_number() -> None:
     with pytest.raises(IllFormed, match="states: expected a whole number from 0 on, not True"):
         Budget(states=True)
+
+
+def test_a_fault_of_cerify_is_no_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """An operator that one function had forgotten ended `equiv` with status 1, which is that of queries that differ."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise AssertionError("unreachable")
+
+    monkeypatch.setattr(cerify.cli.cerify, "main", fails)
+    with pytest.raises(SystemExit) as exit_:
+        cerify.cli.main()
+    assert exit_.value.code == 70
+    err = capsys.readouterr().err
+    assert "AssertionError: unreachable" in err
+    assert "a fault of cerify" in err
