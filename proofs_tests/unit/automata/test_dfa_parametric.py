@@ -10,6 +10,7 @@ from cerify.automata.dfa.arguments import order_in
 from cerify.automata.dfa.collect import collected, found_in, tuples
 from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.evaluate import TableRunner
+from cerify.automata.dfa.inlined import inlined
 from cerify.automata.dfa.parametric import ParametricMonitor, symbolic
 from cerify.automata.dfa.valued import Valued
 from cerify.equivalence.generate.expressions import VALUED_PROFILES, case
@@ -174,3 +175,7 @@ def test_one_and_true_are_two_values_of_a_variable() -> None:
     E, S = parse("some(I) := prior(a(I), b)"), Stream([Event("a", {"i": 1}), Event("a", {"i": True}), Event("b")])
     for relation in (compatible(E, S), tuples(E, S)):
         assert sorted(relation.rows) == [(2, (("bool", True),)), (2, (("number", 1),))]
+
+
+def test_an_argument_is_passed_on_to_a_name_in_the_body() -> None:
+    assert show(inlined(parse("q(K) := a(K); p(I) := prior(q(I), b(I)); p(3)")).body) == "prior(q(3), b(3))"

@@ -21,6 +21,9 @@ TEXTS = [
     "p(I) := prior(order(I, Q), perform(I, Q)); p(3)",
     "p(I) := exists x (prior(order(I) = x, x)) or x = y; p(Z)",
     "exists x (prior(a = x, b = y)) and exists y (a = y) and x",
+    "a or x",
+    "a = x",
+    "exists x (a)",
 ]
 
 

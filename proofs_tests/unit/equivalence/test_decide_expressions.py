@@ -10,7 +10,7 @@ import pytest
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.expression_checker import expression_flaw as flaw
 from cerify.equivalence.decide.expressions import contained, equivalent, shortest_history
-from cerify.equivalence.decide.valued_expressions import pairings
+from cerify.equivalence.decide.valued_expressions import pairings, values_for
 from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, case, expression, history
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
@@ -218,3 +218,7 @@ def test_variables_are_paired_by_the_places_of_their_values() -> None:
     assert len([*pairings(E, both, "contained", ORDERS, budget)]) == 1
     assert not [*pairings(E, both, "equivalent", ORDERS, budget), *pairings(both, E, "contained", ORDERS, budget)]
     assert isinstance(contained(E, F, ORDERS), Different)
+
+
+def test_the_values_that_are_tried_have_those_of_the_texts() -> None:
+    assert values_for(parse("p(K) := a(K); p(7)"), parse("b(9) and X != 8"))["int"] == [0, 1, 2, 7, 9, 8]

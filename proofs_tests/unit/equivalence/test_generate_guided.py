@@ -98,6 +98,7 @@ def test_a_formula_too_large_for_an_automaton_gets_a_random_stream() -> None:
         ("(A ; B) FILTER A.x = B.x AND A.x > 1", "A ; B FILTER X[TRUE] AND A.x > 1"),
         ("(A WITHIN 2 [x]) ; (B WITHIN 3 EVENTS) PARTITION BY [x]", "A ; (B WITHIN 3 EVENTS)"),
         ("A FILTER A.x > 1", "A FILTER A.x > 1"),
+        ("(A WITHIN 2 seconds) ; B", "A ; B"),
     ],
 )
 def test_an_automaton_looks_at_what_is_left(query: str, rest: str) -> None:

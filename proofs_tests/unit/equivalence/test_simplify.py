@@ -225,6 +225,18 @@ def test_letters_of_laws_are_no_names_of_a_formula() -> None:
     assert applied("+ is idempotent", "(phi ; P)++") == ["(phi ; P)+"]
 
 
+@pytest.mark.parametrize(
+    ("law", "query", "other"),
+    [
+        ("AND in a filter", "(A ; B) FILTER A.x > 1 AND B.y > 1", "A ; B FILTER A.x > 1 FILTER B.y > 1"),
+        ("OR in a filter", "(A ; B) FILTER A.x > 1 OR B.y > 1", "(A ; B FILTER A.x > 1) OR (A ; B FILTER B.y > 1)"),
+    ],
+)
+def test_connectives_of_a_filter_are_matched(law: str, query: str, other: str) -> None:
+    found = (rule.applied(parse(query)) for rule in rules() if rule.law.name == law)
+    assert other in [show(phi) for phi in found if phi is not None]
+
+
 def test_only_laws_that_hold_are_rules() -> None:
     assert {rule.law.name for rule in rules()} <= {law.name for law in LAWS if law.holds}
     assert len({rule.law.name for rule in rules()}) > 150
