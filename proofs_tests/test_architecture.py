@@ -67,7 +67,7 @@ Z3 = (
 @pytest.mark.parametrize(
     ("library", "home"),
     [
-        ("numba", {"automata/evaluate/jit.py", "automata/dfa/kernels.py"}),
+        ("numba", {"automata/evaluate/jit.py", "automata/dfa/kernels.py", "automata/row_pattern/kernels.py"}),
         ("z3", Z3),
         ("greenery", {"automata/algebra/strings.py"}),
     ],
