@@ -21,7 +21,6 @@ TEXTS = [
     "p(I) := prior(order(I, Q), perform(I, Q)); p(3)",
     "p(I) := exists x (prior(order(I) = x, x)) or x = y; p(Z)",
     "exists x (prior(a = x, b = y)) and exists y (a = y) and x",
-    "a or x",
     "a = x",
     "exists x (a)",
 ]
@@ -57,3 +56,9 @@ def test_the_order_of_arguments() -> None:
         assert dict(order_in(S)) == dict(places_of(S))
     assert order_in(Stream([], schema)) == {"a": ("m", "n"), "b": ()}
     assert order_in(Stream(events)) == {"a": ("n", "m"), "b": ()}
+
+
+def test_a_variable_alone() -> None:
+    """A text has one only where exists or = names it too."""
+    agree(expr.Variable("x"))
+    assert variable_names(expr.Variable("x")) == {"x"}
