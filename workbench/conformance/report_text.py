@@ -99,7 +99,7 @@ def entitled(defect: Defect, cause: Cause) -> str:
 def event_text(event: dict[str, Any]) -> str:
     """An event of the protocol in one line."""
     rest = {key: value for key, value in event.items() if key != "type"}
-    return printable(f"{event['type']} {json.dumps(rest, ensure_ascii=False) if rest else ''}".rstrip())
+    return printable(f"{event.get('type', '')} {json.dumps(rest, ensure_ascii=False) if rest else ''}".strip())
 
 
 def issue_text(defect: Defect, report: Report) -> str:

@@ -34,7 +34,7 @@ from cerify.conformance.peeling import Peeler
 from cerify.conformance.policy import read_policy
 from cerify.conformance.query_tree import nodes
 from cerify.conformance.report_json import again, case_json, report_lines
-from cerify.conformance.report_text import entitled, issue_text, verdict
+from cerify.conformance.report_text import entitled, event_text, issue_text, verdict
 from cerify.conformance.second_opinion import second_opinion
 from cerify.conformance.signature import kinds_of
 from cerify.conformance.stored import read_stored
@@ -361,3 +361,8 @@ def test_a_cause_gives_the_smallest_case() -> None:
     found = [(c.axis, c.value) for c in causes_of(choices, [lost, WRONG])]
     assert ("loop", "at-least-two") in found
     assert all(choices.reproduces([choice], lost) for choice in found)
+
+
+def test_an_event_of_a_table_has_no_type() -> None:
+    assert event_text({"price": 1}) == '{"price": 1}'
+    assert event_text({"type": "A"}) == "A"
