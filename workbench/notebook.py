@@ -111,7 +111,7 @@ def explore(query: str = "", events: Events | str | Path = (), language: str = D
     output = ipywidgets.HTML()
 
     def refresh(_: object = None) -> None:
-        output.value = explored(*(one.value for one in inputs))
+        output.value = evaluated_html(*(one.value for one in inputs))
 
     for one in inputs:
         one.observe(refresh, "value")
@@ -119,7 +119,7 @@ def explore(query: str = "", events: Events | str | Path = (), language: str = D
     return ipywidgets.VBox([*inputs, output])
 
 
-def explored(query: str, events: str, language: str) -> str:
+def evaluated_html(query: str, events: str, language: str) -> str:
     """What a query matches in events written as CSV, as HTML; or the error, with its place in the query."""
     try:
         S = Stream(events_of_csv(Source("events", partial(BytesIO, events.encode())), None, {TYPE: TYPE}))

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from cerify.api import read_query
 from cerify.equivalence.verdict import Bounded, Different, Undecided
-from cerify.grade.exercises import FILE, Exercise, exercise
+from cerify.grade.exercises import Exercise
 from cerify.grade.mistakes import Mistake, mistake
 from cerify.languages.language import Language
-from cerify.semantics.errors import CerifyError, IllFormed, InputError, InternalError, Span, Unsupported, errors_in
+from cerify.semantics.errors import IllFormed, InputError, InternalError, Span, Unsupported, errors_in
 from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.values import Value
 
@@ -111,19 +110,6 @@ def graded(exercise: Exercise, text: str) -> Grade:
             return Misfit(error.message, error.span)
         model = lang.parse(exercise.answers[0])
         return Right("decided") if answer == model else _graded(exercise, lang, model, answer)
-
-
-def require_right(id_: str, text: str, file: Path = FILE) -> None:
-    """Raises AssertionError, with what is wrong, unless the text is a right answer: for a cell that nbgrader runs."""
-    from cerify.grade.text import feedback
-
-    task = exercise(id_, file)
-    try:
-        grade = graded(task, text)
-    except CerifyError as error:
-        raise AssertionError(error.described()) from None
-    if not isinstance(grade, Right):
-        raise AssertionError("\n".join(feedback(task, grade, text)))
 
 
 def _graded(exercise: Exercise, lang: Language[Any], model: Any, answer: Any) -> Grade:

@@ -1,4 +1,4 @@
-"""The mistake in a wrong answer: what tells its canonical text, and the stream of the difference, from the right ones.
+"""The mistake in a wrong answer, by its canonical text and the stream on which it differs from the right ones.
 
 An answer is compared with the right answer that it shares most with: event types, operators, comparisons, numbers and
 attributes. What differs says which mistake it is; where several things differ, the stream decides.

@@ -1,4 +1,4 @@
-"""Sheets of answers, marked all together, in the form that Gradescope reads as results.json."""
+"""Answers marked by a program: a sheet of them for Gradescope, or one in a cell of nbgrader."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cerify.grade.exercises import Exercise
+from cerify.grade.exercises import FILE, Exercise, exercise
 from cerify.grade.grading import Right, graded
 from cerify.grade.text import feedback
 from cerify.semantics.budget import Budget
@@ -58,3 +58,14 @@ def _marked(task: Exercise, text: str | None, number: int) -> dict[str, Any]:
         "output": "\n".join([task.sentence, *([] if text is None else [text]), *lines]),
         "output_format": "text",
     }
+
+
+def require_right(id_: str, text: str, file: Path = FILE) -> None:
+    """Raises AssertionError, with what is wrong, unless the text is a right answer: for a cell that nbgrader runs."""
+    task = exercise(id_, file)
+    try:
+        grade = graded(task, text)
+    except CerifyError as error:
+        raise AssertionError(error.described()) from None
+    if not isinstance(grade, Right):
+        raise AssertionError("\n".join(feedback(task, grade, text)))

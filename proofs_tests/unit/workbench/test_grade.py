@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 import cerify
 from cerify.commands.grade import command
 from cerify.grade.exercises import Exercise, exercise, exercises
-from cerify.grade.grading import Misfit, Right, Wrong, graded, require_right
+from cerify.grade.grading import Misfit, Right, Wrong, graded
+from cerify.grade.sheet import require_right
 from cerify.grade.text import feedback
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError, ParseError

@@ -197,10 +197,10 @@ def test_no_matches_are_shown_as_such(html: Formatter) -> None:
 def test_what_is_explored_follows_the_query_and_the_events() -> None:
     events = notebook.csv_of(Stream([Event("A", {"x": 1}), Event("B", {"y": "b"})]))
     assert events == "type,x,y\nA,1,\nB,,b"
-    assert said(notebook.explored("A ; B", events, "cel")).startswith("1 match at events 1 {0, 1}")
-    assert said(notebook.explored("B ; A", events, "cel")) == "No match."
-    assert notebook.explored("A ; ; B", events, "cel").endswith("A ; ; B\n    ^</pre>")
-    assert "no column" in notebook.explored("A", "x\n1", "cel")
+    assert said(notebook.evaluated_html("A ; B", events, "cel")).startswith("1 match at events 1 {0, 1}")
+    assert said(notebook.evaluated_html("B ; A", events, "cel")) == "No match."
+    assert notebook.evaluated_html("A ; ; B", events, "cel").endswith("A ; ; B\n    ^</pre>")
+    assert "no column" in notebook.evaluated_html("A", "x\n1", "cel")
 
 
 def test_without_ipywidgets_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def identified(
                 case "error":
                     return "error"
                 case _ if result.matches is not None:
-                    return predictor.told(result.matches)
+                    return predictor.compared_part(result.matches)
                 case _:
                     return "no answer"
 

@@ -28,10 +28,10 @@ class Predictor(MatchPredictor):
         key = question.query, question.key, self.chosen(question.query, choices)
         if key not in self._answers:
             found = self.matches(question.query, question.S, question.key, choices, self.interpretation.compared)
-            self._answers[key] = found if isinstance(found, str) else self.told(found)
+            self._answers[key] = found if isinstance(found, str) else self.compared_part(found)
         return self._answers[key]
 
-    def told(self, matches: Iterable[Match]) -> Told:
+    def compared_part(self, matches: Iterable[Match]) -> Told:
         """What a profile compares of the matches of an answer."""
         if self.interpretation.compared == "valuations":
             return frozenset(matches)
