@@ -112,9 +112,13 @@ def test_a_thorough_search_looks_further() -> None:
 
 
 def test_an_adapter_in_java_is_started_by_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "_built", lambda name: Path(f"{name}.jar"))
+    built: list[str] = []
+    monkeypatch.setattr("shutil.which", lambda program: f"/bin/{program}")
+    monkeypatch.setattr(engines, "build_folder", lambda java, cache: Path("nowhere"))
+    monkeypatch.setattr(engines, "_build", lambda name, command: built.append(f"{command[0]} {name}"))
     command = engines.command_of("flink")
-    assert (command[0], command[-1]) == ("java", "flink.jar")
+    assert (command[0], command[-1]) == ("java", "nowhere/flink/target/cerify-flink.jar")
+    assert built == ["mvn flink"]
 
 
 def test_nothing_is_missing_where_all_programs_are(monkeypatch: pytest.MonkeyPatch) -> None:
