@@ -315,7 +315,7 @@ def _explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
 def _other_case(word: str, span: Span, keywords: Set[str]) -> ParseError | None:
     """The error for a keyword in capitals that is written in small letters, or the other way round."""
     for other, letters in ((word.upper(), "capitals"), (word.lower(), "small letters")):
-        if word != other and other in keywords:
+        if other in keywords and word not in keywords:
             return ParseError(f"{word!r} is not expected here; keywords are written in {letters}: {other}", span)
     return None
 

@@ -24,7 +24,7 @@ from cerify.draw.svg import LONGEST, MOST_LINES, document, svg
 from cerify.drawing import diagram_of, svg_of
 from cerify.equivalence.generate import expressions as generate_expressions
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.predicates import holds
@@ -387,7 +387,7 @@ def test_of_many_matches_the_first_are_drawn(folder: Path) -> None:
     ("arguments", "error"),
     [
         (["A", "-o", "x.png"], click.UsageError),
-        (["A", "-o", "none/x.svg"], InputError),
+        (["A", "-o", "none/x.svg"], click.UsageError),
         (["A ;", "-o", "x.svg"], ParseError),
         (["(A ; B) FILTER A.n = B.n", "-o", "x.svg"], Unsupported),
         (["A FILTER A.m > 1", "-o", "x.svg", "--schema", '{"A": {"n": "int"}}'], IllFormed),

@@ -293,7 +293,7 @@ def test_the_command_writes_the_page(folder: Path, arguments: list[str], says: s
     ("arguments", "error"),
     [
         (["A", "s.csv", "-o", "x.svg"], click.UsageError),
-        (["A", "s.csv", "-o", "none/x.html"], InputError),
+        (["A", "s.csv", "-o", "none/x.html"], click.UsageError),
         (["A ;", "s.csv", "-o", "x.html"], ParseError),
         (["A", "none.csv", "-o", "x.html"], InputError),
         (["prior(A, B)", "s.csv", "--valuations", "--language", "event-expression", "-o", "x.html"], Unsupported),
