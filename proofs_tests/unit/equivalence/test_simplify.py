@@ -268,3 +268,24 @@ def test_a_search_without_tries_weighs_nothing_but_the_formula(monkeypatch: pyte
 def test_a_pair_of_a_chain_is_rewritten_once_not_in_each_part_of_the_chain() -> None:
     offered = [len(list(redundant.redundant(parse(" ; ".join("AB" * n)), "events"))) for n in (8, 16)]
     assert offered[1] < 3 * offered[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "law", "other"),
+    [
+        ("A OR B OR A", "OR is idempotent", "A OR B"),
+        ("A AND B AND A", "AND is idempotent", "A AND B"),
+        ("A ALL B ALL C", "ALL is commutative", "C ALL A ALL B"),
+        ("B ; A ; A+", "+ after +", "B ; (A+ ; A+)"),
+        ("B : A : START(A)", "START after :", "B : (A : A)"),
+    ],
+)
+def test_a_law_is_applied_to_two_operands_of_a_chain(query: str, law: str, other: str) -> None:
+    """To any two where the order does not matter."""
+    assert (law, other) in [(name, show(phi)) for name, phi in redundant.in_chains(parse(query), True)]
+
+
+def test_operands_whose_order_matters_are_not_brought_together() -> None:
+    assert ("+ after +", "A+ ; A+ ; B") not in [
+        (name, show(phi)) for name, phi in redundant.in_chains(parse("A ; B ; A+"), True)
+    ]
