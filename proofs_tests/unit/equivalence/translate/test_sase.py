@@ -86,6 +86,8 @@ def check(q: sase.Query, S: Stream, reading: Reading) -> tuple[bool, bool]:
             "A IN a ; (B UNLESS (B ; B)) IN b",
             "relative(A, B and !relative(B, B))",
         ),
+        ("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { }", "A+ IN a ; B IN b", "relative(A, B)"),
+        ("SEQ(A+ a[], B b) WHERE strict_contiguity(a[], b) { }", "(A:+) IN a : B IN b", "sequence(A, B)"),
         (
             "SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { [y] and b.x > a[1].x }",
             None,
