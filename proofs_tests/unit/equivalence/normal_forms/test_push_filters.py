@@ -114,3 +114,13 @@ def test_the_order_of_filters_stays() -> None:
 def test_a_form_that_is_too_large_is_an_error() -> None:
     with pytest.raises(BudgetExceeded, match="at this FILTER, and 6 are allowed"):
         push_filters(parse("(A ; A ; A) FILTER A.x = 1"), 6)
+
+
+@pytest.mark.parametrize("operator", [";", ":", "ALL"])
+def test_a_condition_across_events_goes_to_the_operand_that_has_them(operator: str) -> None:
+    both = "(A ; B FILTER A.x = B.x)"
+    for query, pushed in (
+        (f"((A ; B) {operator} C) FILTER A.x = B.x", f"{both} {operator} C"),
+        (f"(C {operator} (A ; B)) FILTER A.x = B.x", f"C {operator} {both}"),
+    ):
+        assert show(push_filters(parse(query))) == pushed
