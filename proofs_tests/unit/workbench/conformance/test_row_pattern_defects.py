@@ -9,10 +9,13 @@ import pytest
 from cerify.conformance.cases import load
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.hypotheses.predicting import MatchPredictor
+from cerify.conformance.hypotheses.row_pattern import DEPARTURES
 from cerify.conformance.model import Case, Defect, Result
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Peeler
 from cerify.semantics.errors import CerifyError
+from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.show import show_pattern
 
 PLANTED = (
     ("alternation", "last", "row-alternation"),
@@ -65,3 +68,18 @@ def test_a_planted_departure_is_named(axis: str, value: str, feature: str) -> No
     smallest = found[0].result.case
     assert len(smallest.events) <= 4
     assert len(smallest.query) <= 200
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "pattern"),
+    [
+        ("bounds", "ignored", "^ A+ {- B -}"),
+        ("exclusion", "shown", "^ A{1,2} B"),
+        ("anchors", "ignored", "() A{1,2} {- B -}"),
+    ],
+)
+def test_a_departure_is_another_pattern(axis: str, value: str, pattern: str) -> None:
+    departure = DEPARTURES[axis][2][value]
+    assert departure.clause is not None
+    q = departure.clause(parse("MATCH_RECOGNIZE (PATTERN (^ A{1,2} {- B -}))"))
+    assert show_pattern(q.pattern) == pattern
