@@ -109,7 +109,7 @@ def test_a_line_that_nobody_asked_for_fails_the_next_case() -> None:
 
 def test_memory_is_capped_for_an_engine_that_answers_at_once() -> None:
     """It is looked at between answers too, and not only while one is waited for."""
-    with Engine(rude("grows"), LIMITS) as engine:
+    with Engine(rude("grows"), replace(LIMITS, run_seconds=20.0)) as engine:
         outcomes = []
         for i in range(20):
             outcomes.append(engine.run(case(str(i))).outcome)

@@ -192,3 +192,8 @@ def test_what_a_query_makes_is_known_to_those_that_read_it() -> None:
 def test_random_queries_are_well_formed_and_typed(name: str) -> None:
     for n in range(150):
         assert problems(query(Random(n), PROFILES[name], 8), PROFILES[name].schema) == []
+
+
+@pytest.mark.parametrize("series", ["a[].x", "a[].(x, y)"])
+def test_one_event_has_no_series(series: str) -> None:
+    assert said(f"{AB} RETURN {series}") == [("reference", series)]
