@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """A verdict, which is one of several classes; `bool()` of it raises NoTruthValue."""
-
-    __slots__ = ()
+    """A verdict, one of several classes; as a condition, or compared with a Boolean, it raises NoTruthValue."""
 
     def __bool__(self) -> NoReturn:
         raise NoTruthValue(
@@ -24,8 +22,14 @@ class Answer:
             "write isinstance(verdict, Equivalent), Contained for contained(), or match verdict"
         )
 
+    def __eq__(self, other: object) -> bool:
+        return bool(self) if isinstance(other, bool) else type(self) is type(other) and vars(self) == vars(other)
 
-@dataclass(frozen=True)
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+
+@dataclass(frozen=True, eq=False)
 class Equivalent(Answer):
     """Both have the same at every position of every stream; the certificate can be checked apart from the search.
 
@@ -36,7 +40,7 @@ class Equivalent(Answer):
     states: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contained(Answer):
     """Whatever the left has at a position of a stream, the right has too; states as in Equivalent."""
 
@@ -44,7 +48,7 @@ class Contained(Answer):
     states: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Different(Answer):
     """A stream on which they differ, as the denotational interpreters compute.
 
@@ -59,7 +63,7 @@ class Different(Answer):
     shortest: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bounded(Answer):
     """No difference on any stream of at most this length and of this schema. This is no proof: longer ones may differ.
 
@@ -75,7 +79,7 @@ class Bounded(Answer):
         return self.schema.attributes.get(TIME, "timestamp")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Undecided(Answer):
     """No answer, and why."""
 

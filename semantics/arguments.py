@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from numbers import Integral, Real
 from reprlib import repr as shortened
 from types import UnionType
+from typing import Any
 
 from cerify.semantics.errors import IllFormed
 
@@ -25,3 +28,21 @@ def require_seconds(name: str, value: object) -> None:
     """Raises IllFormed unless the value is a number from 0 on."""
     if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
         raise IllFormed(f"{name}: expected a number from 0 on, not {shortened(value)}")
+
+
+def require_keywords(function: Callable[..., Any], given: Iterable[str], options: type) -> None:
+    """Raises IllFormed for a name that is neither a keyword argument of the function nor a field of the TypedDict.
+
+    The name that is most like it is in the message.
+    """
+    names = {*(function.__kwdefaults__ or ()), *options.__annotations__}
+    for name in given:
+        if name not in names:
+            meant = did_you_mean(name, names) or f" it has {', '.join(sorted(names))}"
+            raise IllFormed(f"{function.__name__} has no argument {name!r};{meant}")
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A question for the name that is most like this one, with a space in front; "" if none is."""
+    near = get_close_matches(name, list(names), 1)
+    return f" did you mean {near[0]!r}?" if near else ""

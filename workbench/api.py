@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from cerify.fit import FirstBatch, warn_of_misfits
 from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
 from cerify.languages.language import Checked, Language, Options, OptionValues, Question
 from cerify.plan import Plan, Want, plan
-from cerify.semantics.arguments import require_kind, require_whole
+from cerify.semantics.arguments import require_keywords, require_kind, require_whole
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.errors import (
     BudgetExceeded,
@@ -126,6 +126,12 @@ def planned(
         return plan(lang, lang.selected(tree, Selection.of(selection)), schema, Want(options, evaluator, batches))
 
 
+def _options(function: Callable[..., Any], values: OptionValues) -> Options:
+    """The options among the keyword arguments of a function. Raises IllFormed for one that there is not."""
+    require_keywords(function, values, OptionValues)
+    return Options.of(values)
+
+
 def match(
     query: Any,
     events: Events | str | Path,
@@ -156,7 +162,7 @@ def match(
     """
     S = _stream(events, query, language)
     text = query if isinstance(query, str) else None
-    made = planned(query, language, S.schema, Options.of(options), evaluator, selection)
+    made = planned(query, language, S.schema, _options(match, options), evaluator, selection)
     with errors_in(text or ""), made.options.budget.timed():
         warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
         return Matches(made.all_matches(S))
@@ -179,7 +185,7 @@ def count(
     """
     S = _stream(events, query, language)
     text = query if isinstance(query, str) else None
-    made = planned(query, language, S.schema, Options.of(options), evaluator, selection, batches=True)
+    made = planned(query, language, S.schema, _options(count, options), evaluator, selection, batches=True)
     with errors_in(text or ""), made.options.budget.timed():
         warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
         if made.batches is None:
@@ -205,7 +211,7 @@ def compile(
 
     Raises ParseError, IllFormed, Unsupported where a named evaluator evaluates whole streams only, and BudgetExceeded.
     """
-    made = planned(query, language, schema, Options.of(options), evaluator, selection, batches=True)
+    made = planned(query, language, schema, _options(compile, options), evaluator, selection, batches=True)
     with errors_in(query if isinstance(query, str) else ""):
         if made.batches is None:
             raise list(made.why_not.values())[-1]
@@ -260,6 +266,7 @@ def explain(
     or NoMatch. The options are `strict`, as for match, and `budget`, of which only the seconds are used. Warns as match
     does. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
+    require_keywords(explain, options, ExplainOptions)
     request = _request(match, valuation, at, count)
     budget = options.get("budget", Budget())
     require_kind("budget", budget, Budget, "a cerify.Budget")

@@ -14,10 +14,12 @@ import warnings
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import CerifyError, QueryWarning
 from cerify.semantics.packages import naming_extras
-from cerify.terminal import did_you_mean, echo_error
+from cerify.terminal import echo_error
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
@@ -61,6 +63,10 @@ class _Commands(click.Group):
         if args[0] not in COMMANDS:
             ctx.fail(f"no command {args[0]!r};{did_you_mean(args[0], COMMANDS) or ' cerify --help lists them'}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = (CompletionItem(name, help=COMMANDS[name]) for name in sorted(COMMANDS) if name.startswith(incomplete))
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

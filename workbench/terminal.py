@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any
 
@@ -51,12 +50,6 @@ def echo_error(message: str) -> None:
     lines = [click.style(line, fg="red", bold=True) if line.strip(" \t^") == "" else line for line in lines]
     text = "\n".join(lines)
     click.echo(f"{click.style(name, fg='red', bold=True)} {text}", err=True, color=in_colour(error=True))
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """A question for the name that is most like this one, with a space in front; "" if none is."""
-    near = get_close_matches(name, list(names), 1)
-    return f" did you mean {near[0]!r}?" if near else ""
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:

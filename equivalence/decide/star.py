@@ -29,7 +29,7 @@ from cerify.semantics.predicates import Attribute, Comparison, Predicate
 NEVER: Predicate = Comparison("<", Attribute(TIME), Attribute(TIME))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InStar(Answer):
     """The formula is equivalent to this one of CEL*, at the level of complex events."""
 
@@ -37,7 +37,7 @@ class InStar(Answer):
     proof: Equivalent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NotInStar(Answer):
     """The formula has not the *-property: whether events are a match depends on others.
 

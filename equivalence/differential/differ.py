@@ -13,6 +13,7 @@ from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.differential.judge import Output
 from cerify.equivalence.generate.cel import CORE, Profile
 from cerify.equivalence.generate.guided import guided_case
+from cerify.semantics.arguments import require_keywords
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Match, Stream
@@ -70,6 +71,7 @@ def differ(
     Unsupported does not answer the case; another exception is an answer, and a wrong one. With more processes the
     functions must be such that another process can import them.
     """
+    require_keywords(differ, run, RunValues)
     how = Run(**run)
     plan = Plan(Asked(left), Asked(right), profile, cases, seed, nodes, events, maker=guided_case)
     tested = f"{_name(right)} against {_name(left)}"

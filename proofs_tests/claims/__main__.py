@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cerify.commands.options import completes
 from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 from proofs_tests.claims.errata import page as errata
@@ -29,7 +30,7 @@ WIDTH = 80
 
 
 @click.command()
-@click.argument("ids", nargs=-1)
+@click.argument("ids", nargs=-1, shell_complete=completes(lambda _: LEDGER))
 @click.option(
     "--budget",
     "effort",

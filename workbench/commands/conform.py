@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from cerify.commands.options import FILE, OUTPUT, argument, option, takes
+from cerify.commands.options import FILE, OUTPUT, argument, completes, option, takes
 from cerify.commands.progress import interruptible, progress
-from cerify.conformance.cases import load
+from cerify.conformance.cases import SUITES, load
 from cerify.conformance.engines import NAMES, command_of, command_of_database
 from cerify.conformance.model import Case, Outcome, Report, Result
 from cerify.conformance.oracle import Oracle
@@ -34,11 +34,18 @@ SKIPS = 12  # reasons for skips that are listed
 INTERRUPTED = 130
 
 
+def _features(ctx: click.Context) -> set[str]:
+    """The features of the suite that the call names."""
+    return {case.feature for case in load(ctx.params.get("suite"))}
+
+
 @dataclass(frozen=True)
 class Asked:
     """The options of a call."""
 
-    engine: str | None = option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
+    engine: str | None = option(
+        "--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES)
+    )
     dbapi: str | None = option(
         "--dbapi",
         metavar="MODULE",
@@ -46,10 +53,15 @@ class Asked:
     )
     language: str | None = option("--language", type=click.Choice(list(LANGUAGES)), help="Only the cases in it.")
     suite: str | None = option(
-        "--suite", help="A built-in suite by name, or a file of cases; all built-in suites by default."
+        "--suite",
+        help="A built-in suite by name, or a file of cases; all built-in suites by default.",
+        shell_complete=completes(lambda _: (path.stem for path in SUITES.glob("*.jsonl"))),
     )
     features: tuple[str, ...] = option(
-        "--feature", multiple=True, help="Only the cases of this feature; may be given again."
+        "--feature",
+        multiple=True,
+        help="Only the cases of this feature; may be given again.",
+        shell_complete=completes(_features),
     )
     ids: tuple[str, ...] = option("--case", multiple=True, metavar="ID", help="Only this case; may be given again.")
     policy: Path | None = option(

@@ -10,7 +10,7 @@ import click
 
 from cerify.api import planned
 from cerify.commands.files import Source
-from cerify.commands.options import OUTPUT, argument, either, group, language, option, takes
+from cerify.commands.options import EVENTS, OUTPUT, argument, either, group, language, option, takes
 from cerify.commands.written import echo_written
 from cerify.draw.diagram import dot
 from cerify.draw.page import page
@@ -31,7 +31,7 @@ class Asked:
     """The options of a call."""
 
     query: str = argument()
-    file: str | None = argument(required=False)
+    file: str | None = argument(required=False, type=EVENTS)
     language: str = language()
     output_file: Path | None = option(
         "-o", "--output", type=OUTPUT, metavar="FILE", help="Where the picture goes: FILE.svg, or FILE.html for a page."

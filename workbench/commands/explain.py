@@ -12,7 +12,7 @@ import click
 from cerify.api import read_query
 from cerify.automata.evaluator import Output
 from cerify.commands.files import Source
-from cerify.commands.options import OUTPUT, argument, group, language, option, takes
+from cerify.commands.options import EVENTS, OUTPUT, argument, group, language, option, takes
 from cerify.explanations.explainer import Explainer, Request
 from cerify.explanations.text import explanation_lines, listing_lines
 from cerify.semantics.errors import InputError, errors_in
@@ -26,7 +26,7 @@ class Asked:
     """The options of a call."""
 
     query: str = argument()
-    file: str = argument()
+    file: str = argument(type=EVENTS)
     language: str = language()
     match_text: str | None = option(
         "--match", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"

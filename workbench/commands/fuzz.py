@@ -24,6 +24,7 @@ from cerify.commands.options import (
     OUTPUT_FOLDER,
     SELECTIONS,
     argument,
+    completes,
     language,
     option,
     takes,
@@ -84,7 +85,9 @@ class Asked:
         multiple=True,
         help="A built-in evaluator; with --spark more than one, or all by default.",
     )
-    engine: str | None = option("--engine", help=f"An engine by name: {', '.join(NAMES)}.")
+    engine: str | None = option(
+        "--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES)
+    )
     cases: int = option("--cases", type=click.IntRange(min=1), default=1000, help="How many cases.")
     seed: int = option("--seed", type=int, default=0, help="The same seed gives the same cases.")
     nodes: int = option("--nodes", type=click.IntRange(1, 60), default=12, help="Size of a formula, at most.")

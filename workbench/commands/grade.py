@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, option, takes
+from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, completes, option, takes
 from cerify.grade import sheet
 from cerify.grade.exercises import FILE as COURSE
 from cerify.grade.exercises import LEVELS, Exercise, exercise, exercises
@@ -23,11 +23,16 @@ from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
 
+def _ids(ctx: click.Context) -> Mapping[str, Exercise]:
+    """The exercises of the file that the call names, or of the course."""
+    return exercises(ctx.params.get("source") or COURSE)
+
+
 @dataclass(frozen=True)
 class Asked:
     """The options of a call."""
 
-    id: str | None = argument(metavar="[ID]", required=False)
+    id: str | None = argument(metavar="[ID]", required=False, shell_complete=completes(_ids))
     formula: str | None = argument(required=False)
     language: str | None = option("--language", type=LanguageChoice(), help="The exercises of this language only.")
     session: int | None = option("--session", type=int, metavar="N", help="Those of this session of the course only.")

@@ -14,7 +14,7 @@ import click
 from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.files import Source
-from cerify.commands.options import CONSUMPTIONS, SELECTIONS, argument, group, language, option, takes
+from cerify.commands.options import CONSUMPTIONS, EVENTS, SELECTIONS, argument, group, language, option, takes
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, OutputTable, ValuedMatch
 from cerify.plan import Plan
 from cerify.semantics.errors import Unsupported, errors_in
@@ -32,7 +32,7 @@ class Asked:
     """The options of a call."""
 
     query: str = argument()
-    file: str = argument()
+    file: str = argument(type=EVENTS)
     language: str = language()
     evaluator: str | None = option(
         "--evaluator",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import field, fields
 from functools import partial, wraps
 from pathlib import Path
@@ -14,6 +15,7 @@ import click
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence.claim import Level
 from cerify.languages import DEFAULT, LANGUAGES
+from cerify.semantics.errors import CerifyError
 from cerify.semantics.selection import Selection
 
 T = TypeVar("T")
@@ -21,6 +23,7 @@ SELECTIONS = click.Choice([one.value for one in Selection])
 CONSUMPTIONS = click.Choice([one.value for one in Consumption])
 LEVELS = click.Choice(get_args(Level))
 FILE = click.Path(dir_okay=False, path_type=Path)
+EVENTS = click.Path(allow_dash=True, readable=False)  # which the reader of events checks
 
 
 class OutputPath(click.Path):
@@ -63,6 +66,17 @@ class LanguageChoice(click.Choice):  # type: ignore[type-arg]
 
 
 language_option = click.option("--language", type=LanguageChoice(), default=DEFAULT, show_default=True)
+
+
+def completes(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
+    """What completes a parameter in a shell: those of the names that begin as its value does; none where they fail."""
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        with suppress(CerifyError):
+            return [name for name in names(ctx) if name.startswith(incomplete)]
+        return []
+
+    return complete
 
 
 def argument(**attributes: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cerify.commands.files import Source
-from cerify.commands.options import OUTPUT, argument, group, language, option, takes
+from cerify.commands.options import EVENTS, OUTPUT, argument, group, language, option, takes
 from cerify.commands.written import echo_written
 from cerify.draw.stepper import stepper, summary
 from cerify.drawing import record
@@ -21,7 +21,7 @@ class Asked:
     """The options of a call."""
 
     query: str = argument()
-    file: str = argument()
+    file: str = argument(type=EVENTS)
     language: str = language()
     output_file: Path = option(
         "-o", "--output", type=OUTPUT, metavar="FILE", required=True, help="Where the page goes: FILE.html."

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Protocol
 
 from cerify.languages.language import EVALUATORS
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import InputError
-from cerify.terminal import did_you_mean
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable install may be a tree of links
 BUILD_SECONDS = 900

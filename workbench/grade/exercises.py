@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from cerify.languages import DEFAULT, LANGUAGES
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.values import Value
-from cerify.terminal import did_you_mean, picked
+from cerify.terminal import picked
 
 FILE = Path(__file__).parent / "exercises.jsonl"
 LEVELS = {1: "easy", 2: "middling", 3: "hard"}

@@ -9,10 +9,10 @@ from typing import Any
 from cerify.grade.exercises import FILE, Exercise, exercise
 from cerify.grade.grading import Right, graded
 from cerify.grade.text import feedback
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.json_events import parse_json
-from cerify.terminal import did_you_mean
 
 SECONDS = 20  # that one answer may take
 

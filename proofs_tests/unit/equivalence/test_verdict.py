@@ -26,15 +26,17 @@ VERDICTS = {
 def test_a_verdict_is_no_condition(name: str) -> None:
     verdict = VERDICTS[name]()  # type: ignore[no-untyped-call]
     assert type(verdict).__name__ == name
-    with pytest.raises(TypeError, match=rf"this one is {name}: write isinstance\(verdict, Equivalent\)") as error:
-        bool(verdict)
-    assert isinstance(error.value, NoTruthValue)
-    assert isinstance(error.value, CerifyError)
+    for use in (bool, lambda verdict: verdict == True, lambda verdict: False != verdict):  # noqa: E712, SIM300
+        with pytest.raises(TypeError, match=rf"this one is {name}: write isinstance\(verdict, Equivalent\)") as error:
+            use(verdict)
+        assert isinstance(error.value, NoTruthValue)
+        assert isinstance(error.value, CerifyError)
 
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_a_verdict_equals_one_of_the_same_parts(name: str) -> None:
     assert VERDICTS[name]() == VERDICTS[name]()  # type: ignore[no-untyped-call]
+    assert VERDICTS[name]() != name  # type: ignore[no-untyped-call]
 
 
 def test_verdicts_of_other_parts_differ() -> None:

@@ -1,11 +1,13 @@
 """What the command line and the API say of a mistake: the word that was meant, the argument, the place."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import BashComplete
 
 import cerify
 import cerify.cli
@@ -114,6 +116,23 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
 ]
 
 
+MISSPELT: list[tuple[str, Callable[[], Any]]] = [
+    ("match has no argument 'budgt'; did you mean 'budget'?", lambda: cerify.match("A", S, budgt=Budget())),  # type: ignore[call-arg]
+    ("match has no argument 'langage'; did you mean 'language'?", lambda: cerify.match("A", S, langage="cel")),  # type: ignore[call-arg]
+    ("count has no argument 'stric'; did you mean 'strict'?", lambda: cerify.count("A", S, stric=True)),  # type: ignore[call-arg]
+    ("compile has no argument 'x'; it has aggregates, budget,", lambda: cerify.compile("A", x=1)),  # type: ignore[call-arg]
+    ("explain has no argument 'budgets'", lambda: cerify.explain("A", S, [0], budgets=1)),  # type: ignore[call-arg]
+    ("differ has no argument 'proceses'", lambda: cerify.differ(len, len, proceses=2)),  # type: ignore[call-arg, arg-type]
+]
+
+
+@pytest.mark.parametrize(("message", "call"), MISSPELT, ids=range(len(MISSPELT)))
+def test_a_keyword_argument_that_there_is_not_is_named(message: str, call: Callable[[], Any]) -> None:
+    """`explain` ignored them, and `match` spoke of a class."""
+    with pytest.raises(IllFormed, match=f"^{re.escape(message)}"):
+        call()
+
+
 @pytest.mark.parametrize(("name", "call"), CALLS, ids=range(len(CALLS)))
 def test_an_argument_of_a_wrong_kind_is_named(name: str, call: Callable[[], Any]) -> None:
     with pytest.raises(CerifyError, match=f"^{name}"):
@@ -191,6 +210,78 @@ def test_one_row_is_not_several(tmp_path: Path, run: Run) -> None:
     file.write_text("type,x\nrow,1\nrow,2\n")
     query = "MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x > 1)"
     assert "1 row can be labelled" in run("explain", query, str(file), "--language", "row-pattern", "--match", "1")[1]
+
+
+AS_JSON: dict[str, list[str]] = {
+    "check": ["A"],
+    "claims": ["tods21.ex3", "--jobs", "1"],
+    "conform": ["--case", "cel/ex3/phi1", "--engine", "denotational"],
+    "demo": ["--out", "report"],
+    "draw": ["A", "-o", "a.svg"],
+    "engines": [],
+    "equiv": ["A", "B"],
+    "explain": ["A", "events.csv"],
+    "fuzz": ["--cases", "1", "--nodes", "3", "--engine", "denotational"],
+    "grade": [],
+    "identify": ["--engine", "denotational"],
+    "match": ["A", "events.csv"],
+    "normalize": ["A", "--to", "disjunctive"],
+    "simplify": ["A"],
+    "step": ["A", "events.csv", "-o", "a.html"],
+    "translate": ["A", "--from", "cel", "--to", "core-cel"],
+    "trend": ["run.jsonl"],
+    "vectors": ["A"],
+    "verify": ["proof.json"],
+}
+LONG = {"demo", "draw", "identify", "step"}
+
+
+def test_every_command_but_the_one_that_speaks_the_protocol_prints_json() -> None:
+    assert set(AS_JSON) == set(cerify.cli.COMMANDS) - {"engine"}
+
+
+@pytest.mark.parametrize("command", [pytest.param(c, marks=[pytest.mark.thorough] * (c in LONG)) for c in AS_JSON])
+def test_all_that_a_command_prints_as_json_is_json(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("events.csv").write_text("type,x\nA,1\nB,2\n")
+    run("equiv", "A", "A", "--certificate", "proof.json")
+    if command == "trend":
+        Path("run.jsonl").write_text(run("conform", *AS_JSON["conform"], "--json")[1])
+    _, out, err = run(command, *AS_JSON[command], "--json")
+    assert out, err
+    try:
+        json.loads(out)
+    except json.JSONDecodeError:
+        assert all(map(json.loads, out.splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("gr", ["grade"]),
+        ("match --lang", ["--language"]),
+        ("match A --language co", ["core-cel"]),
+        ("match A workbench/ex", ["workbench/ex"]),
+        ("grade cel-th", ["cel-then", "cel-three"]),
+        ("grade --exercises none.jsonl sess", []),
+        ("conform --engine auto", ["automaton"]),
+        ("conform --suite cel-core --feature plu", ["plus"]),
+        ("claims sase07.q1", ["sase07.q1"]),
+    ],
+)
+def test_the_shell_completes_names(words: str, completed: list[str]) -> None:
+    """As the shell asks: the words so far in a variable, and which of them is to be completed."""
+    complete = BashComplete(cerify.cli.cerify, {}, "cerify", "_CERIFY_COMPLETE")
+    *args, incomplete = words.split()
+    assert [item.value for item in complete.get_completions(args, incomplete)] == completed
+
+
+def test_no_command_is_imported_to_complete_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cerify.cli.importlib, "import_module", None)
+    complete = BashComplete(cerify.cli.cerify, {}, "cerify", "_CERIFY_COMPLETE")
+    assert [item.value for item in complete.get_completions([], "")] == sorted(cerify.cli.COMMANDS)
 
 
 @pytest.mark.parametrize(("command", "suffix"), [("draw", "svg"), ("step", "html")])
