@@ -7,7 +7,6 @@ status: 0 if nothing was found, 1 if something was.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,11 +18,13 @@ from typing import Any, Literal
 import click
 
 from cerify.commands.progress import progress_bar
+from proofs_tests.browser import chromium
 
 ROOT = Path(__file__).parent.parent
 WIDTHS = (390, 820, 1280)
 TALLEST = 12_000  # pixels of a page that a picture has
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+SCHEMES: dict[Literal["light", "dark"], dict[str, Any]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
+"""The schemes, each with the options of axe for it."""
 FOCUSED = 12  # how many steps of the tabulator key are looked at
 
 STREAM = "type,x,time\nA,1,0\nB,2,60\nA,3,120\nC,1,180\nB,5,240\n"
@@ -72,30 +73,35 @@ class Problem:
 def problems_of(
     browser: Any, page: Path, name: str, widths: Sequence[int], pictures: Path | None = None
 ) -> Iterator[Problem]:
-    """What axe-core and the tabulator key find on a page at these widths, light and dark; each is drawn to a folder."""
+    """What axe-core and the tabulator key find on a page at these widths, light and dark; each is drawn to a folder.
+
+    A page is loaded once for each width. In dark, axe looks at colours alone: nothing else depends on them.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
     axe = Axe()
-    for scheme in SCHEMES:
-        context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
-        tab = context.new_page()
-        for width in widths:
-            tab.set_viewport_size({"width": width, "height": 900})
-            tab.goto(page.as_uri())
+    context = browser.new_context(reduced_motion="reduce")
+    tab = context.new_page()
+    for width in widths:
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.emulate_media(color_scheme="light")
+        tab.goto(page.as_uri())
+        for scheme, options in SCHEMES.items():
+            tab.emulate_media(color_scheme=scheme)
             if pictures is not None:
                 height = min(tab.evaluate("document.documentElement.scrollHeight"), TALLEST)
                 area = {"x": 0, "y": 0, "width": width, "height": height}
                 file = pictures / f"{name.replace('/', '-').removesuffix('.html')}-{width}-{scheme}.png"
                 tab.screenshot(path=file, clip=area, full_page=True)
-            if (beyond := tab.evaluate(OVERFLOW)) > 0:
-                yield Problem(name, width, scheme, "overflow", f"the page is {beyond} pixels wider than the window", "")
-            for found in axe.run(tab).response["violations"]:
+            for found in axe.run(tab, options=options).response["violations"]:
                 for node in found["nodes"]:
                     said = "; ".join(check["message"] for check in [*node["any"], *node["all"], *node["none"]])
                     where = " ".join(map(str, node["target"]))
                     yield Problem(name, width, scheme, found["id"], said or found["help"], where)
-            yield from _by_keyboard(tab, name, width, scheme)
-        context.close()
+        if (beyond := tab.evaluate(OVERFLOW)) > 0:
+            yield Problem(name, width, scheme, "overflow", f"the page is {beyond} pixels wider than the window", "")
+        yield from _by_keyboard(tab, name, width, scheme)
+    context.close()
 
 
 def _by_keyboard(tab: Any, name: str, width: int, scheme: str) -> Iterator[Problem]:
@@ -153,10 +159,7 @@ def pages_of(book: Path) -> list[Path]:
 )
 def main(book: Path | None, only: str, widths: tuple[int, ...], pictures: Path | None) -> None:
     """Look at all pages, and print what is wrong with them."""
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    with TemporaryDirectory() as temporary, sync_playwright() as playwright:
+    with TemporaryDirectory() as temporary, chromium() as browser:
         if book is None:
             book = Path(temporary, "book")
             build_book(book)
@@ -168,14 +171,12 @@ def main(book: Path | None, only: str, widths: tuple[int, ...], pictures: Path |
         chosen = [(page, name) for page, name in seen if Path(name).match(only)]
         if pictures is not None:
             pictures.mkdir(parents=True, exist_ok=True)
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         count = 0
         with progress_bar() as bar:
             for page, name in bar.track(chosen, description="pages"):
                 for problem in problems_of(browser, page.resolve(), name, widths, pictures):
                     count += 1
                     click.echo(problem)
-        browser.close()
     click.echo(f"{len(chosen)} pages, {len(widths)} widths, light and dark: {count or 'no'} problems")
     sys.exit(1 if count or not chosen else 0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from cerify.grade.exercises import exercises
 from cerify.semantics.errors import InputError
 
 pytest.importorskip("latex2mathml")  # of the extra docs
+from proofs_tests.browser import CHROMIUM
 from proofs_tests.tools import make_slides
 from proofs_tests.tools.make_slides import COURSE, page_of, parts_of, slides_of
 
@@ -73,7 +73,7 @@ def test_a_slide_has_the_clause_and_the_first_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(not any(map(shutil.which, make_slides.BROWSERS)), reason="there is no Chromium")
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 def test_slides_are_printed(tmp_path: Path) -> None:
     assert CliRunner().invoke(make_slides.main, ["--out", str(tmp_path), "--pdf"]).exit_code == 0
     assert all((tmp_path / f"{one.stem}.pdf").read_bytes().startswith(b"%PDF") for one in SESSIONS)

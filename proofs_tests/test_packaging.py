@@ -1,14 +1,14 @@
 """What a user installs: every package folder, every data file, and nothing under a generic name."""
 
-import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from cerify.conformance.engines import sources
+from proofs_tests.benchmarks.installed import COMMANDS, build_wheel
+from proofs_tests.benchmarks.installed import installed as figures
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"workbench": "cerify", "semantics": "cerify/semantics"} | {
@@ -19,15 +19,8 @@ DATA = {".lark", ".json", ".jsonl", ".html", ".css", ".typed"}
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names of the files in a wheel built from a copy of the sources, so that no earlier build is in it."""
-    copy, out = tmp_path_factory.mktemp("sources") / "copy", tmp_path_factory.mktemp("wheel")
-    built_before = shutil.ignore_patterns(".*", "build", "dist", "target", "*.egg-info", "__pycache__", "cerify-report")
-    shutil.copytree(ROOT, copy, ignore=built_before)
-    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(copy)]
-    built = subprocess.run(command, capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr[-2000:]
-    (path,) = out.glob("*.whl")
-    with zipfile.ZipFile(path) as archive:
+    """The names of the files in a wheel."""
+    with zipfile.ZipFile(build_wheel(tmp_path_factory.mktemp("wheel"))) as archive:
         return set(archive.namelist())
 
 
@@ -68,6 +61,16 @@ def test_the_adapters_are_in_the_wheel_as_sources(wheel: set[str]) -> None:
     cpp = ("CMakeLists.txt", "LICENSE", "cerify_protocol.hpp", *(f"core/{name}" for name in own))
     assert {f"cerify/conformance/adapters/cpp/{name}" for name in cpp} <= wheel
     assert not [name for name in wheel if name.endswith((".jar", ".class", ".a", ".o", ".so"))]
+
+
+@pytest.mark.thorough
+def test_the_wheel_alone_runs_its_commands() -> None:
+    """In an environment without any extra: the benchmark looks at each answer before it takes the time."""
+    try:
+        names = {figure.name for figure in figures(quick=True)}
+    except subprocess.CalledProcessError:
+        pytest.skip("pip does not reach what the wheel needs")
+    assert names == {"installed.wheel", "installed.size", *(f"installed.{name}.cpu" for name in COMMANDS)}
 
 
 def test_the_version_is_that_of_the_changelogs_package() -> None:

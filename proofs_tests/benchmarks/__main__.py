@@ -29,7 +29,9 @@ from proofs_tests.benchmarks.expressions import expressions
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.flat import flat
 from proofs_tests.benchmarks.hops import hops
+from proofs_tests.benchmarks.installed import installed
 from proofs_tests.benchmarks.nfab import nfab
+from proofs_tests.benchmarks.playground import playground
 from proofs_tests.benchmarks.rows import row_patterns
 from proofs_tests.benchmarks.spark import spark
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
@@ -138,6 +140,8 @@ BENCHMARKS = {
     "memory": evaluation.memory,
     "cold": evaluation.cold,
     "import": evaluation.import_,
+    "installed": installed,
+    "playground": playground,
     "flat": flat,
     "readable": readable,
     "denoted": denoted,

@@ -1,16 +1,15 @@
-"""The playground in a headless Chromium, which reaches no host but this one: tasks done as a person would do them."""
+"""The playground in a headless Chromium, which reaches no host but this one: tasks done as a person would do them.
+
+How long it takes to the first match, and to show an edit: `python -m proofs_tests.benchmarks playground`.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
 import sys
-import threading
-import time
 from base64 import b64encode
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,39 +17,27 @@ from typing import Any
 import pytest
 
 from cerify.playground.__main__ import build
+from proofs_tests.browser import CHROMIUM, chromium, served
 
 sys.path.append(str(Path(__file__).parents[2] / "docs" / "_ext"))  # what the book makes its links with
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MISSING = CHROMIUM is None or shutil.which("npm") is None or find_spec("playwright") is None
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(MISSING, reason="needs Chromium, npm and the extra pages")]
 WAIT = 60_000  # milliseconds, for a machine that does much else
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        """Nothing."""
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("playground")
     build(folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"]
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield chromium
-        chromium.close()
+    with chromium() as one:
+        yield one
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +47,8 @@ def page(browser: Any, site: str) -> Iterator[Any]:
     tab, errors = context.new_page(), []
     tab.on("pageerror", lambda error: errors.append(error))
     tab.set_default_timeout(WAIT)
-    begin = time.monotonic()
     tab.goto(site)
     tab.wait_for_selector(".found button", timeout=WAIT)
-    print(f"the first match takes {time.monotonic() - begin:.1f} s")
     yield tab
     assert not errors
     context.close()
@@ -92,29 +77,6 @@ def test_a_query_is_typed_and_its_error_mended(page: Any) -> None:
     write(page, "query", "T ; H")
     see(page, "#pane-matches", "7 matches")
     assert page.locator("#query .error").count() == 0
-
-
-def test_an_edit_is_answered_at_once(page: Any) -> None:
-    example(page)
-    see(page, "#pane-matches", "3 matches")
-    taken = page.evaluate(
-        """async () => {
-            const area = document.querySelector("#query textarea"), times = [];
-            for (const text of ["T ; T", "T ; H", "H", "T", "T ; T ; H"]) {
-                const begin = performance.now();
-                const shown = new Promise((done) => {
-                    new MutationObserver((_, seen) => { seen.disconnect(); done(); })
-                        .observe(document.querySelector("#pane-matches"), { childList: true });
-                });
-                area.value = text;
-                area.dispatchEvent(new Event("input"));
-                await shown;
-                times.push(performance.now() - begin);
-            }
-            return times.sort((a, b) => a - b)[2];
-        }"""
-    )
-    print(f"an edit takes {taken:.0f} ms")
 
 
 def test_why_and_why_not(page: Any) -> None:

