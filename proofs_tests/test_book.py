@@ -240,6 +240,14 @@ def test_examples_become_states_of_the_playground() -> None:
     assert playground.address(state, "guide/match").startswith("../playground/index.html#1.")
 
 
+def test_braces_of_a_formula_match() -> None:
+    """Twelve formulas of the theory had one too few, and were drawn all the same."""
+    mathematics = pytest.importorskip("mathematics", reason="needs the extra docs")
+    assert mathematics.is_balanced(r"\{\, \mu \mid C \le_{\text{next}} D \,\}")
+    for formula in (r"C \le_{\text{next \,\} D", "a}{b", "{"):
+        assert not mathematics.is_balanced(formula)
+
+
 def test_code_is_formatted_where_it_is_too_wide() -> None:
     sessions = pytest.importorskip("sessions", reason="needs the extra docs")
     case = "case A(x):\n    return function_with_a_long_name(argument_with_a_long_name=x, another_argument_with_one=x)"
