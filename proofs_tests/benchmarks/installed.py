@@ -36,37 +36,43 @@ def build_wheel(folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
+def environment(folder: Path, wheel: Path, python: str = sys.executable) -> tuple[Path, list[Path]]:
+    """A virtual environment of that Python with the wheel and no extra: its Python, and the files that were added."""
+    subprocess.run([python, "-m", "venv", folder], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    before = {path for path in site.rglob("*") if path.is_file()}
+    made = folder / "bin" / "python"
+    subprocess.run([made, "-m", "pip", "install", "-q", wheel], check=True)
+    return made, [path for path in site.rglob("*") if path.is_file() and path not in before]
+
+
+def command_of(python: Path, name: str) -> list[str]:
+    """A command of the environment, run once. Raises AssertionError where it does not print what it should."""
+    arguments, status, shown, _ = COMMANDS[name]
+    command = [str(python.with_name("cerify")), *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (status, ""), (command, ran.stderr)
+    assert shown in ran.stdout, (command, ran.stdout)
+    return command
+
+
 def installed(quick: bool) -> Iterator[Figure]:
-    """An environment with the wheel and no extra: its size without pip, and its commands against Python alone."""
+    """The sizes of the wheel and of what it installs, pip aside; and its commands, against Python without a program."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         wheel = build_wheel(folder)
-        yield _size("installed.wheel", [wheel], 0.0)
-        subprocess.run([sys.executable, "-m", "venv", folder / "environment"], check=True)
-        python = folder / "environment" / "bin" / "python"
-        (site,) = folder.glob("environment/lib/python*/site-packages")
-        before = {path for path in site.rglob("*") if path.is_file()}
-        subprocess.run([python, "-m", "pip", "install", "-q", wheel], check=True)
-        added = [path for path in site.rglob("*") if path.is_file() and path not in before]
-        yield _size("installed.size", added, sum(path.stat().st_size for path in before))
-        for name, (arguments, status, shown, most) in COMMANDS.items():
-            command = [str(python.with_name("cerify")), *arguments]
-            ran = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-            assert (ran.returncode, ran.stderr) == (status, "")
-            assert shown in ran.stdout
+        python, files = environment(folder / "environment", wheel)
+        for name, added in (("wheel", [wheel]), ("size", files)):
+            size = sum(path.stat().st_size for path in added) / 1e6
+            yield Figure(f"installed.{name}", size, "MB", "itself", 1.0, 1, (size, size))
+        for name, (_, _, _, most) in COMMANDS.items():
+            command = command_of(python, name)
             pairs = [(_seconds(command), _seconds([str(python), "-c", ""])) for _ in range(RUNS)]
             taken = sorted(mine for mine, _ in pairs)
             value, ratio = median(taken), median(mine / base for mine, base in pairs)
             target, met = (None, None) if most is None else (f"≤ {most} s", value <= most)
             spread = (taken[0], taken[-1])
             yield Figure(f"installed.{name}.cpu", value, "s", "starting Python", ratio, RUNS, spread, target, met)
-
-
-def _size(name: str, files: list[Path], baseline: float) -> Figure:
-    """Bytes of files as they are on the disk, in MB; the baseline is what stood there before."""
-    size = sum(path.stat().st_size for path in files)
-    ratio = size / baseline if baseline else 1.0
-    return Figure(name, size / 1e6, "MB", "pip" if baseline else "itself", ratio, 1, (size / 1e6, size / 1e6))
 
 
 def _seconds(command: list[str]) -> float:

@@ -242,12 +242,36 @@ def test_the_cells_of_an_example_run(path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(names) > 2
 
 
+TYPED = """
+from cerify.notebook import explore
+box = explore("A ; B", [{"type": "A"}, {"type": "B"}])
+query, events, language, output = box.children
+query.value = "B ; A"
+"""
+
+
+def run_in_a_kernel(notebook: Any, folder: Path) -> str:
+    """What the cells of a notebook show in a kernel, with the state of its widgets, as JSON."""
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    return json.dumps(nbclient.NotebookClient(notebook, resources={"metadata": {"path": folder}}).execute())
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_an_example_runs_in_a_kernel(path: Path) -> None:
-    nbclient = pytest.importorskip("nbclient")
-    pytest.importorskip("ipykernel")
     nbformat = pytest.importorskip("nbformat")
-    made = nbclient.NotebookClient(nbformat.read(path, 4), resources={"metadata": {"path": path.parent}}).execute()
-    shown = json.dumps(made)
-    assert path.stem == "assignment" or ("data:image/svg+xml" in shown and "No match." in shown)
+    shown = run_in_a_kernel(nbformat.read(path, 4), path.parent)
+    assert path.stem == "assignment" or all(
+        part in shown for part in ("data:image/svg+xml", "No match.", "3 matches", "jupyter.widget-view")
+    )
+
+
+@pytest.mark.thorough
+def test_the_widget_of_a_kernel_follows_what_is_typed(tmp_path: Path) -> None:
+    """The state of its output, which the kernel sends to the page."""
+    v4 = pytest.importorskip("nbformat.v4")
+    pytest.importorskip("ipywidgets")
+    shown = run_in_a_kernel(v4.new_notebook(cells=[v4.new_code_cell(TYPED)]), tmp_path)
+    assert "No match." in shown
+    assert "1 match" not in shown
