@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from typing import Any, Literal
 import click
 
 from cerify.commands.progress import progress_bar
-from proofs_tests.browser import chromium
+from proofs_tests.browser import chromium, served
 
 ROOT = Path(__file__).parent.parent
 WIDTHS = (390, 820, 1280)
@@ -41,6 +42,18 @@ WRITTEN = (  # a file's name, and the arguments of the command that writes it
     ("stream.html", ("draw", "A ; B", "stream.csv", "--output")),
     ("stepper.html", ("step", "A ; B+", "stream.csv", "--output")),
 )
+
+PLAYGROUND = "playground/index.html"
+PANES = {
+    "matches": ".found button",
+    "why": ".yes",
+    "compare": "#verdict p",
+    "automaton": "svg",
+    "steps": "iframe",
+    "exercises": "#statement p",
+}
+"""The panes of the playground, each with a part that is there once it is filled."""
+WAIT = 60_000  # milliseconds, for a machine that does much else
 
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 FOCUS = """() => {
@@ -70,57 +83,77 @@ class Problem:
         return f"{self.page} {self.width} {self.scheme}: {self.rule}: {self.said}\n    {self.where}"
 
 
-def problems_of(
-    browser: Any, page: Path, name: str, widths: Sequence[int], pictures: Path | None = None
-) -> Iterator[Problem]:
-    """What axe-core and the tabulator key find on a page at these widths, light and dark; each is drawn to a folder.
+def problems_of(tab: Any, name: str, width: int, pictures: Path | None = None) -> Iterator[Problem]:
+    """What axe-core finds on the page that is open, at this width, light and dark; each is drawn to a folder.
 
-    A page is loaded once for each width. In dark, axe looks at colours alone: nothing else depends on them.
+    In dark, axe looks at colours alone: nothing else depends on them.
     """
     from axe_playwright_python.sync_playwright import Axe
 
-    axe = Axe()
-    context = browser.new_context(reduced_motion="reduce")
-    tab = context.new_page()
+    tab.set_viewport_size({"width": width, "height": 900})
+    for scheme, options in SCHEMES.items():
+        tab.emulate_media(color_scheme=scheme)
+        if pictures is not None:
+            height = min(tab.evaluate("document.documentElement.scrollHeight"), TALLEST)
+            file = pictures / f"{name.replace('/', '-').removesuffix('.html')}-{width}-{scheme}.png"
+            tab.set_viewport_size({"width": width, "height": height})  # a frame outside of it is not drawn
+            tab.screenshot(path=file)
+            tab.set_viewport_size({"width": width, "height": 900})
+        for found in Axe().run(tab, options=options).response["violations"]:
+            for node in found["nodes"]:
+                said = "; ".join(check["message"] for check in [*node["any"], *node["all"], *node["none"]])
+                where = " ".join(map(str, node["target"]))
+                yield Problem(name, width, scheme, found["id"], said or found["help"], where)
+    if (beyond := tab.evaluate(OVERFLOW)) > 0:
+        yield Problem(name, width, scheme, "overflow", f"the page is {beyond} pixels wider than the window", "")
+
+
+def page_problems(
+    tab: Any, address: str, name: str, widths: Sequence[int], pictures: Path | None = None
+) -> Iterator[Problem]:
+    """The problems of a page at these widths, loaded once for each, and those that the tabulator key finds."""
     for width in widths:
         tab.set_viewport_size({"width": width, "height": 900})
-        tab.emulate_media(color_scheme="light")
-        tab.goto(page.as_uri())
-        for scheme, options in SCHEMES.items():
-            tab.emulate_media(color_scheme=scheme)
-            if pictures is not None:
-                height = min(tab.evaluate("document.documentElement.scrollHeight"), TALLEST)
-                area = {"x": 0, "y": 0, "width": width, "height": height}
-                file = pictures / f"{name.replace('/', '-').removesuffix('.html')}-{width}-{scheme}.png"
-                tab.screenshot(path=file, clip=area, full_page=True)
-            for found in axe.run(tab, options=options).response["violations"]:
-                for node in found["nodes"]:
-                    said = "; ".join(check["message"] for check in [*node["any"], *node["all"], *node["none"]])
-                    where = " ".join(map(str, node["target"]))
-                    yield Problem(name, width, scheme, found["id"], said or found["help"], where)
-        if (beyond := tab.evaluate(OVERFLOW)) > 0:
-            yield Problem(name, width, scheme, "overflow", f"the page is {beyond} pixels wider than the window", "")
-        yield from _by_keyboard(tab, name, width, scheme)
-    context.close()
+        tab.emulate_media(color_scheme="light", reduced_motion="reduce")
+        tab.goto(address)
+        if (live := tab.locator("iframe[title=Playground]")).count():
+            live.scroll_into_view_if_needed()
+            live.content_frame.locator(".found button").first.wait_for(timeout=WAIT)
+            tab.evaluate("scrollTo(0, 0)")
+        yield from problems_of(tab, name, width, pictures)
+        yield from _by_keyboard(tab, name, width)
 
 
-def _by_keyboard(tab: Any, name: str, width: int, scheme: str) -> Iterator[Problem]:
+def playground_problems(
+    tab: Any, address: str, widths: Sequence[int], pictures: Path | None = None
+) -> Iterator[Problem]:
+    """The problems of the panes of the playground at these widths; it is loaded once."""
+    tab.goto(address)
+    tab.click(".found button >> nth=0", timeout=WAIT)
+    for pane, shown in PANES.items():
+        tab.click(f"#tab-{pane}")
+        tab.wait_for_selector(f"#pane-{pane} {shown}", timeout=WAIT)
+        for width in widths:
+            yield from problems_of(tab, f"playground/{pane}", width, pictures)
+
+
+def _by_keyboard(tab: Any, name: str, width: int) -> Iterator[Problem]:
     """Where the tabulator key leads: first past the menus, then to what is seen, and marked as having the focus."""
     for step in range(FOCUSED):
         tab.keyboard.press("Tab")
         focus = tab.evaluate(FOCUS)
         if step == 0 and tab.locator("aside a").count() and not (focus["to"] or "").startswith("#"):
-            yield Problem(name, width, scheme, "skip", "the first stop is no link past the menu", focus["what"])
+            yield Problem(name, width, "dark", "skip", "the first stop is no link past the menu", focus["what"])
         if focus["what"] and not (focus["seen"] and focus["marked"]):
             said = "has the focus, and is not marked" if focus["seen"] else "has the focus, and is not seen"
-            yield Problem(name, width, scheme, "focus", said, focus["what"])
+            yield Problem(name, width, "dark", "focus", said, focus["what"])
     for button in tab.locator("button[aria-expanded]:visible").all():
         for key, wanted in (("Enter", "true"), ("Escape", "false")):
             button.focus()
             tab.keyboard.press(key)
             if button.get_attribute("aria-expanded") != wanted:
                 label = button.get_attribute("aria-label") or button.inner_text()
-                yield Problem(name, width, scheme, "menu", f"{key} does not make it {wanted}", label)
+                yield Problem(name, width, "dark", "menu", f"{key} does not make it {wanted}", label)
 
 
 def write_pages(folder: Path, only: str) -> None:
@@ -142,7 +175,7 @@ def build_book(folder: Path) -> None:
 
 
 def pages_of(book: Path) -> list[Path]:
-    """The pages of a book but the playground, which has tests of its own; of source files, one page, and of folders."""
+    """The pages of a book but the playground; of source files, one page, and of folders."""
     pages = sorted(page for page in book.rglob("*.html") if page.parent.name != "playground")
     sources = [page for page in pages if page.is_relative_to(book / "source")]
     folder = [page for page in sources if page.with_suffix("").is_dir()]
@@ -166,19 +199,25 @@ def main(book: Path | None, only: str, widths: tuple[int, ...], pictures: Path |
         written = Path(temporary, "written")
         written.mkdir()
         write_pages(written, only)
-        seen = [(page, str(page.relative_to(book))) for page in pages_of(book)]
-        seen += [(page, f"written/{page.name}") for page in sorted(written.glob("*.html"))]
-        chosen = [(page, name) for page, name in seen if Path(name).match(only)]
         if pictures is not None:
             pictures.mkdir(parents=True, exist_ok=True)
-        count = 0
-        with progress_bar() as bar:
-            for page, name in bar.track(chosen, description="pages"):
-                for problem in problems_of(browser, page.resolve(), name, widths, pictures):
-                    count += 1
-                    click.echo(problem)
-    click.echo(f"{len(chosen)} pages, {len(widths)} widths, light and dark: {count or 'no'} problems")
-    sys.exit(1 if count or not chosen else 0)
+        with served(book) as address, served(written) as other, progress_bar() as bar:
+            seen = [(address, page.relative_to(book), "") for page in pages_of(book)]
+            seen += [(other, page.relative_to(written), "written/") for page in sorted(written.glob("*.html"))]
+            chosen = [one for one in seen if Path(one[2], one[1]).match(only)]
+            tab = browser.new_page()
+            found = [
+                page_problems(tab, site + path.as_posix(), f"{folder}{path.as_posix()}", widths, pictures)
+                for site, path, folder in chosen
+            ]
+            if (book / PLAYGROUND).exists() and Path(PLAYGROUND).match(only):
+                found.append(playground_problems(tab, address + PLAYGROUND, widths, pictures))
+            count = 0
+            for problem in chain.from_iterable(bar.track(found, description="pages")):
+                count += 1
+                click.echo(problem)
+    click.echo(f"{len(found)} pages, {len(widths)} widths, light and dark: {count or 'no'} problems")
+    sys.exit(1 if count or not found else 0)
 
 
 if __name__ == "__main__":

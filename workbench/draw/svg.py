@@ -17,6 +17,7 @@ from cerify.draw.page import DRAWINGS, css
 NAMESPACE = "http://www.w3.org/2000/svg"
 MARGIN = 10
 LONGEST = 26  # characters of a line beside an arrow
+BASELINE = 2  # pixels from the middle of a text beside an arrow to its baseline: its brackets stay above the arrow
 MOST_LINES = 4  # lines beside an arrow; a longer text stands below the drawing, by number
 BELOW = 440  # the least width of what stands below the drawing
 SAMPLE = 44  # of the stroke of a kind of edge
@@ -100,9 +101,9 @@ def _edges(diagram: Diagram, placed: Layout, texts: Sequence[_Text]) -> Iterator
     for edge, arrow, text in zip(diagram.edges, placed.arrows, texts, strict=True):
         x, y = arrow.text
         if text.number is not None:
-            shown = [f'<text class="number middle" x="{x:g}" y="{y + 4:g}">({text.number})</text>']
+            shown = [f'<text class="number middle" x="{x:g}" y="{y + BASELINE:g}">({text.number})</text>']
         else:
-            first = y + 4 - (len(text.lines) - 1) * LINE / 2
+            first = y + BASELINE - (len(text.lines) - 1) * LINE / 2
             shown = [
                 f'<text class="middle" x="{x:g}" y="{first + i * LINE:g}">{escape(line.strip())}</text>'
                 for i, line in enumerate(text.lines)

@@ -9,6 +9,7 @@ const CLASSES = { equivalent: "yes", different: "no", undecided: "open" };
 const $ = (id) => document.getElementById(id);
 
 let languages = [];
+let answered = null; // what was found last; null after an error
 let state = { language: "", query: "", otherLanguage: "", other: "", stream: [["type"]], pane: "matches", events: null, at: null, exercise: null, answer: "" };
 
 // --- the worker ------------------------------------------------------------------------------------------------------
@@ -133,10 +134,12 @@ function showMatches(found) {
   $("stream-message").textContent = inStream ? error.message : "";
   if (error) {
     $("pane-matches").replaceChildren(failure(error));
+    answered = null;
     return;
   }
   $("timeline").innerHTML = found.svg;
-  $("pane-matches").replaceChildren(...matches(found, state.events, (match) => choose(match.events, match.at)));
+  answered = found;
+  REFRESH.matches();
 }
 
 // Asks why these events are a match, or why they are none.
@@ -152,7 +155,9 @@ function choose(events, at = Math.max(...events)) {
 
 const tabs = [...$("tabs").children];
 const REFRESH = {
-  matches() {},
+  matches() {
+    if (answered) $("pane-matches").replaceChildren(...matches(answered, state.events, (match) => choose(match.events, match.at)));
+  },
   why() {
     if (!state.events) {
       $("pane-why").replaceChildren(element("p", { className: "soft" }, "Choose a match, or events by their numbers in the stream: here it says why they are a match, or why not."));
