@@ -89,6 +89,9 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except click.exceptions.Abort:
         fail("interrupted", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        status = 2
     except click.ClickException as error:
         fail(_usage(error), 2)
     except CerifyError as error:

@@ -68,6 +68,11 @@ def test_an_error_of_use_is_one_message(arguments: list[str], message: str, run:
     assert message in err
 
 
+def test_without_a_command_the_help_is_printed(run: Run) -> None:
+    status, _, err = run()
+    assert (status, err[:13]) == (2, "Usage: cerify")
+
+
 @pytest.mark.parametrize(
     ("variables", "coloured"),
     [({"FORCE_COLOR": "1"}, True), ({}, False), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
