@@ -29,7 +29,7 @@ from cerify.semantics.output_files import write_whole
 from proofs_tests.browser import CHROMIUM, NAMES
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
-HIGHEST = 15  # lines of text that a slide takes, about
+HIGHEST = 22  # lines of text that a slide takes, about: the page makes them smaller where it has to
 LONGEST_CODE = 18  # lines of one block
 CHARACTERS = 78  # of a line of text
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -52,15 +52,23 @@ body { margin: 0; background: var(--paper); color: var(--ink); font: 1.5rem/1.4 
 section { min-height: 100vh; padding: 3rem 4rem; scroll-snap-align: start; display: flex; flex-direction: column;
   justify-content: center; break-after: page; border-bottom: 1px solid var(--code); }
 h1, h2 { color: var(--accent); margin: 0 0 1rem; line-height: 1.2; }
-pre { background: var(--code); padding: .8rem 1rem; font-size: 1.05rem; line-height: 1.35; overflow-x: auto; }
+pre { background: var(--code); padding: .8rem 1rem; font-size: .8em; line-height: 1.3; white-space: pre-wrap; }
 code { font-family: ui-monospace, monospace; font-size: .92em; }
-table { border-collapse: collapse; font-size: 1.1rem; } td, th { padding: .3rem .8rem; text-align: left; }
-tr + tr td { border-top: 1px solid var(--code); } img { max-height: 60vh; max-width: 100%; }
+table { border-collapse: collapse; font-size: .8em; } td, th { padding: .3rem .8rem; text-align: left; }
+tr + tr td { border-top: 1px solid var(--code); } img { max-height: 50vh; max-width: 100%; }
 li { margin: .3rem 0; } footer { margin-top: auto; font-size: .9rem; opacity: .75; }
 @page { size: 1280px 720px; margin: 0; }
 @media print { section { height: 720px; min-height: 0; overflow: hidden; } }
 """
 SCRIPT = """
+const fit = () => document.querySelectorAll("section").forEach((one) => {
+  for (let size = 100; size >= 50; size -= 5) {
+    one.style.fontSize = `${size}%`;
+    if (one.scrollHeight <= innerHeight + 1 && one.scrollWidth <= one.clientWidth) break;
+  }
+});
+addEventListener("load", fit);
+addEventListener("resize", fit);
 addEventListener("keydown", (event) => {
   const slides = [...document.querySelectorAll("section")];
   const here = slides.findIndex((one) => one.getBoundingClientRect().bottom > 10);
@@ -137,7 +145,7 @@ def _block(tokens: list[Token], page: Path) -> Iterator[Block]:
     elif first.type == "math_block":
         yield Block(MARKDOWN.renderer.render([first], MARKDOWN.options, {}), 2)
     elif first.type == "paragraph_open" and (image := next(_images(tokens), None)) is not None:
-        yield Block(_picture(page.parent / str(image.attrs["src"]), image.content), HIGHEST // 2)
+        yield Block(_picture(page.parent / str(image.attrs["src"]), image.content), 2 * HIGHEST // 3)
     elif first.type == "paragraph_open":
         text = tokens[1].content
         found = SENTENCE.match(text)
@@ -204,7 +212,8 @@ def slides_of(session: Path) -> Iterator[str]:
     """The slides of a session, each as HTML. Raises InputError for a link to a part that the book does not have."""
     first, *parts = parts_of(session)
     number = int(first.title.partition(".")[0])
-    yield f"<h1>{_inline(first.title)}</h1>{''.join(block.html for block in first.blocks)}"
+    opening = "".join(block.html for block in first.blocks)
+    yield f"<h1>{_inline(first.title)}</h1><p>A course on complex event recognition</p>{opening}"
     for part in parts:
         if part.title != "In the book":
             yield from _slides(part)
@@ -257,7 +266,7 @@ def page_of(session: Path) -> str:
 
 def print_to_pdf(page: Path, browser: str) -> None:
     """Write a page as PDF beside it. Raises InputError if the browser does not."""
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer")
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", "--window-size=1280,720")
     target = page.with_suffix(".pdf")
     ran = subprocess.run(
         [browser, *options, f"--print-to-pdf={target}", page.resolve().as_uri()], capture_output=True, timeout=120
