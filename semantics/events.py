@@ -250,8 +250,7 @@ class Stream(Sequence[Event]):
 
 def table_of(source: object) -> pa.Table | None:
     """The Arrow table of a table or data frame of any library, see `arrow_table`; None for anything else."""
-    frame = type(source).__module__.startswith("pandas.") and hasattr(source, "columns")
-    if not (frame or hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
+    if not (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
         return None
     from cerify.semantics.arrow_columns import arrow_table
 

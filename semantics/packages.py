@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import z3
     from pyarrow import csv as arrow_csv
 
-__all__ = ["EXTRAS", "arrow_csv", "installed", "naming_extras", "np", "pa", "pc", "z3"]
+__all__ = ["arrow_csv", "np", "pa", "pc", "z3"]
 
 EXTRAS: Mapping[str, str] = {
     "hypothesis": "hypothesis",

@@ -32,6 +32,7 @@ CEL = f"{SUITES}/test_suite_data.py -k every_case_expects"
 CORE_CEL = f"{SUITES}/test_core_cel_suite.py -k 'every_case or running_examples or automaton_agrees'"
 EXPRESSIONS = f"{SUITES}/test_event_expression_suite.py -k 'every_case or automata_agree or occurrence_tuple'"
 SASE = f"{SUITES}/test_sase_suite.py -k 'every_case and (denotational or automaton)'"
+ROW_PATTERN = f"{SUITES}/test_row_pattern_suite.py -k every_case"
 COMMANDS = "unit/workbench/commands"
 EVERY_OPERATOR = "unit/test_every_operator.py"
 
@@ -103,12 +104,17 @@ AREAS = (
             "unit/workbench/test_explain_sase.py",
         ),
     ),
-    Area("semantics/row_pattern/", ("unit/semantics/row_pattern", "unit/automata/row_pattern")),
+    Area(
+        "semantics/row_pattern/", ("unit/semantics/row_pattern", ROW_PATTERN, "unit/automata/row_pattern")
+    ),
     Area(
         "semantics/",
         (
             "unit/semantics/test_events.py",
             "unit/semantics/test_readers.py",
+            "properties/test_csv_rows.py",
+            "properties/test_patterns.py",
+            "unit/workbench/test_inputs.py",
             CEL,
             SASE,
             EXPRESSIONS,
@@ -304,10 +310,13 @@ LITERAL = (
     CORE_CEL,
     EXPRESSIONS,
     SASE,
+    ROW_PATTERN,
     "unit/semantics/test_arrow_columns.py",
     "unit/semantics/test_budget.py",
     "unit/semantics/test_errors.py",
     "unit/semantics/test_events.py",
+    "unit/semantics/test_packages.py",
+    "unit/semantics/test_patterns.py",
     "unit/semantics/test_predicates.py",
     "unit/semantics/test_texts.py",
     "unit/semantics/test_trees.py",
@@ -319,6 +328,7 @@ LITERAL = (
     "unit/semantics/event_expressions/test_denote.py",
     "unit/semantics/sase/test_denote.py",
     *(f"unit/semantics/{language}/test_parse.py" for language in ("cel", "core_cel", "event_expressions", "sase")),
+    "unit/semantics/row_pattern",
     *(f"unit/semantics/{language}/test_wellformed.py" for language in ("cel", "core_cel", "event_expressions", "sase")),
     "unit/semantics/cel/test_registered.py",
     "unit/semantics/sase/test_aggregates.py",

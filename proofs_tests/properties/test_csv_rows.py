@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import UTC, datetime
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -64,3 +65,4 @@ def test_what_is_clear_is_not_left_to_arrow() -> None:
     T, H = events_of_csv(_source(text), None, {"type": "type"})
     assert (T.type, T.get("id"), T.get("tmp"), T.get("ok"), T.get("name")) == ("T", 1, 45.5, True, "a b")
     assert H.attributes.keys() == {"id", "hum", "at", "ok", "name"}
+    assert T.get("at") == datetime(2013, 1, 31, tzinfo=UTC)

@@ -235,12 +235,10 @@ def expanded(phi: Formula) -> Formula:
 
     Raises BudgetExceeded where an expansion would be too large.
     """
-    done: dict[int, Formula] = {}
-    alive: list[Formula] = []  # the keys are identities of formulas, which must not be reused
+    done: dict[int, Formula] = {}  # by identity: all of these are parts of phi or of an expansion, which it keeps
 
     def inside(psi: Formula) -> Formula:
         if id(psi) not in done:
-            alive.append(psi)
             if isinstance(psi, Derived):
                 done[id(psi)] = inside(psi.expansion)
             else:

@@ -94,9 +94,8 @@ class Watch:
             yield step
 
     def _step(self) -> None:
+        check_time()
         self.number += 1
-        if self.number % 256 == 0:
-            check_time()
         if self.number > self.limit:
             raise BudgetExceeded(
                 f"more than {self.limit} labellings; the definition is followed one by one, so give a smaller table, "

@@ -25,6 +25,9 @@ def test_the_text_of_an_error_is_its_message_alone(kind: type[Exception]) -> Non
         ("A", Span(7, 9), "A\n ^"),
         ("A ;\n", Span(3, 4), "A ;\n   ^"),
         ("\nA", Span(0, 0), "\n^"),
+        ("A" * 400, Span(0, 1), "A" * 400 + "\n^"),
+        ("A" * 401, Span(0, 1), "A" * 60 + "…\n^"),
+        ("A" * 401, Span(200, 401), "…" + "A" * 120 + "…\n" + " " * 61 + "^" * 61),
     ],
 )
 def test_the_line_is_shown_with_the_place_underlined(text: str, span: Span, shown: str) -> None:

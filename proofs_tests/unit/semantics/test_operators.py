@@ -122,3 +122,25 @@ def test_aliases_parse(language: str, operator: Operator) -> None:
     for phi in made(language, operator):
         for alias in operator.aliases:
             assert parse(show(phi).replace(operator.symbol, alias)) == phi
+
+
+ALIASES = {
+    ("cel", "or"): ("∨",),
+    ("cel", "and"): ("∧",),
+    ("cel", "cplus"): ("⊕",),
+    ("cel", "nxt"): ("NEXT",),
+    ("cel", "in"): ("AS",),
+    ("cel", "project"): ("π",),
+    ("core-cel", "or"): ("∨",),
+    ("core-cel", "nxt"): ("NEXT",),
+    ("event-expression", "and"): ("^", "AND", "∧"),
+    ("event-expression", "not"): ("not ", "¬"),
+    ("event-expression", "relative_plus"): ("rel+",),
+    ("event-expression", "or"): ("OR", "∨"),
+    ("event-expression", "exists"): ("∃",),
+}
+
+
+def test_no_table_lacks_a_spelling_of_the_grammar() -> None:
+    found = {(language, operator.name): operator.aliases for language, operator in EVERY if operator.aliases}
+    assert found == ALIASES

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cerify.automata.row_pattern import evaluate
+from cerify.automata.row_pattern import backtracking, evaluate
 from cerify.automata.row_pattern.backtracking import Backtracking
 from cerify.automata.row_pattern.compile import compile_pattern
 from cerify.automata.row_pattern.lookahead import Lookahead
@@ -73,6 +73,17 @@ def test_what_has_to_be_remembered_is_bounded() -> None:
     q = parse("MATCH_RECOGNIZE (PATTERN ((A | B)* C) DEFINE C AS SUM(A.x) = -1)")
     with pytest.raises(BudgetExceeded, match="more than 1000 ways to label rows"):
         list(evaluate.answers(q, S, Budget(valuations=1000)))
+
+
+def test_the_search_at_a_row_looks_at_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the look-ahead, which is made before it."""
+    monkeypatch.setattr(backtracking, "ROWS_TOGETHER", 16)
+    q = parse("MATCH_RECOGNIZE (PATTERN ((A | B)* C) DEFINE C AS SUM(A.x) = -1)")
+    ahead = Lookahead(q, compile_pattern(q.pattern), {"x": [2**n for n in range(12)]}, 12)
+    assert ahead.open
+    assert Backtracking(ahead).match_at(0, 1) is None
+    with Budget(seconds=0).timed(), pytest.raises(BudgetExceeded, match="0 seconds"):
+        Backtracking(ahead).match_at(0, 1)
 
 
 class Blind(set[Any]):

@@ -50,3 +50,11 @@ def test_the_answers_differ(key: tuple[str, str]) -> None:
 def checked(text: str, S: Stream, reading: RowReading) -> list[str]:
     require_wellformed(parse(text), reading)
     return labels(text, S, reading)
+
+
+@pytest.mark.parametrize(
+    ("reading", "to"), [(RowReading(skip_to_nothing="next_row"), "B"), (RowReading(skip_to_first="next_row"), "FIRST A")]
+)
+def test_a_skip_that_leads_nowhere_goes_on_at_the_next_row(reading: RowReading, to: str) -> None:
+    text = f"MATCH_RECOGNIZE (AFTER MATCH SKIP TO {to} PATTERN (A B?) DEFINE B AS x = 2)"
+    assert labels(text, numbered("1 1 1", "x"), reading) == ["1:A", "2:A", "3:A"]
