@@ -199,7 +199,7 @@ def _match(obj: Any, where: str, output: str, problems: list[str]) -> Match:
     events = _positions(obj.get("events"), f"{where}.events", problems)
     shown = None if result is None else result_of(result)
     if output == "valuations" and type(number := obj.get("match_number")) is int:
-        return NumberedMatch(at, tuple(dict.fromkeys(obj["events"])), bindings, shown, number)
+        return NumberedMatch(at, tuple(dict.fromkeys(obj["events"])), bindings, shown, match_number=number)
     return Match(at, events, bindings, shown)
 
 

@@ -104,9 +104,7 @@ AREAS = (
             "unit/workbench/test_explain_sase.py",
         ),
     ),
-    Area(
-        "semantics/row_pattern/", ("unit/semantics/row_pattern", ROW_PATTERN, "unit/automata/row_pattern")
-    ),
+    Area("semantics/row_pattern/", ("unit/semantics/row_pattern", ROW_PATTERN, "unit/automata/row_pattern")),
     Area(
         "semantics/",
         (

@@ -133,7 +133,10 @@ def test_the_definitions_are_definitions_and_predicates_are_shared() -> None:
     assert len(definitions) == 5
     assert {group_of(path) for path in definitions} == {"definition"}
     assert group_of("semantics/predicates.py") == "shared"
-    assert set(LITERAL) - set(checks_of("semantics/predicates.py")) == {"unit/workbench/commands"}
+    assert set(LITERAL) - set(checks_of("semantics/predicates.py")) == {
+        "unit/semantics/row_pattern",
+        "unit/workbench/commands",
+    }
     assert checks_of("semantics/cel/extent.py")[0] == "unit/semantics/cel/test_extent.py"
     assert group_of("automata/minimize.py") == "other"
 

@@ -15,7 +15,7 @@ class NumberedMatch(Match):
     excluded: the rows that are left out of the output of all rows.
     """
 
-    match_number: int = 0
+    match_number: int = field(kw_only=True)
     excluded: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     def more(self) -> dict[str, Any]:

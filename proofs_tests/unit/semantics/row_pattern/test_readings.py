@@ -53,7 +53,8 @@ def checked(text: str, S: Stream, reading: RowReading) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("reading", "to"), [(RowReading(skip_to_nothing="next_row"), "B"), (RowReading(skip_to_first="next_row"), "FIRST A")]
+    ("reading", "to"),
+    [(RowReading(skip_to_nothing="next_row"), "B"), (RowReading(skip_to_first="next_row"), "FIRST A")],
 )
 def test_a_skip_that_leads_nowhere_goes_on_at_the_next_row(reading: RowReading, to: str) -> None:
     text = f"MATCH_RECOGNIZE (AFTER MATCH SKIP TO {to} PATTERN (A B?) DEFINE B AS x = 2)"

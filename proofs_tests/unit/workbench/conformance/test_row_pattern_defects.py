@@ -15,7 +15,7 @@ from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Peeler
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show_pattern
+from cerify.semantics.row_pattern.show import show, show_pattern
 
 PLANTED = (
     ("alternation", "last", "row-alternation"),
@@ -83,3 +83,11 @@ def test_a_departure_is_another_pattern(axis: str, value: str, pattern: str) -> 
     assert departure.clause is not None
     q = departure.clause(parse("MATCH_RECOGNIZE (PATTERN (^ A{1,2} {- B -}))"))
     assert show_pattern(q.pattern) == pattern
+
+
+@pytest.mark.parametrize("condition", ["x = 1", "x BETWEEN 1 AND 2", "x IN (1)", "s LIKE 'a'"])
+def test_each_test_of_null_may_be_false(condition: str) -> None:
+    departure = DEPARTURES["unknown"][2]["false"]
+    assert departure.clause is not None
+    q = departure.clause(parse(f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {condition} AND x IS NULL)"))
+    assert f"COALESCE({condition}, FALSE)" in show(q)
