@@ -38,6 +38,7 @@ DOCS = ROOT / "docs"
 DEFINITIONS = DOCS / "theory" / "definitions.md"
 NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_click", "sphinx_copybutton", "latex2mathml")
 STEPPER = re.compile(r"^```\{stepper\} (.*)\n(?::language: .*\n)?((?:.*\n)+?)```$", re.MULTILINE)
+LOST_ROW = re.compile(r"<p>\| ")  # of a table with an empty line in it
 EMPTY_HEAD = re.compile(r"<th\b[^>]*>\s*(<p>\s*</p>\s*)?</th>")
 STATE = "1."  # begins an address of the playground
 STRING = re.compile(r'\s*f?".*",?')  # a line that is one text, which the formatter does not break
@@ -157,6 +158,16 @@ def test_a_picture_without_a_text_is_found(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_every_column_has_a_head(book: Path) -> None:
     assert not [path for path in book.rglob("*.html") if EMPTY_HEAD.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.thorough
+def test_every_table_is_whole(book: Path) -> None:
+    """Half of one stood on its page as a paragraph."""
+    assert not [path for path in book.rglob("*.html") if LOST_ROW.search(path.read_text(encoding="utf-8"))]
+
+
+def test_a_row_without_a_table_is_found() -> None:
+    assert LOST_ROW.search("<p>| 3, prefix | one event or more |</p>")
 
 
 def test_a_column_without_a_head_is_found() -> None:

@@ -17,7 +17,7 @@ from proofs_tests.tools import make_slides
 from proofs_tests.tools.make_slides import COURSE, page_of, parts_of, slides_of
 
 SESSIONS = sorted(COURSE.glob("session-*.md"))
-PARTS = ["Goals", "Read", "In the book", "To discuss"]
+PARTS = ["Goals", "Read", "In the book", "To discuss", "Exercises"]
 
 
 def test_there_are_eight_sessions_in_the_syllabus() -> None:
@@ -27,7 +27,8 @@ def test_there_are_eight_sessions_in_the_syllabus() -> None:
         title, *parts = parts_of(session)
         assert f"| [{title.title}]({session.name}) | `cerify grade --session {n}` |" in syllabus
         assert [part.title for part in parts] == PARTS
-        assert all(part.blocks for part in parts)
+        assert all(part.blocks for part in parts[:-1])
+        assert f"```{{exercises}} {n}\n" in session.read_text()
 
 
 def test_every_paper_is_read_in_a_session() -> None:

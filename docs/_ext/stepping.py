@@ -3,10 +3,12 @@
 A block `{stepper} QUERY` with events as CSV becomes a link to the page that `cerify step` writes. A block
 `{example} QUERY`, with events as CSV or a line of event types, becomes the query, a drawing of the stream with its
 matches, that link, and one to the playground; with the option `live` the playground itself, where it can run.
+A block `{exercises} N` lists the exercises of a session of the course.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,11 +23,32 @@ from sphinx.util.docutils import SphinxDirective
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import stepper, summary
 from cerify.drawing import record
+from cerify.grade.exercises import LEVELS, exercises
 from cerify.languages import DEFAULT
-from cerify.playground.session import evaluate
+from cerify.playground.session import EXAMPLES, evaluate
 from cerify.semantics.csv_rows import events_of_rows
 from cerify.semantics.errors import CerifyError, QueryWarning, Unsupported
 from cerify.semantics.events import Stream
+
+
+class Exercises(SphinxDirective):
+    """The exercises of a session of the course, each with a link to it in the playground."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+        found = nodes.bullet_list()
+        for one in exercises().values():
+            if one.session == int(self.arguments[0]):
+                query, rows = (examples[one.language][name] for name in ("query", "stream"))
+                state = state_of(query, rows, one.language, "exercises", exercise=one.id, answer="")
+                text = nodes.paragraph(
+                    "", f"{one.sentence} ({LEVELS[one.level]}, ", nodes.literal("", one.id), nodes.Text(") ")
+                )
+                text += PlaygroundLink(state=state, text="Try it")
+                found += nodes.list_item("", text)
+        return [found]
 
 
 class Stepper(SphinxDirective):
@@ -92,6 +115,7 @@ def recorded(query: str, language: str, rows: Rows) -> Recording:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("exercises", Exercises)
     app.add_directive("stepper", Stepper)
     app.add_directive("example", Example)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -39,7 +39,7 @@ function drawer(box, drawn, name) {
 
 // What is wider than its place is scrolled with the arrow keys, once it has the focus.
 function scrolled() {
-  document.querySelectorAll("pre, .table-wrapper, .highlight, .math, .drawing").forEach((element) => {
+  document.querySelectorAll("pre, .table-wrapper, .highlight, .math, .drawing, p:has(> img)").forEach((element) => {
     if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
     else element.removeAttribute("tabindex");
   });

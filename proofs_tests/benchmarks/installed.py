@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 FARM = str(ROOT / "workbench" / "examples" / "farm.csv")
 QUERY = "(T ; H) FILTER T.tmp > 40 AND T.id = H.id"
 COMMANDS: dict[str, tuple[list[str], int, str, float | None]] = {
-    "check": (["check", QUERY], 0, "parses", 0.35),
+    "check": (["check", QUERY], 0, "no problems", 0.35),
     "grade": (["grade", "cel-then", "Open : Close"], 1, "wrong", 0.35),
     "equiv": (["equiv", "NXT(T ; H)", "LAST(T ; H)"], 1, "on none shorter", 0.35),
     "match": (["match", QUERY, FARM], 0, "3 matches in", 0.5),
