@@ -27,7 +27,7 @@ from cerify.semantics.values import plain
 
 PROTOCOL = 1
 FIRST_MATCHES, FIRST_ENTRIES = 100, 500
-KINDS = ("matches", "skipped", "error")  # of which an answer to run has one; a null is there too
+KINDS = ("matches", "tables", "skipped", "error")  # of which an answer to run has one; a null is there too
 
 Json: TypeAlias = dict[str, Any]
 Message = Literal["start", "started", "run", "answer", "stop"]

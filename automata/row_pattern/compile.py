@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import permutations, repeat
 from typing import TypeAlias, assert_never
 
@@ -31,12 +32,20 @@ class Way:
 
 @dataclass(frozen=True)
 class Automaton:
-    """The ways from the beginning, and from each state; of each state its variable, and whether its row is excluded."""
+    """The ways from the beginning, and from each state.
+
+    Of each state there is its place in the pattern, its variable, and whether its row is excluded.
+    """
 
     first: tuple[Way, ...]
     follow: tuple[tuple[Way, ...], ...]
-    variables: tuple[str, ...]
+    places: tuple[rows.Variable, ...]
     excluded: tuple[bool, ...]
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The variable of each state."""
+        return tuple(place.name for place in self.places)
 
 
 # --- the graph of a pattern -------------------------------------------------------------------------------------------
@@ -93,23 +102,23 @@ def compile_pattern(p: rows.Pattern, budget: Budget = Budget()) -> Automaton:
     graph = _Graph(budget.states)
     entry = graph.built(p, _Accept(), False)
     follow = tuple(tuple(way for way in graph.ways(node) if not way.start) for node in graph.after)
-    return Automaton(tuple(graph.ways(entry)), follow, tuple(graph.variables), tuple(graph.excluded))
+    return Automaton(tuple(graph.ways(entry)), follow, tuple(graph.places), tuple(graph.excluded))
 
 
 class _Graph:
     def __init__(self, limit: int) -> None:
         self.limit, self.size = limit, 0
         self.after: list[_Node] = []
-        self.variables: list[str] = []
+        self.places: list[rows.Variable] = []
         self.excluded: list[bool] = []
 
     def built(self, p: rows.Pattern, after: _Node, excluded: bool) -> _Node:
         """The node at which p begins, if `after` comes after it."""
         self._count()
         match p:
-            case rows.Variable(A):
+            case rows.Variable():
                 self.after.append(after)
-                self.variables.append(A)
+                self.places.append(p)
                 self.excluded.append(excluded)
                 return _Take(len(self.after) - 1)
             case rows.Empty():

@@ -6,8 +6,10 @@ docs/decisions/row-patterns.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Literal, get_args, get_type_hints
+from dataclasses import dataclass
+from typing import Literal
+
+from cerify.semantics import readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,4 @@ STANDARD = RowReading()
 
 def others() -> dict[tuple[str, str], RowReading]:
     """The readings that differ from the decided one in one answer, by the question and that answer."""
-    kinds = get_type_hints(RowReading)
-    return {
-        (one.name, answer): replace(STANDARD, **{one.name: answer})
-        for one in fields(RowReading)
-        for answer in get_args(kinds[one.name])
-        if answer != getattr(STANDARD, one.name)
-    }
+    return readings.others(STANDARD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from cerify.semantics.budget import depth_limited
@@ -11,7 +11,7 @@ from cerify.semantics.operators import printed
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip
 from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
-from cerify.semantics.values import Value, show_time
+from cerify.semantics.values import Value
 
 REGULAR = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 ROWS: dict[RowsPerMatch, str] = {
@@ -25,20 +25,27 @@ SHORT = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 
 def show(q: MatchRecognize) -> str:
     """The text of a clause. Raises BudgetExceeded where it is nested too deeply."""
+    return f"MATCH_RECOGNIZE ({' '.join(filter(None, texts(q).values()))})"
+
+
+def texts(q: MatchRecognize) -> dict[str, str]:
+    """The texts of the parts of a clause in their order, "" for one that it does not have.
+
+    Raises BudgetExceeded where it is nested too deeply.
+    """
     measures = (f"{show_expression(one.expression)} AS {_identifier(one.name, one.quoted)}" for one in q.measures)
     subsets = (f"{_variable(one.name)} = ({', '.join(map(_variable, one.members))})" for one in q.subsets)
     define = (f"{_variable(one.variable)} AS {show_expression(one.condition)}" for one in q.define)
-    clauses = (
-        _listed("PARTITION BY ", (_column(one) for one in q.partition)),
-        _listed("ORDER BY ", map(_order, q.order)),
-        _listed("MEASURES ", measures),
-        ROWS[q.rows],
-        _skip(q.skip),
-        f"PATTERN ({show_pattern(q.pattern)})",
-        _listed("SUBSET ", subsets),
-        _listed("DEFINE ", define),
-    )
-    return f"MATCH_RECOGNIZE ({' '.join(filter(None, clauses))})"
+    return {
+        "partition": _listed("PARTITION BY ", (_column(one) for one in q.partition)),
+        "order": _listed("ORDER BY ", map(_order, q.order)),
+        "measures": _listed("MEASURES ", measures),
+        "rows": ROWS[q.rows],
+        "skip": _skip(q.skip),
+        "pattern": f"PATTERN ({show_pattern(q.pattern)})",
+        "subset": _listed("SUBSET ", subsets),
+        "define": _listed("DEFINE ", define),
+    }
 
 
 def show_pattern(p: rows.Pattern) -> str:
@@ -94,7 +101,7 @@ def _literal(value: Value | None) -> str:
         case bool():
             return "TRUE" if value else "FALSE"
         case datetime():
-            return f"TIMESTAMP '{show_time(value)}'"
+            return f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(' ')}'"
         case str():
             return "'" + value.replace("'", "''") + "'"
         case int() | float():

@@ -6,10 +6,10 @@ The reasons, and for each question a stream on which the answers differ, are in 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
-from typing import Literal, get_args, get_type_hints
+from dataclasses import dataclass
+from typing import Literal
 
-from cerify.semantics.errors import InputError
+from cerify.semantics import readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +44,14 @@ DECIDED = Reading()
 
 def choices() -> dict[str, tuple[str, ...]]:
     """The answers to each question; the decided one comes first."""
-    kinds = get_type_hints(Reading)
-    return {field.name: get_args(kinds[field.name]) for field in fields(Reading)}
+    return readings.choices(Reading)
 
 
 def others() -> dict[tuple[str, str], Reading]:
     """The readings that differ from the decided one in one answer, by the question and that answer."""
-    return {
-        (name, answer): replace(DECIDED, **{name: answer})  # type: ignore[arg-type]
-        for name, answers in choices().items()
-        for answer in answers
-        if answer != getattr(DECIDED, name)
-    }
+    return readings.others(DECIDED)
 
 
 def read_reading(given: Iterable[str]) -> Reading:
     """The reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
-    known, chosen = choices(), {}
-    for text in given:
-        name, _, value = text.partition("=")
-        if name not in known:
-            raise InputError(f"there is no question {name!r} of a reading; there are {', '.join(known)}")
-        if value not in known[name]:
-            raise InputError(f"the reading {name} is {' or '.join(known[name])}, not {value!r}")
-        chosen[name] = value
-    return Reading(**chosen)  # type: ignore[arg-type]
+    return readings.read(Reading, given)

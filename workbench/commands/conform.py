@@ -27,6 +27,8 @@ from cerify.conformance.words import count_of, plural, unasked_sentence
 from cerify.console import Screen
 from cerify.languages import LANGUAGES
 from cerify.semantics.output_files import write_whole
+from cerify.semantics.readings import choices, read
+from cerify.semantics.row_pattern.reading import RowReading
 from cerify.semantics.sase.reading import read_reading
 from cerify.terminal import echo, printable
 
@@ -68,7 +70,10 @@ class Asked:
         "--policy", type=FILE, help="Hold the engine to this profile: the choices it declares are right."
     )
     readings: tuple[str, ...] = option(
-        "--reading", multiple=True, metavar="AXIS=VALUE", help="Of SASE+, as window=closed; may be given again."
+        "--reading",
+        multiple=True,
+        metavar="AXIS=VALUE",
+        help="Of SASE+, as window=closed, or MATCH_RECOGNIZE, as nulls=last; may be given again.",
     )
     baseline: Path | None = option(
         "--baseline", type=FILE, help="A run stored with --json: what failed there in the same way is known."
@@ -108,6 +113,14 @@ class Asked:
             cases = [case for case in cases if case.id in self.ids]
         return cases
 
+    def oracle(self) -> Oracle:
+        """What the engine is held to. Raises InputError."""
+        in_sql = [text for text in self.readings if text.partition("=")[0] in choices(RowReading)]
+        policy = {} if self.policy is None else dict(read_policy(self.policy))
+        read(RowReading, in_sql)
+        policy["row-pattern"] = {**policy.get("row-pattern", {}), **dict(text.split("=") for text in in_sql)}
+        return Oracle(read_reading(text for text in self.readings if text not in in_sql), policy)
+
     def judging(self) -> tuple[str, ...]:
         """The options that say what is expected of which cases."""
         files = (("--suite", self.suite), ("--policy", self.policy))
@@ -146,7 +159,7 @@ def command(asked: Asked) -> int:
     came).
     """
     asked.require_consistent()
-    oracle = Oracle(read_reading(asked.readings), {} if asked.policy is None else read_policy(asked.policy))
+    oracle = asked.oracle()
     baseline = None if asked.baseline is None else read_stored(asked.baseline)
     cases = asked.cases()
     limits = Limits(run_seconds=asked.time_limit, memory=asked.memory * 2**20, restarts=asked.restarts)

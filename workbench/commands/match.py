@@ -15,11 +15,17 @@ from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.files import Source
 from cerify.commands.options import CONSUMPTIONS, EVENTS, SELECTIONS, argument, group, language, option, takes
-from cerify.languages.language import DENOTATIONAL, EVALUATORS, Options, OutputTable, ValuedMatch
+from cerify.languages.language import (
+    DENOTATIONAL,
+    EVALUATORS,
+    Options,
+    OutputTable,
+    ValuedMatch,
+    reading_options,
+)
 from cerify.plan import Plan
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.sase.reading import read_reading
 from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value, plain, show_time
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
@@ -58,7 +64,8 @@ class Asked:
         "--reading",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Another answer to what the papers of SASE+ leave open, as window=closed; may be given again.",
+        help="Another answer to what the papers of SASE+ or SQL leave open, as window=closed, nulls=last; may be given "
+        "again.",
     )
     selection: str = option(
         "--selection",
@@ -88,11 +95,9 @@ def command(asked: Asked) -> int:
     lang, tree = read_query(asked.query, asked.language, source.schema)
     if asked.valuations and lang.answer and not lang.takes_place:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
-    if asked.readings and "reading" not in lang.settings:
-        raise click.UsageError("--reading is for SASE+ alone")
     output: Output = "valuations" if asked.valuations and not lang.answer else "matches"
     consumption, selection = Consumption(asked.consumption), Selection(asked.selection)
-    options = Options(output, reading=read_reading(asked.readings), consumption=consumption)
+    options = Options(output, consumption=consumption, **reading_options(lang, asked.readings))
     with errors_in(asked.query):
         plan = planned(tree, asked.language, source.schema, options, asked.evaluator, selection)
         S = source.read_for(asked.query, asked.language, asked.file)

@@ -149,6 +149,7 @@ JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0"),
     "sase": JavaAdapter("sase", "SASE 1.0", "BSD-3-Clause", Checkout("SASE", "CERIFY_SASE_HOME", "build/sase.jar")),
     "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0"),
+    "trino": JavaAdapter("trino", "Trino 435", "Apache-2.0"),
 }
 SHIPPED: Mapping[str, Adapter] = {
     **JAVA_ADAPTERS,

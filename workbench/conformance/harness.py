@@ -10,6 +10,7 @@ from typing import Any
 
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
+from cerify.conformance import sql
 from cerify.conformance.claims import claims_of_json
 from cerify.conformance.losses import Losses
 from cerify.conformance.model import Case, Outcome, Result
@@ -177,6 +178,8 @@ class Engine:
         self._answered.add(case.id)
         try:
             checked = protocol.read(text, "answer", "the answer")
+            if "tables" in checked:
+                checked = sql.answer(case, checked["tables"])
             return protocol.answer_of_json(checked, case.output, len(case.events))
         except InputError as error:
             return Wrong(f"{error.message}{WROTE}{excerpt(text)}")
@@ -184,13 +187,14 @@ class Engine:
 
 def message_of(case: Case) -> dict[str, Any]:
     """The run message of a case."""
-    tree = tree_of_text(case.language, case.query)
+    tree, in_sql = tree_of_text(case.language, case.query), sql.message(case)
     return {
         "cmd": "run",
         "id": case.id,
         "language": case.language,
         "query": case.query,
         **({} if tree is None else {"tree": tree}),
+        **({} if in_sql is None else {"sql": in_sql}),
         **({} if case.schema is None else {"schema": case.schema}),
         "events": list(case.events),
         "output": case.output,

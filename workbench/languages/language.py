@@ -29,9 +29,11 @@ from cerify.equivalence.claim import Claim, Level
 from cerify.semantics.arguments import require_kind, require_whole
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import Predicates
-from cerify.semantics.errors import IllFormed, Unsupported
+from cerify.semantics.errors import IllFormed, InputError, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
+from cerify.semantics.readings import read
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.selection import Selection
@@ -67,8 +69,8 @@ class Options:
     """What an evaluation depends on beside the query and the stream.
 
     predicates: a user's own, which a query of CEL may name. aggregates: those that a query of SASE+ may name beside the
-    language's own. reading: the answers to what the papers of SASE+ leave open. consumption: what matches take away
-    from later ones. Languages ignore what is not theirs.
+    language's own. reading: the answers to what the papers of SASE+ leave open; row_reading: to what SQL leaves open of
+    MATCH_RECOGNIZE. consumption: what matches take away from later ones. Languages ignore what is not theirs.
     """
 
     output: Output = "matches"
@@ -76,6 +78,7 @@ class Options:
     predicates: Predicates = field(default_factory=dict)
     aggregates: Operations = field(default_factory=dict)
     reading: Reading = DECIDED
+    row_reading: RowReading = STANDARD
     consumption: Consumption = Consumption.NONE
 
     def __post_init__(self) -> None:
@@ -83,6 +86,7 @@ class Options:
         require_kind("predicates", self.predicates, Mapping, "a mapping from names to predicates")
         require_kind("aggregates", self.aggregates, Mapping, "a mapping from names to aggregates")
         require_kind("reading", self.reading, Reading, "a Reading")
+        require_kind("row_reading", self.row_reading, RowReading, "a RowReading")
 
     @classmethod
     def of(cls, values: OptionValues) -> Options:
@@ -100,7 +104,22 @@ class OptionValues(TypedDict, total=False):
     predicates: Predicates
     aggregates: Operations
     reading: Reading
+    row_reading: RowReading
     consumption: Consumption | str
+
+
+READINGS: Mapping[str, type] = {"reading": Reading, "row_reading": RowReading}
+"""The Options that are readings."""
+
+
+def reading_options(language: Language[Any], given: Iterable[str]) -> OptionValues:
+    """The reading of texts as window=closed, as the option of the language. Raises InputError."""
+    name = next((name for name in READINGS if name in language.settings), None)
+    if name is not None:
+        return {name: read(READINGS[name], given)}  # type: ignore[misc]
+    for text in given:
+        raise InputError(f"{language.title} has no readings: what is {text}?")
+    return {}
 
 
 Evaluation: TypeAlias = Callable[[Stream], Iterable[Match]]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Options, OutputTable
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output
+from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.wellformed import may_be_empty, problems, require_wellformed
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
@@ -39,6 +41,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     package = "row_pattern"
     constant = "ROW_PATTERN"
     results = True
+    settings = frozenset({"row_reading"})
     mark = r"(?i)\bMATCH_RECOGNIZE\b"
     row_type = ROW
     loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
@@ -65,7 +68,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     def evaluators(self) -> Mapping[str, BuiltIn[MatchRecognize]]:
         return {
             "denotational": BuiltIn.of(partial(_matches, "denotational"), _no_objection),
-            "automaton": BuiltIn.of(partial(_matches, "automaton"), _no_objection),
+            "automaton": BuiltIn.of(partial(_matches, "automaton"), _no_automaton),
             "kernel": BuiltIn.of(partial(_matches, "kernel"), _no_kernel, True),
         }
 
@@ -74,7 +77,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         return found
 
     def output_table(self, query: MatchRecognize, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
-        made = Output(query, S)
+        made = Output(query, S, options.row_reading)
         return OutputTable(made.columns, tuple(made.rows(m for m in found if isinstance(m, NumberedMatch))))
 
     def explainer(self, query: MatchRecognize, S: Stream, text: str) -> Explainer[Any]:
@@ -85,7 +88,9 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
         from cerify.automata.row_pattern.conditions import why_not
+        from cerify.equivalence.decide.row_patterns import idle_quantifiers, untaken_alternatives
         from cerify.semantics.row_pattern.operators import constructs
+        from cerify.semantics.row_pattern.show import show_pattern
         from cerify.semantics.row_pattern.skips import skip_failures
 
         fragment: dict[str, Any] = {
@@ -94,17 +99,41 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             "may_be_empty": may_be_empty(query.pattern),
             "columns_only": (why := why_not(query)) is None,
             "skip_may_fail": (failures := skip_failures(query)),
+            "never_taken": [],
+            "reluctant_without_effect": [],
         }
+        found = problems(query, schema)
+        with suppress(BudgetExceeded):  # then they are not looked for
+            if not found:
+                fragment["never_taken"] = list(map(show_pattern, untaken_alternatives(query)))
+                fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(query)))
         empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
         summary = f"MATCH_RECOGNIZE over {', '.join(query.primary) or 'no variable'}; the pattern {empty}"
         carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
-        fails = "".join(f"\nAFTER MATCH SKIP can fail: {one}" for one in failures)
-        return Checked(fragment, f"{summary}\n{carried}{fails}", problems(query, schema))
+        lines = [
+            summary,
+            carried,
+            *(f"AFTER MATCH SKIP can fail: {one}" for one in failures),
+            *(
+                f"no match takes the alternative {p}: a preferred one matches wherever it would"
+                for p in fragment["never_taken"]
+            ),
+            *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
+        ]
+        return Checked(fragment, "\n".join(lines), found)
 
 
 def _no_objection(q: MatchRecognize, schema: Schema | None, options: Options) -> None:
     """None. Raises IllFormed for what is wrong without a schema."""
-    require_wellformed(q)
+    require_wellformed(q, options.row_reading)
+
+
+def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
+    """Why the automaton cannot answer. Raises IllFormed as _no_objection does."""
+    require_wellformed(q, options.row_reading)
+    if options.row_reading != STANDARD:
+        return Unsupported("other readings than the decided one are followed by the evaluator denotational alone")
+    return None
 
 
 def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
@@ -112,15 +141,16 @@ def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Un
     from cerify.automata.row_pattern.compile import compile_pattern
     from cerify.automata.row_pattern.conditions import why_not, why_not_compiled
 
-    require_wellformed(q)
-    return why_not(q) or why_not_compiled(q, compile_pattern(q.pattern, options.budget))
+    refused = _no_automaton(q, schema, options) or why_not(q)
+    return refused or why_not_compiled(q, compile_pattern(q.pattern, options.budget))
 
 
 def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
     """The matches with their bindings, and with the measures as their result."""
     find = import_module(f"cerify.{FINDERS[evaluator]}").answers
-    made = Output(q, S)
-    return map(made.with_result, find(q, S, budget=options.budget))
+    made = Output(q, S, options.row_reading)
+    reading = {} if options.row_reading == STANDARD else {"reading": options.row_reading}
+    return map(made.with_result, find(q, S, budget=options.budget, **reading))
 
 
 LANGUAGE = RowPattern()

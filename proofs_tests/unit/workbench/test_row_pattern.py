@@ -17,6 +17,7 @@ from cerify.protocol import EngineInfo
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.row_pattern.matches import NumberedMatch
+from cerify.semantics.row_pattern.reading import RowReading
 from proofs_tests.conftest import Run
 
 LANGUAGE = "row-pattern"
@@ -74,6 +75,34 @@ def test_rows_need_no_type_in_this_language_alone() -> None:
     typed = [{"type": "tick", **row} for row in TABLE]
     query = "MATCH_RECOGNIZE (MEASURES type AS t PATTERN (A) DEFINE A AS type = 'tick' AND x = 5)"
     assert [m.events for m in cerify.match(query, typed, language=LANGUAGE)] == [(1,)]
+
+
+def test_another_reading_is_followed_by_the_definition(run: Run, file: str) -> None:
+    query = "MATCH_RECOGNIZE (ORDER BY x PATTERN (A B $) DEFINE B AS x IS NULL)"
+    table, low = [{"x": 1}, {"k": "a"}], RowReading(nulls="low")
+    assert [m.events for m in cerify.match(query, table, language=LANGUAGE)] == [(0, 1)]
+    assert cerify.match(query, table, language=LANGUAGE, row_reading=low) == []
+    language = LANGUAGES[LANGUAGE]
+    made = plan(language, language.parse(query), want=Want(Options(row_reading=low)))
+    assert made.evaluator == "denotational"
+    assert "are followed by the evaluator denotational alone" in made.why_not["automaton"].message
+    skip = "MATCH_RECOGNIZE (AFTER MATCH SKIP TO A PATTERN (A B?) DEFINE B AS x < 0)"
+    assert run("match", skip, file, "--language", LANGUAGE)[0] == 2
+    assert run("match", skip, file, "--language", LANGUAGE, "--reading", "skip_to_first=next_row")[0] == 0
+    status, _, err = run("match", skip, file, "--language", LANGUAGE, "--reading", "window=closed")
+    assert (status, "there is no question 'window' of a reading" in err) == (2, True)
+    status, _, err = run("match", "A", file, "--type", "k", "--reading", "window=closed")
+    assert (status, "CEL has no readings: what is window=closed?" in err) == (2, True)
+
+
+def test_what_has_no_effect_is_said() -> None:
+    known = check("MATCH_RECOGNIZE (PATTERN ((A | A B) | C*? $))", language=LANGUAGE)
+    assert known.fragment["never_taken"] == ["A B"]
+    assert known.fragment["reluctant_without_effect"] == ["C*?"]
+    assert "no match takes the alternative A B: a preferred one matches wherever it would" in known.summary
+    assert "C*? may as well be greedy: the matches are the same" in known.summary
+    large = check("MATCH_RECOGNIZE (PATTERN (A{3000}?))", language=LANGUAGE)
+    assert large.fragment["reluctant_without_effect"] == []
 
 
 def test_count_and_batches() -> None:

@@ -1,5 +1,6 @@
 package cerify.adapters.protocol;
 
+import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import org.json.JSONArray;
@@ -18,6 +19,9 @@ public sealed interface Answer {
             return new Matches(reported);
         }
     }
+
+    /** The results of the statements of a run, from which the harness reads the matches. */
+    record Tables(List<Table> tables) implements Answer {}
 
     /** The engine does not claim this. */
     record Skipped(String reason, String link) implements Answer {}
@@ -62,6 +66,9 @@ public sealed interface Answer {
                 matches.put(object.putOpt("result", match.result()));
             }
             return message.put("matches", matches);
+        }
+        if (this instanceof Tables found) {
+            return message.put("tables", new JSONArray(found.tables().stream().map(Table::json).toList()));
         }
         if (this instanceof Skipped skipped) {
             return message.put("skipped", skipped.reason()).put("link", skipped.link());

@@ -5,8 +5,16 @@ import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** A request to evaluate a query on a stream; a stream's positions are the indices of its events. */
-public record Run(String language, String query, Schema schema, List<Event> events, boolean valuations) {
+/**
+ * A request to evaluate a query on a stream; a stream's positions are the indices of its events. For MATCH_RECOGNIZE there
+ * is the clause as SQL, otherwise null.
+ */
+public record Run(String language, String query, Schema schema, List<Event> events, boolean valuations, JSONObject sql) {
+
+    /** A request without SQL. */
+    public Run(String language, String query, Schema schema, List<Event> events, boolean valuations) {
+        this(language, query, schema, events, valuations, null);
+    }
 
     /** The request that a message holds; a schema that the message does not bring is inferred from the events. */
     public static Run of(JSONObject message) {
@@ -19,7 +27,8 @@ public record Run(String language, String query, Schema schema, List<Event> even
                     message.getString("query"),
                     schema,
                     Event.all(events, schema),
-                    message.optString("output", "matches").equals("valuations"));
+                    message.optString("output", "matches").equals("valuations"),
+                    message.optJSONObject("sql"));
         } catch (JSONException e) {
             throw new Problem(Problem.Code.INTERNAL, "not a run message of the protocol: " + e.getMessage());
         }

@@ -1,0 +1,167 @@
+"""MATCH_RECOGNIZE in SQL: the statements that show the matches of a clause, and the matches that their rows show.
+
+A row of the table has its position in the column PLACE, by which rows that tie in ORDER BY are ordered. One statement
+shows the rows of each match with MATCH_NUMBER and CLASSIFIER, another one the clause's own rows with its measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from cerify import protocol
+from cerify.conformance.model import Case
+from cerify.conformance.oracle import stream_of
+from cerify.languages import LANGUAGES
+from cerify.semantics import trees
+from cerify.semantics.errors import CerifyError, InputError, Unsupported
+from cerify.semantics.events import Schema, Stream, result_of
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Measure, Order
+from cerify.semantics.row_pattern.interpreter import table_of
+from cerify.semantics.row_pattern.matches import NumberedMatch
+from cerify.semantics.row_pattern.resolve import columns_of
+from cerify.semantics.row_pattern.show import show, show_expression, texts
+from cerify.semantics.values import ValueType, plain
+
+TYPES: Mapping[ValueType, str] = {
+    "int": "BIGINT",
+    "float": "DOUBLE PRECISION",
+    "string": "VARCHAR(200)",
+    "bool": "BOOLEAN",
+    "timestamp": "TIMESTAMP(6)",
+}
+TABLE, PLACE, NUMBER, LABEL = "cerify_rows", "cerify_place", "cerify_number", "cerify_label"
+TRUE = rows.Comparison(rows.Constant(1), "=", rows.Constant(1))
+
+Row: TypeAlias = Mapping[str, Any]
+"""The values of a row of a result by the names of the columns in lower case."""
+Key: TypeAlias = tuple[Any, ...]
+
+
+def columns(S: Stream) -> dict[str, str]:
+    """The SQL types of the columns of a stream's table, that of the positions first."""
+    schema = S.schema or Schema.of(S)
+    types = {name: TYPES[schema.attributes.get(name, "string")] for name in columns_of(S)}
+    return {PLACE: TYPES["int"], **types}
+
+
+def values(S: Stream) -> Iterator[list[Any]]:
+    """The rows of a stream's table."""
+    names = columns_of(S)
+    for place, row in enumerate(table_of(S)):
+        yield [place, *(row.get(name) for name in names)]
+
+
+def shown(q: MatchRecognize) -> list[MatchRecognize]:
+    """The clauses to send: one that shows the labels of all rows, and where there are measures one that shows these."""
+    number = Measure(rows.MatchNumber(), NUMBER)
+    q = replace(q, order=(*q.order, Order(rows.Column(PLACE))))
+    if not q.define and q.primary:  # SQL requires DEFINE
+        q = replace(q, define=(Definition(q.primary[0], TRUE),))
+    labels = replace(q, pattern=_included(q.pattern), rows="all", measures=(number, Measure(rows.Classifier(), LABEL)))
+    return [labels, *([replace(q, measures=(*q.measures, number))] if q.measures else [])]
+
+
+def _included(p: Any) -> Any:
+    """The pattern without exclusions."""
+    below = [_included(one) for one in trees.children(p)]
+    return below[0] if isinstance(p, rows.Exclusion) else trees.rebuilt(p, below) if below else p
+
+
+def message(case: Case) -> protocol.Json | None:
+    """What a run message has for engines that speak SQL; None for another language, and for what is no clause."""
+    if case.language != "row-pattern":
+        return None
+    try:
+        q, S = LANGUAGES[case.language].parse(case.query), stream_of(case)
+        with_table, sent = _with_table(S), shown(q)
+        return {
+            "table": TABLE,
+            "columns": [{"name": name, "type": kind} for name, kind in columns(S).items()],
+            "rows": [plain(row) for row in values(S)],
+            "clause": texts(q),
+            "variables": list(q.primary),
+            "statements": [f"{with_table} SELECT * FROM {TABLE} {show(one)}" for one in sent],
+        }
+    except (CerifyError, RecursionError):
+        return None
+
+
+def _with_table(S: Stream) -> str:
+    """The table as a named subquery; each value has a CAST, since engines infer the types of literals differently."""
+    types = columns(S)
+    cells = [[f"CAST({literal(v)} AS {t})" for v, t in zip(row, types.values(), strict=True)] for row in values(S)]
+    nulls = [[f"CAST(NULL AS {kind})" for kind in types.values()]]
+    listed = ", ".join(f"({', '.join(row)})" for row in cells or nulls)
+    selected = f"SELECT * FROM (VALUES {listed}) AS cerify_values ({', '.join(types)})"
+    return f"WITH {TABLE} AS ({selected}{'' if cells else f' WHERE {PLACE} IS NOT NULL'})"
+
+
+def literal(value: Any) -> str:
+    """A value as SQL writes it."""
+    return show_expression(rows.Constant(value))
+
+
+def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
+    """The matches that the results of the statements show, as an answer. Raises InputError where they show none."""
+    q = LANGUAGES[case.language].parse(case.query)
+    try:
+        found = matches(q, [[dict(zip(names(table), row, strict=True)) for row in table["rows"]] for table in tables])
+    except (KeyError, TypeError, ValueError, Unsupported) as error:
+        raise InputError(f"the tables do not show matches: {type(error).__name__}: {error}") from None
+    return {"id": case.id, "matches": list(map(protocol.json_of_match, found))}
+
+
+def names(table: protocol.Json) -> list[str]:
+    """The names of the columns of a result in lower case."""
+    return [name.lower() for name in table["columns"]]
+
+
+def matches(q: MatchRecognize, results: Sequence[Sequence[Row]]) -> list[NumberedMatch]:
+    """The matches that the rows of the clauses of `shown` show. Raises Unsupported, KeyError."""
+    found = labelled(q, results[0])
+    return sorted((with_results(q, found, results[1]) if q.measures else found).values())
+
+
+def labelled(q: MatchRecognize, found: Sequence[Row]) -> dict[Key, NumberedMatch]:
+    """The matches by partition and number, of the rows that show their labels."""
+    grouped: dict[Key, list[Row]] = {}
+    for row in found:
+        grouped.setdefault(_key(q, row), []).append(row)
+    answer = {}
+    for key, group in grouped.items():
+        events = tuple(row[PLACE] for row in group if row[LABEL] is not None)
+        bound: dict[str, list[int]] = {}
+        for row in group:
+            if row[LABEL] is not None:
+                bound.setdefault(row[LABEL], []).append(row[PLACE])
+        bindings = tuple((A, tuple(sorted(bound[A]))) for A in sorted(bound))
+        answer[key] = NumberedMatch(group[-1][PLACE], events, bindings, match_number=int(group[0][NUMBER]))
+    return answer
+
+
+def with_results(q: MatchRecognize, found: dict[Key, NumberedMatch], shown: Sequence[Row]) -> dict[Key, NumberedMatch]:
+    """The matches with the measures as their results, of the rows that the clause itself shows.
+
+    Raises Unsupported where a row belongs to no match.
+    """
+    names = [one.name for one in q.measures]
+    values: dict[Key, dict[str, list[Any]]] = {key: {name: [] for name in names} for key in found}
+    for row in shown:
+        if row[NUMBER] is None:  # a row without a match
+            continue
+        if _key(q, row) not in values:
+            raise Unsupported(f"a row of match {row[NUMBER]} is shown, which is no match when all rows are")
+        for name in names:
+            values[_key(q, row)][name].append(row[name.lower()])
+    one = q.rows == "one"
+    return {
+        key: replace(match, result=result_of({n: v[0] if one and v else v for n, v in values[key].items()}))
+        for key, match in found.items()
+    }
+
+
+def _key(q: MatchRecognize, row: Row) -> Key:
+    return (*(row[one.name.lower()] for one in q.partition), row[NUMBER])
