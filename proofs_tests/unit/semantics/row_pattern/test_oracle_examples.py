@@ -1,8 +1,11 @@
-"""Examples 20-1 to 20-4 of Oracle's Data Warehousing Guide (12.1), "SQL for Pattern Matching": V and W shapes."""
+"""Examples of Oracle's Data Warehousing Guide, "SQL for Pattern Matching", with the results that it describes."""
+
+from itertools import permutations
 
 import pytest
 
 from cerify.automata.row_pattern import evaluate
+from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern import interpreter
 from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.parse import parse
@@ -64,3 +67,86 @@ def test_aggregates_of_a_variable_and_of_all_rows(find: Finder) -> None:
 def test_one_w(find: Finder) -> None:
     measures = "MATCH_NUMBER() AS n, STRT.tstamp AS start_tstamp, FINAL LAST(UP.tstamp) AS end_tstamp"
     assert {row[1:4] for row in shown(find, measures, "ALL ROWS", W)} == {(1, 5, 13)}
+
+
+WAVE = (1000, 775, 900, 775, 900, 775, 900, 775, 800, 550, 900, 800, 1100, 800, 550, 800, 875, 950, 600, 300)
+CLICKS = {
+    "Mary": (1, 11, 23, 34, 44, 53, 63),
+    "Richard": (3, 13, 23, 33, 43, 54, 63),
+    "Sam": (2, 12, 22, 32, 43, 47, 48, 59, 60, 68),
+}
+
+
+def output(find: Finder, body: str, S: Stream) -> list[tuple[object, ...]]:
+    """The rows of the output table of a clause."""
+    q = parse(f"MATCH_RECOGNIZE ({body})")
+    return list(Output(q, S).rows(find(q, S)))
+
+
+def test_running_and_final_aggregates(find: Finder) -> None:
+    body = """MEASURES RUNNING AVG(A.price) AS r, FINAL AVG(A.price) AS f ALL ROWS PER MATCH
+        PATTERN (A+) DEFINE A AS A.price >= AVG(A.price)"""
+    shown = output(find, body, table("price", (10,), (16,), (13,), (9,)))
+    assert shown == [(10, 13, 10), (13, 13, 16), (13, 13, 13), (9, 9, 9)]  # the fourth row is a match of its own
+
+
+def test_the_aggregate_of_an_optional_variable(find: Finder) -> None:
+    body = """MEASURES CLASSIFIER() AS c ALL ROWS PER MATCH
+        PATTERN (A? B+) DEFINE A AS A.price > 100, B AS B.price > COUNT(A.*) * 50"""
+    assert output(find, body, table("price", (60,), (70,), (40,))) == [("B", 60), ("B", 70), ("B", 40)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("FIRST(A.price, 0)", 10),
+        ("FIRST(A.price, 1)", 30),
+        ("FIRST(A.price, 2)", 50),
+        ("FIRST(A.price, 3)", None),
+        ("LAST(A.price, 2)", 10),
+        ("LAST(A.price, 1)", 30),
+        ("LAST(A.price)", 50),
+        ("PREV(B.price, 1)", 10),
+        ("PREV(B.price, 2)", None),
+        ("NEXT(B.price, 2)", 40),
+    ],
+)
+def test_navigation(find: Finder, expression: str, value: int | None) -> None:
+    S = table("price", *((price,) for price in (10, 20, 30, 40, 50)))
+    assert output(find, f"MEASURES {expression} AS e PATTERN (A B A C A)", S) == [(value,)]
+
+
+def test_nested_navigation(find: Finder) -> None:
+    """The last row but one of A, three rows back: before the match."""
+    S = table("price tax", *((10 * n, n) for n in range(1, 7)))
+    body = "MEASURES PREV(LAST(A.price + A.tax, 1), 3) AS e PATTERN (A B A C A) DEFINE A AS price > 10"
+    assert output(find, body, S) == [(11,)]
+
+
+def test_price_dips(find: Finder) -> None:
+    S = table("day price", *((day, float(price)) for day, price in enumerate(WAVE, 1)))
+    body = """ORDER BY day MEASURES B.day AS dip, ((B.price - A.price) * 100) / A.price AS drop
+        AFTER MATCH SKIP TO B PATTERN (A B) DEFINE B AS (B.price - A.price) / A.price < -0.08"""
+    shown = output(find, body, S)
+    assert [row[0] for row in shown] == [2, 4, 6, 8, 10, 12, 14, 15, 19, 20]
+    assert [shown[n][1] for n in (0, 4, 9)] == [-22.5, -31.25, -50]
+
+
+def test_sessions_of_clicks(find: Finder) -> None:
+    S = table("at user", *((at, user) for user, times in CLICKS.items() for at in times))
+    body = """PARTITION BY user ORDER BY at MEASURES MATCH_NUMBER() AS n, FIRST(at) AS start, COUNT(*) AS events,
+        LAST(at) - FIRST(at) AS duration PATTERN (B S*) DEFINE S AS at - PREV(at) <= 10"""
+    assert output(find, body, S) == [
+        ("Mary", 1, 1, 2, 10), ("Mary", 2, 23, 1, 0), ("Mary", 3, 34, 4, 29), ("Richard", 1, 3, 5, 40),
+        ("Richard", 2, 54, 2, 9), ("Sam", 1, 2, 4, 30), ("Sam", 2, 43, 3, 5), ("Sam", 3, 59, 3, 9),
+    ]  # fmt: skip
+
+
+def test_permute(find: Finder) -> None:
+    orders = "X{3} B C? D | X{3} D B C? | B C? X{3} D | B C? D X{3} | D X{3} B C? | D B C? X{3}"
+    define = "DEFINE X AS p <= 2, B AS p >= 2, C AS p = 3, D AS p = 2"
+    for prices in sorted({*permutations((1, 1, 2, 2, 3, 2))}):
+        S = table("p", *((price,) for price in prices))
+        measures = "MEASURES FIRST(D.p) AS d, COUNT(*) AS n"
+        bodies = [f"{measures} PATTERN ({p}) {define}" for p in ("PERMUTE(X{3}, B C?, D)", orders)]
+        assert output(find, bodies[0], S) == output(find, bodies[1], S)
