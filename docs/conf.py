@@ -58,7 +58,7 @@ chapters = {  # the pages below a page, in the table of contents
     "guide/automata": "guide/evaluation-algorithms",
     "guide/spark": "guide/spark-scale guide/spark-streaming guide/spark-audit guide/spark-campaign",
     "theory/README": "theory/definitions theory/cel theory/core-cel theory/expressions theory/sase-plus "
-    "theory/row-patterns theory/compilers theory/evaluation theory/equivalence theory/expressiveness "
+    "theory/rows theory/row-patterns theory/compilers theory/evaluation theory/equivalence theory/expressiveness "
     "theory/independence theory/mechanised",
     "theory/independence": "theory/mutation theory/complete-tests",
     "theory/mechanised": "theory/proved theory/strategies theory/compilation theory/star theory/event-expressions "
