@@ -112,11 +112,11 @@ READINGS: Mapping[str, type] = {"reading": Reading, "row_reading": RowReading}
 """The Options that are readings."""
 
 
-def reading_options(language: Language[Any], given: Iterable[str]) -> OptionValues:
+def reading_options(language: Language[Any], given: Iterable[str]) -> dict[str, Any]:
     """The reading of texts as window=closed, as the option of the language. Raises InputError."""
     name = next((name for name in READINGS if name in language.settings), None)
     if name is not None:
-        return {name: read(READINGS[name], given)}  # type: ignore[misc]
+        return {name: read(READINGS[name], given)}
     for text in given:
         raise InputError(f"{language.title} has no readings: what is {text}?")
     return {}
