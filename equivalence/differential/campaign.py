@@ -38,7 +38,9 @@ from cerify.equivalence.shrink.operations import QueryOperations
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.semantics.events import Match, Stream
 
-EACH = 5  # disagreements for each cause that a campaign is to stop after, so that a frequent one does not go on
+EACH = 5
+"""How many disagreements of one cause are made as small as can be, and are looked for before a campaign stops."""
+
 CHUNK = 250  # cases that a process is given at a time
 
 Difference: TypeAlias = tuple[Output, Verdict]
@@ -175,7 +177,8 @@ def campaign(
     """What the evaluators disagree on, over all cases of a plan, or until stop_after causes or EACH times as many
     disagreements are found.
 
-    A case is not begun after the seconds. A KeyboardInterrupt ends the campaign with what was found until then.
+    A disagreement is shrunk until its cause is one that EACH others have, or is known. A case is not begun after the
+    seconds. A KeyboardInterrupt ends the campaign with what was found until then.
     With more than one process the evaluators must be functions that another process can import. The cases asked and the
     disagreements do not depend on the number of processes, nor on what a checkpoint has of them already. Raises
     BrokenProcessPool if a process dies.
@@ -183,7 +186,12 @@ def campaign(
     begun = time.monotonic()
     summary = Summary(plan.cases)
     known = {} if checkpoint is None else dict(checkpoint.known)
-    causes, most = set[object](), EACH * stop_after
+    causes, most = Counter[object](), EACH * stop_after
+
+    def frequent(d: Disagreement) -> bool:
+        why = cause_of(d)
+        return not d.disputed and (why is None or causes[why] >= EACH)
+
     try:
         with closing(_outcomes(plan, processes, [i for i in range(plan.cases) if i not in known])) as outcomes:
             for index in range(plan.cases):
@@ -192,7 +200,7 @@ def campaign(
                     summary.resumed += 1
                 else:
                     _, outcome, found = next(outcomes)
-                    disagreement = None if found is None else shrunk(plan, index, found)
+                    disagreement = None if found is None else shrunk(plan, index, found, frequent)
                     if checkpoint is not None:
                         checkpoint.add(index, outcome, disagreement)
                 summary.outcomes[outcome] += 1
@@ -201,7 +209,7 @@ def campaign(
                 summary.seconds = time.monotonic() - begun
                 progress(summary)
                 if disagreement is not None and (why := cause_of(disagreement)) is not None:
-                    causes.add(why)
+                    causes[why] += 1
                 if len(causes) >= stop_after:
                     summary.stopped = f"stopped after {stop_after} causes, at case {index}"
                     break
@@ -248,7 +256,9 @@ def compare(plan: Plan, phi: Query, stream: Stream) -> tuple[Outcome, Difference
     return outcome, None
 
 
-def shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
+def shrunk(
+    plan: Plan, index: int, difference: Difference, small_enough: Callable[[Disagreement], bool] = lambda d: False
+) -> Disagreement:
     """The disagreement on the case of that index, as small as found: of the same outcome and kinds of failures."""
     found = plan.case(index)
     output, best = difference
@@ -273,10 +283,14 @@ def shrunk(plan: Plan, index: int, difference: Difference) -> Disagreement:
         best = replace(best, expected=expected, got=got, second=second)
         return True
 
-    phi, stream = shrink(plan.language, *found, differs, plan.tries)
-    return Disagreement(
-        index, output, found, phi, stream, best.expected, best.got, best.outcome == "disputed", best.second
-    )
+    def disagreement(phi: Query, stream: Stream) -> Disagreement:
+        assert best.expected is not None
+        assert best.got is not None
+        disputed = best.outcome == "disputed"
+        return Disagreement(index, output, found, phi, stream, best.expected, best.got, disputed, best.second)
+
+    small = shrink(plan.language, *found, differs, plan.tries, lambda *pair: small_enough(disagreement(*pair)))
+    return disagreement(*small)
 
 
 def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[CaseOutcome, None, None]:

@@ -107,7 +107,8 @@ def _header(plan: Plan, name: str) -> dict[str, Any]:
         "events": plan.events,
         "outputs": list(plan.outputs),
         "tries": plan.tries,
-        "cases_from": f"{plan.maker.__module__}.{getattr(plan.maker, '__qualname__', repr(plan.maker))}",
+        "cases_from": f"{plan.maker.__module__}.{getattr(plan.maker, '__qualname__', repr(plan.maker))}"
+        + (f", {plan.together} together" if plan.together > 1 else ""),
         "profile": hashlib.blake2b(repr(plan.profile).encode(), digest_size=8).hexdigest(),
     }
 

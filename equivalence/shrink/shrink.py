@@ -21,18 +21,23 @@ Way: TypeAlias = Callable[[Q, Stream], Iterator[tuple[Q, Stream]]]
 
 
 def shrink(
-    language: QueryOperations[Q], query: Q, stream: Stream, differs: Differs[Q], tries: int = 2000
+    language: QueryOperations[Q],
+    query: Q,
+    stream: Stream,
+    differs: Differs[Q],
+    tries: int = 2000,
+    small_enough: Differs[Q] = lambda query, stream: False,
 ) -> tuple[Q, Stream]:
     """A query and a stream that still differ, and are locally minimal: no single rewriting below them differs.
 
     A smaller pair that needs two rewritings at once may exist. Each step descends the well-founded order of `weight`
     to a query that is printed and parsed back unchanged, and `differs` alone judges it; a typed error that `differs`
     raises counts as no difference. `differs` is called at most `tries` times; after that the result still differs, but
-    may not be minimal. The same input gives the same result.
+    may not be minimal. Nor is one that is small enough. The same input gives the same result.
     """
     search = _Search(language, differs, tries)
     best = search.first(query, stream)
-    while (better := search.step(*best)) is not None:
+    while not small_enough(*best) and (better := search.step(*best)) is not None:
         best = better
     return best
 

@@ -130,6 +130,9 @@ class Asked:
         help="What an earlier call printed with --json: its causes are known, and do not fail.",
     )
     only: int | None = option("--case", type=click.IntRange(min=0), metavar="N", help="Only the case of this number.")
+    together: int = option(
+        "--together", type=click.IntRange(min=1), default=1, help="How many cases in a row share their query."
+    )
     query: str | None = option("--query", metavar="QUERY", help="Ask this query; goes with --all-streams.")
     longest: int | None = option(
         "--all-streams", type=click.IntRange(min=1), metavar="N", help="On all streams of at most N events."
@@ -199,6 +202,8 @@ class Asked:
             raise click.UsageError("--out, --mix and --first go with --spark")
         if self.spark is not None and (self.out is None or self.processes is not None or self.resume is not None):
             raise click.UsageError("--spark needs --out DIR, and goes on from it: leave out --processes and --resume")
+        if self.spark is not None and self.together > 1:
+            raise click.UsageError("--together is not for --spark")
         if self.processes is not None and not self.evaluators:
             raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
         if self.spark is not None and self.selection != Selection.ALL.value:
@@ -244,6 +249,7 @@ class Asked:
             nodes=self.nodes,
             events=self.events,
             outputs=OUTPUTS[self.output],
+            together=self.together,
         )
         if self.consuming is not Consumption.NONE:  # which the second opinion does not follow
             plan = replace(plan, left=definition(self.known_language, consumption=self.consuming), second_opinion=None)
@@ -349,7 +355,8 @@ def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple
             return name, plan, Summary(asked.cases, ended=ended)
         claims = claims_of_engine(engine, asked.language)
         if claims != Claims():
-            plan = replace(plan, maker=ClaimedMaker(asked.known_language, plan.maker, claims))
+            claimed = ClaimedMaker(asked.known_language, plan.maker, claims, plan.stream)
+            plan = replace(plan, maker=claimed, stream=claimed.another_stream)
         if claims.only_matches(asked.language):
             plan = replace(plan, left=definition(asked.known_language, bare=True))
         with asked.checkpoint(plan, name) as checkpoint:

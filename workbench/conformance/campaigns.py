@@ -16,7 +16,7 @@ from cerify.conformance.model import Case, of_output
 from cerify.conformance.second_opinion import SecondOpinionIn
 from cerify.equivalence.differential.campaign import Plan
 from cerify.equivalence.differential.judge import Evaluator, GiveUp, NoAnswer, Output
-from cerify.equivalence.generate.generator import CaseMaker
+from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
@@ -142,6 +142,7 @@ class ClaimedMaker:
     language: Language[Any]
     maker: CaseMaker[Any]
     claims: Claims
+    stream: StreamMaker[Any]
     tries: int = 200
 
     def __repr__(self) -> str:
@@ -156,6 +157,11 @@ class ClaimedMaker:
             if not (why := self.claims.objection(self.language.name, query, S, "matches")):
                 return query, S
         raise Unsupported(f"the engine claims none of {self.tries} random cases; of the last one {why}")
+
+    def another_stream(self, rng: Random, profile: Any, length: int, query: Any) -> Stream:
+        """Another stream for a query that is claimed."""
+        S = self.stream(rng, profile, length, query)
+        return in_order_of_time(S) if self.claims.ordered_time else S
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,7 @@ import pytest
 
 from cerify.automata.evaluate import streaming
 from cerify.conformance.campaigns import generated_languages
-from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign
+from cerify.equivalence.differential.campaign import EACH, Disagreement, Plan, Summary, campaign
 from cerify.equivalence.differential.causes import Cause, by_cause, cause, shape
 from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.differential.differ import Asked, differ
@@ -150,6 +150,25 @@ def test_a_campaign_stops_after_ten_causes_and_five_times_as_many_disagreements(
     of_one_cause = campaign(plan, stop_after=2, cause_of=lambda d: "the same")
     assert len(of_one_cause.disagreements) == 10
     assert of_one_cause.stopped == f"stopped after 10 disagreements, at case {of_one_cause.cases - 1}"
+
+
+def test_a_frequent_cause_is_not_made_as_small_as_can_be_again() -> None:
+    asked = 0
+
+    def counted(query: str, S: Stream) -> Iterable[Match]:
+        nonlocal asked
+        asked += 1
+        return two_faults(query, S)
+
+    plan = Plan(Asked(right), Asked(counted), CORE, 150, seed=1, nodes=6, events=5, maker=guided_case)
+    whole, asked_for_all = campaign(plan, stop_after=99), asked
+    some = campaign(plan, stop_after=99, cause_of=cause)
+    assert asked - asked_for_all < 0.8 * asked_for_all
+    assert set(by_cause(some.disagreements)) == set(by_cause(whole.disagreements))
+    assert [d.index for d in some.disagreements] == [d.index for d in whole.disagreements]
+    for why, group in by_cause(some.disagreements).items():
+        first = [repr(d) for d in sorted(group, key=lambda d: d.index)[:EACH]]
+        assert first == [repr(d) for d in whole.disagreements if cause(d) == why][:EACH]
 
 
 def test_streams_have_ten_events_at_most() -> None:

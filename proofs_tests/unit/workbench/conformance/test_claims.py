@@ -147,7 +147,7 @@ def test_random_cases_are_those_that_are_claimed() -> None:
     language = LANGUAGES["cel"]
     generator = language.generator()
     claims = Claims(operators=frozenset({"seq", "or"}), predicates=frozenset())
-    maker = ClaimedMaker(language, generator.case, claims)
+    maker = ClaimedMaker(language, generator.case, claims, generator.stream)
     profile = next(iter(generator.profiles.values()))
     queries = [maker(Random(seed), profile, 8, 5)[0] for seed in range(40)]
     assert all(operators_of("cel", query) <= {"seq", "or"} for query in queries)
@@ -158,11 +158,14 @@ def test_no_random_case_is_unclaimed_however_little_is_claimed() -> None:
     language = LANGUAGES["cel"]
     generator = language.generator()
     nothing = Claims(operators=frozenset(), predicates=frozenset(), ordered_time=True)
-    maker = ClaimedMaker(language, generator.case, nothing)
+    maker = ClaimedMaker(language, generator.case, nothing, generator.stream)
     for seed in range(10):
         query, S = maker(Random(seed), generator.profiles["everything"], 40, 8)
         assert not nothing.objection("cel", query, S, "matches")
-    refused = ClaimedMaker(language, generator.case, Claims(output=frozenset({"valuations"})), tries=3)
+        other = maker.another_stream(Random(seed), generator.profiles["everything"], 8, query)
+        assert not nothing.objection("cel", query, other, "matches")
+    unclaimed = Claims(output=frozenset({"valuations"}))
+    refused = ClaimedMaker(language, generator.case, unclaimed, generator.stream, tries=3)
     with pytest.raises(Unsupported, match="claims none of 3 random cases; of the last one it does not claim the out"):
         refused(Random(0), generator.profiles["core"], 8, 5)
     assert "<" not in repr(maker)  # an address, which would differ in a campaign that goes on

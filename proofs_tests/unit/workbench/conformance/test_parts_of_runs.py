@@ -67,7 +67,7 @@ def test_a_random_case_has_at_first_as_many_nodes_as_are_wanted() -> None:
         sizes.append(nodes)
         return CEL.parse("A OR B" if len(sizes) < 3 else "A ; B"), stream("A")
 
-    maker = ClaimedMaker(CEL, make, Claims(operators=frozenset({"seq"})), tries=4)
+    maker = ClaimedMaker(CEL, make, Claims(operators=frozenset({"seq"})), CEL.generator().stream, tries=4)
     query, _ = maker(Random(1), None, 8, 5)
     assert CEL.show(query) == "A ; B"
     assert sizes == [8, 6, 4]

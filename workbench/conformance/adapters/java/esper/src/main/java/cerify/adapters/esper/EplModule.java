@@ -3,6 +3,7 @@ package cerify.adapters.esper;
 import cerify.adapters.outline.Definition;
 import cerify.adapters.protocol.Event;
 import cerify.adapters.protocol.Problem;
+import cerify.adapters.protocol.Run;
 import com.espertech.esper.common.client.EPCompiled;
 import com.espertech.esper.common.client.EventBean;
 import com.espertech.esper.common.client.configuration.Configuration;
@@ -14,7 +15,6 @@ import com.espertech.esper.runtime.client.EPRuntime;
 import com.espertech.esper.runtime.client.EPRuntimeProvider;
 import com.espertech.esper.runtime.client.EPStatement;
 import com.espertech.esper.runtime.client.UpdateListener;
-import java.util.List;
 import java.util.UUID;
 import java.util.function.BiConsumer;
 
@@ -29,11 +29,18 @@ final class EplModule {
     /** The name of the statement whose rows are matches. */
     static final String MATCHES = "matches";
 
+    /** The module compiled last, and what it was compiled from: several runs in a row may have one query. */
+    private static String compiledFrom = "";
+
+    private static EPCompiled compiledLast;
+
     private final String epl;
+    private final String source;
     private final Configuration configuration = new Configuration();
 
     EplModule(String epl, EventType type) {
         this.epl = epl;
+        this.source = type.properties() + " " + epl;
         configuration.getCommon().addEventType(EventType.NAME, type.properties());
         configuration.getCompiler().getExpression().setDivisionByZeroReturnsNull(true);
         configuration.getRuntime().getThreading().setInternalTimerEnabled(false);
@@ -52,24 +59,34 @@ final class EplModule {
     }
 
     /** Sends the events one after another; receives each row with the position of the event that brought it forth. */
-    void run(List<Event> events, BiConsumer<Integer, EventBean> receiver) {
+    void run(Run run, BiConsumer<Integer, EventBean> receiver) {
         EPCompiled compiled = compiled();
         EPRuntime runtime = EPRuntimeProvider.getRuntime(UUID.randomUUID().toString(), configuration);
         try {
-            int[] position = {0};
-            matches(runtime, compiled).addListener(listener(position, receiver));
-            for (Event event : events) {
-                runtime.getEventService().sendEventMap(EventType.row(event, position[0]), EventType.NAME);
-                position[0]++;
-            }
+            EPStatement matches = matches(runtime, compiled);
+            run.stopwatch().<EventBean>time(
+                    rows -> {
+                        int[] position = {0};
+                        matches.addListener(listener(position, rows));
+                        for (Event event : run.events()) {
+                            runtime.getEventService().sendEventMap(EventType.row(event, position[0]), EventType.NAME);
+                            position[0]++;
+                        }
+                    },
+                    receiver);
         } finally {
             runtime.destroy();
         }
     }
 
     private EPCompiled compiled() {
+        if (source.equals(compiledFrom)) {
+            return compiledLast;
+        }
         try {
-            return EPCompilerProvider.getCompiler().compile(epl, new CompilerArguments(configuration));
+            compiledLast = EPCompilerProvider.getCompiler().compile(epl, new CompilerArguments(configuration));
+            compiledFrom = source;
+            return compiledLast;
         } catch (EPCompileException e) {
             throw new Problem(Problem.Code.INTERNAL, "Esper does not compile the translation: " + e.getMessage(), e);
         }
