@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import combinations, pairwise, product
 from random import Random
 from types import ModuleType
@@ -10,16 +11,22 @@ from typing import Any
 import pytest
 
 from cerify.conformance import engines
+from cerify.conformance.campaigns import definition
 from cerify.conformance.cases import load
 from cerify.conformance.claims import claims_of_json
 from cerify.conformance.model import Case
-from cerify.conformance.query_tree import tree_of_text
+from cerify.conformance.query_tree import tree_of, tree_of_text
 from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate import sase, sase_profiles
+from cerify.languages import LANGUAGES
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream
-from cerify.semantics.json_events import event_of_json
+from cerify.semantics.json_events import event_of_json, json_of_event
+from cerify.semantics.sase.clauses import conjuncts, positive
+from cerify.semantics.sase.show import show as show_sase
+from cerify.semantics.sase.syntax import Block, Query, Selected
 
 PROFILES = list(generate.PROFILES.values())
 HOME = engines.ADAPTERS / "opencep"
@@ -31,22 +38,25 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     import adapter as module  # type: ignore[import-not-found]
 
     yield module
-    for name in ("adapter", "chains"):
+    for name in ("adapter", "chains", "sase_chains"):
         del sys.modules[name]
 
 
 def taken(step: Any, types: list[str]) -> Iterator[list[list[int]]]:
     """All ways in which a structure takes positions: for each leaf, in order, those that it takes."""
     if not hasattr(step, "steps"):
+        if step.absent:
+            yield [[]]
+            return
         mine = [position for position, type_ in enumerate(types) if type_ == step.type]
         sizes = range(step.least, (step.most or len(mine)) + 1) if step.closure else [1]
         yield from ([list(some)] for size in sizes for some in combinations(mine, size))
         return
     for parts in product(*(list(taken(below, types)) for below in step.steps)):
-        sets = [[p for of in part for p in of] for part in parts]
+        sets = [some for part in parts if (some := [p for of in part for p in of])]
         in_order = all(max(one) < min(other) for one, other in pairwise(sets))
         if step.name == "AND" or in_order:
-            yield [of for part in parts for of in part]
+            yield [of for part in parts for of in part if of]
 
 
 def meaning(pattern: Any, window: Any, events: Any, seconds: Any) -> list[tuple[int, list[list[int]]]]:
@@ -60,12 +70,23 @@ def meaning(pattern: Any, window: Any, events: Any, seconds: Any) -> list[tuple[
             continue
         if any(of[second][0] != of[first][0] + 1 for first, second in pattern.contiguous):
             continue
-        if all(
-            holds(condition, {name: [events[p] for p in of[name]] for name in names})
-            for condition in pattern.conditions
-        ):
+        binding = {name: [events[p] for p in of[name]] for name in names}
+        conditions = [c for c in pattern.conditions if set(c.names) <= set(names)]
+        if all(holds(c, binding) for c in conditions) and not any(there(pattern, of, binding, events)):
             found.append((max(where), positions))
     return found
+
+
+def there(pattern: Any, of: dict[str, list[int]], binding: dict[str, list[Any]], events: Any) -> Iterator[bool]:
+    """For each event between the neighbours of an absent one: whether it satisfies the conditions on the absent one."""
+    for place, leaf in enumerate(pattern.root.steps):
+        if getattr(leaf, "absent", False):
+            before = [one for one in pattern.root.steps[:place] if not one.absent]
+            after = [one for one in pattern.root.steps[place:] if not one.absent]
+            conditions = [c for c in pattern.conditions if leaf.name in c.names]
+            for event in events[of[before[-1].name][-1] + 1 : of[after[0].name][0]]:
+                with_it = binding | {leaf.name: [event]}
+                yield event["type"] == leaf.type and all(holds(c, with_it) for c in conditions)
 
 
 def holds(condition: Any, binding: dict[str, list[Any]]) -> bool:
@@ -78,18 +99,20 @@ def holds(condition: Any, binding: dict[str, list[Any]]) -> bool:
 
 def answered(adapter: ModuleType, case: Case, search: Callable[..., Any] = meaning) -> set[tuple[Any, ...]] | None:
     """The matches that the adapter answers, None for a skip."""
-    run = {"id": case.id, "language": "cel", "query": case.query, "tree": tree_of_text("cel", case.query)}
+    run = {"id": case.id, "language": case.language, "query": case.query}
+    run |= {"tree": tree_of_text(case.language, case.query)}
     run |= {"schema": case.schema, "events": list(case.events), "output": case.output}
     reply = adapter.answer(run, search)
     assert "error" not in reply, reply
     return {(m["at"], tuple(m["events"])) for m in reply["matches"]} if "matches" in reply else None
 
 
-def test_the_adapter_answers_the_suite_as_the_definition_does(adapter: ModuleType) -> None:
-    claims = claims_of_json({"cel": adapter.CLAIMS}, "cel")
-    asked = [case for case in load(None) if case.language == "cel" and not claims.why_not(case)]
+@pytest.mark.parametrize(("language", "least"), [("cel", 500), ("sase", 60)])
+def test_the_adapter_answers_the_suite_as_the_definition_does(language: str, least: int, adapter: ModuleType) -> None:
+    claims = claims_of_json(adapter.CLAIMS, language)
+    asked = [claims.asked(case) for case in load(None) if case.language == language and not claims.why_not(case)]
     answers = [(case, got) for case in asked if (got := answered(adapter, case)) is not None]
-    assert len(answers) > 500
+    assert len(answers) > least
     for case, got in answers:
         assert got == {(m.at, tuple(m.events)) for m in case.matches}, case.id
 
@@ -118,6 +141,35 @@ def test_it_answers_random_queries_as_the_definition_does(adapter: ModuleType) -
         expected = {(m.at, tuple(m.events)) for m in matches_of(phi, Stream(S))}
         assert {(m["at"], tuple(m["events"])) for m in reply["matches"]} == expected, (show(phi), events)
     assert compared > 100
+
+
+def under_any(q: Query) -> Query:
+    """The query with all its conditions under skip till any match."""
+    selected = tuple(Selected(k.variable) for k in positive(q))
+    where = tuple(replace(conjunct, underlined=False) for conjunct in conjuncts(q))
+    return replace(q, where=(Block("skip_till_any_match", selected, where),), having=None)
+
+
+def test_it_answers_random_queries_in_sase_as_the_definition_does(adapter: ModuleType) -> None:
+    rng, compared, absent = Random(5), 0, 0
+    claims = claims_of_json(adapter.CLAIMS, "sase")
+    profiles = [sase_profiles.PLAIN, sase_profiles.NEGATION]
+    for number in range(400):
+        q, S = sase.case(rng, profiles[number % len(profiles)], 6, 6)
+        q = under_any(q)
+        if claims.objection("sase", q, S, "matches"):
+            continue
+        events = [json_of_event(event) for event in S]
+        run = {"id": "", "language": "sase", "tree": tree_of(q), "events": events, "output": "matches"}
+        reply = adapter.answer(run, meaning)
+        assert "error" not in reply, (show_sase(q), reply)
+        if "matches" in reply:
+            compared += 1
+            absent += any(k.negated for k in q.pattern)
+            expected = {(m.at, tuple(m.events)) for m in definition(LANGUAGES["sase"], bare=True)(q, S, "matches")}
+            assert {(m["at"], tuple(m["events"])) for m in reply["matches"]} == expected, (show_sase(q), events)
+    assert compared > 100
+    assert absent > 5
 
 
 def test_a_fault_of_the_search_is_seen(adapter: ModuleType) -> None:

@@ -12,17 +12,29 @@ import traceback
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from time import process_time, thread_time
 from typing import Any
 
-from chains import Json, Search, Skip, Window, translated
+import chains
+import sase_chains
+from chains import Json, Match, Search, Skip, Window
 
 LINK = "https://github.com/ilya-kolchinsky/OpenCEP/blob/master/README.md"
+COMMON = {"output": ["matches"], "ordered_time": True}
 CLAIMS = {
-    "operators": ["seq", "cseq", "plus", "repeat", "or", "all", "in", "project", "filter", "within", "strict"],
-    "predicates": ["comparison", "in", "range", "not", "and", "or", "correlated"],
-    "output": ["matches"],
-    "ordered_time": True,
+    "cel": {
+        "operators": ["seq", "cseq", "plus", "repeat", "or", "all", "in", "project", "filter", "within", "strict"],
+        "predicates": ["comparison", "in", "range", "not", "and", "or", "correlated"],
+        **COMMON,
+    },
+    "sase": {
+        "operators": ["kleene", "within", "negation", "equivalence", "correlated", "end"],
+        "predicates": ["comparison", "not", "and", "or", "correlated"],
+        "strategies": ["any"],
+        **COMMON,
+    },
 }
+TRANSLATIONS = {"cel": chains.translated, "sase": sase_chains.translated}
 
 
 def answer(run: Json, search: Search) -> dict[str, Any]:
@@ -37,6 +49,21 @@ def answer(run: Json, search: Search) -> dict[str, Any]:
         return {"id": run["id"], "error": {"code": "internal", "message": message}}
 
 
+def measured(run: Json, search: Search) -> dict[str, Any]:
+    """The answer to a message *measure*: the number of matches, and the processor time of the search in seconds."""
+    spent = {"thread": 0.0, "process": 0.0}
+
+    def timed(*arguments: Any) -> list[Match]:
+        thread, process = thread_time(), process_time()
+        found = search(*arguments)
+        spent["thread"] += thread_time() - thread
+        spent["process"] += process_time() - process
+        return found
+
+    reply = answer(run, timed)
+    return reply if "matches" not in reply else {"id": run["id"], "count": len(reply["matches"]), "cpu": spent}
+
+
 def matches(run: Json, search: Search) -> list[dict[str, Any]]:
     """The matches that the engine reports for a query. Raises Skip for what it cannot express."""
     if run.get("tree") is None:
@@ -45,7 +72,7 @@ def matches(run: Json, search: Search) -> list[dict[str, Any]]:
         raise Skip("only matches, and all of them")
     if any("timestamp" in attributes.values() for attributes in (run.get("schema") or {}).values()):
         raise Skip("conditions compare numbers, strings and truth values")
-    patterns, window = translated(run["tree"])
+    patterns, window = TRANSLATIONS[run["language"]](run["tree"])
     seconds = seconds_of(run["events"], window)
     found = set()
     for pattern in patterns:
@@ -98,9 +125,9 @@ def main() -> None:
             break
         if message["cmd"] == "start":
             engine = {"name": "opencep", "version": version_of(home)}
-            reply = {"protocol": 1, "engine": engine, "languages": ["cel"], "claims": {"cel": CLAIMS}}
+            reply = {"protocol": 1, "engine": engine, "languages": list(CLAIMS), "claims": CLAIMS}
         else:
-            reply = answer(message, search)
+            reply = (measured if message["cmd"] == "measure" else answer)(message, search)
         print(json.dumps(reply), file=answers, flush=True)
 
 

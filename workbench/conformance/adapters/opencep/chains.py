@@ -25,13 +25,17 @@ class Skip(Exception):
 
 @dataclass(frozen=True)
 class Leaf:
-    """A step that takes one event of a type, or, with least, at least so many and at most `most`, of any number if None."""
+    """A step that takes one event of a type, or, with least, at least so many and at most `most`, of any number if None.
+
+    absent: it takes none, and none that satisfies its conditions is between its neighbours.
+    """
 
     type: str
     name: str
     labels: frozenset[str]
     least: int | None = None
     most: int | None = None
+    absent: bool = False
 
     @property
     def closure(self) -> bool:
@@ -65,8 +69,8 @@ class Alternative:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The leaves, in the order of the pattern."""
-        return tuple(leaves_of(self.root))
+        """The leaves that take events, in the order of the pattern."""
+        return tuple(leaf for leaf in leaves_of(self.root) if not leaf.absent)
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ Search = Callable[[Alternative, Window | None, Sequence[Json], Sequence[float]],
 
 def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
     """The alternatives of a formula and its window. Raises Skip for what OpenCEP cannot express."""
-    for node in _nodes(tree):
+    for node in nodes(tree):
         if node["node"] in NOT_COMPARED or (node["node"] == "Attribute" and node["name"] == "time"):
             raise Skip("conditions compare attributes, which are numbers, strings or truth values, with each other")
     window, tree = _hoisted(tree)
@@ -211,7 +215,7 @@ def _filtered(one: Alternative, condition: Json) -> Alternative | None:
             if condition["variable"] in leaf.labels
         ]
         return replace(one, conditions=one.conditions + tuple(found))
-    mentioned = frozenset(node["variable"] for node in _nodes(condition) if node.get("variable"))
+    mentioned = frozenset(node["variable"] for node in nodes(condition) if node.get("variable"))
     leaves = [leaf for leaf in one.leaves if leaf.labels & mentioned]
     if not leaves:
         return one if _satisfied(condition, {}) else None
@@ -225,12 +229,12 @@ def _filtered(one: Alternative, condition: Json) -> Alternative | None:
     return replace(one, conditions=(*one.conditions, Condition(tuple(leaf.name for leaf in leaves), test)))
 
 
-def _nodes(tree: Any) -> Iterator[Json]:
+def nodes(tree: Any) -> Iterator[Json]:
     """All nodes of a tree, from left to right."""
     if isinstance(tree, Mapping):
         yield tree
     for value in tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list) else ():
-        yield from _nodes(value)
+        yield from nodes(value)
 
 
 def _satisfied(condition: Json, events: Mapping[str, Sequence[Json]]) -> bool:
@@ -251,7 +255,7 @@ def _satisfied(condition: Json, events: Mapping[str, Sequence[Json]]) -> bool:
 
 def _attributes(predicate: Json) -> list[Json]:
     """The attributes of a predicate, from left to right, one that is written twice twice."""
-    return [node for node in _nodes(predicate) if node["node"] == "Attribute"]
+    return [node for node in nodes(predicate) if node["node"] == "Attribute"]
 
 
 def _true(predicate: Json, events: Sequence[Json]) -> bool:
@@ -267,12 +271,12 @@ def _decided(predicate: Json, values: Mapping[int, Any]) -> bool:
 
     match predicate["node"]:
         case "Comparison":
-            return _compare(predicate["comparator"], value(predicate["left"]), value(predicate["right"]))
+            return compare(predicate["comparator"], value(predicate["left"]), value(predicate["right"]))
         case "OneOf":
-            return any(_compare("=", value(predicate["term"]), v) for v in predicate["values"])
+            return any(compare("=", value(predicate["term"]), v) for v in predicate["values"])
         case "InRange":
             found = value(predicate["term"])
-            return _compare("<=", predicate["low"], found) and _compare("<=", found, predicate["high"])
+            return compare("<=", predicate["low"], found) and compare("<=", found, predicate["high"])
         case "Complement":
             return not _decided(predicate["predicate"], values)
         case "Both":
@@ -282,7 +286,7 @@ def _decided(predicate: Json, values: Mapping[int, Any]) -> bool:
     return predicate["node"] == "Anything"
 
 
-def _compare(comparator: str, left: Any, right: Any) -> bool:
+def compare(comparator: str, left: Any, right: Any) -> bool:
     """The comparison; false where a value is absent or the two are of different kinds, or an order is of truth values."""
     if left is None or right is None or _kind(left) != _kind(right):
         return False

@@ -15,6 +15,7 @@ from base.Pattern import Pattern  # noqa: E402
 from base.PatternStructure import (  # noqa: E402
     AndOperator,
     KleeneClosureOperator,
+    NegationOperator,
     PrimitiveEventStructure,
     SeqOperator,
 )
@@ -108,6 +109,8 @@ def _runs(pattern: Alternative) -> list[list[str]]:
 def _structure(step: Leaf | Operator) -> Any:
     if isinstance(step, Leaf):
         one = PrimitiveEventStructure(step.type, step.name)
+        if step.absent:
+            return NegationOperator(one)
         return KleeneClosureOperator(one, step.least, step.most) if step.closure else one
     return (SeqOperator if step.name == "SEQ" else AndOperator)(*map(_structure, step.steps))
 
