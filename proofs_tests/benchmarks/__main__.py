@@ -31,6 +31,7 @@ from proofs_tests.benchmarks.flat import flat
 from proofs_tests.benchmarks.hops import hops
 from proofs_tests.benchmarks.installed import installed
 from proofs_tests.benchmarks.nfab import nfab
+from proofs_tests.benchmarks.peers import peers
 from proofs_tests.benchmarks.playground import playground
 from proofs_tests.benchmarks.rows import row_patterns
 from proofs_tests.benchmarks.spark import spark
@@ -151,6 +152,7 @@ BENCHMARKS = {
     "sase": nfab,
     "rows": row_patterns,
     "hops": hops,
+    "peers": peers,
     "spark": spark,
 }
 
@@ -159,7 +161,7 @@ BENCHMARKS = {
 @click.argument("names", nargs=-1)
 @click.option("--quick", is_flag=True, help="Smaller streams.")
 @click.option("--json", "to", type=click.Path(path_type=Path), help="Write one JSON object per figure to this file.")
-@click.option("--write", "folder", type=click.Path(path_type=Path), help="Draw the plots of flat into this folder.")
+@click.option("--write", "folder", type=click.Path(path_type=Path), help="Write plots or pages to this folder.")
 def main(names: tuple[str, ...], quick: bool, to: Path | None, folder: Path | None) -> None:
     """Measure; without NAMES everything. A name is that of a group or of one of its figures, such as update.Q1."""
     unknown = [name for name in names if name.split(".")[0] not in BENCHMARKS]
@@ -170,7 +172,7 @@ def main(names: tuple[str, ...], quick: bool, to: Path | None, folder: Path | No
     lines = nullcontext() if to is None else to.open("w", encoding="utf-8")
     with lines as written:
         for group, benchmark in BENCHMARKS.items():
-            run = partial(flat, folder=folder) if group == "flat" else benchmark
+            run = partial(benchmark, folder=folder) if group in ("flat", "peers") else benchmark
             for figure in run(quick) if group in groups else ():
                 if not names or figure.name.startswith(names):
                     if written is not None:  # as they come, since a run takes long

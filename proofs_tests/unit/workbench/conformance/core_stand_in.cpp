@@ -9,7 +9,7 @@ using cerify::Json;
 
 int main() {
     std::FILE* out = fdopen(dup(1), "w");
-    return cerify::core::serve("stand-in", [out](const cerify::core::Translation& translation) {
+    return cerify::core::serve("stand-in", [out](const cerify::core::Translation& translation, cerify::Cpu&) {
         Json::Array events;
         for (const cerify::core::Event& event : translation.events) {
             Json::Array attributes;

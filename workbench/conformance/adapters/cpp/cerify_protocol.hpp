@@ -7,6 +7,7 @@
 // operands. What the engine prints to standard output goes to standard error.
 #pragma once
 
+#include <time.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -17,6 +18,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -283,10 +285,24 @@ struct Match {
     }
 };
 
+// The seconds of a clock: CLOCK_THREAD_CPUTIME_ID of the thread that asks, CLOCK_PROCESS_CPUTIME_ID of the process.
+inline double seconds(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+// The processor time for the events of a run, in seconds: of the thread that evaluates, and of the process. What an engine
+// does not set is that of its whole answer.
+struct Cpu {
+    double thread = 0, process = 0;
+};
+
 // A query to run over a stream. tree, schema and the members of an event are null where the message has none.
 struct Run {
     std::string id, language, query, output;
     Json tree, schema, events;
+    std::shared_ptr<Cpu> cpu = std::make_shared<Cpu>();
 
     static Run of(const Json& message) {
         const auto text = [&](const char* name) { return message[name].null() ? "" : message[name].text(); };
@@ -330,11 +346,23 @@ inline Json failed(const Json& id, const std::string& code, const std::string& m
     return Json(Json::Object{{"id", id}, {"error", Json::Object{{"code", code}, {"message", message}}}});
 }
 
+inline Json measured(const Run& run, std::size_t count, const Cpu& begun) {
+    Cpu cpu = *run.cpu;
+    if (cpu.thread == 0) cpu.thread = seconds(CLOCK_THREAD_CPUTIME_ID) - begun.thread;
+    if (cpu.process == 0) cpu.process = seconds(CLOCK_PROCESS_CPUTIME_ID) - begun.process;
+    return Json(Json::Object{{"id", run.id},
+                             {"count", static_cast<std::int64_t>(count)},
+                             {"cpu", Json::Object{{"thread", cpu.thread}, {"process", cpu.process}}}});
+}
+
 inline Json ran(const Json& message, const Answer& answer) {
     const Json& id = message["id"];
     try {
         const Run run = Run::of(message);
-        return reported(run, answer(run));
+        const Cpu begun{seconds(CLOCK_THREAD_CPUTIME_ID), seconds(CLOCK_PROCESS_CPUTIME_ID)};
+        std::set<Match> matches = answer(run);
+        if (message["cmd"].text() == "measure") return measured(run, matches.size(), begun);
+        return reported(run, std::move(matches));
     } catch (const Skip& skip) {
         Json::Object reply{{"id", id}, {"skipped", skip.what()}};
         if (!skip.link.empty()) reply.emplace_back("link", skip.link);
@@ -371,8 +399,8 @@ inline int serve(const Engine& engine, const Answer& answer) {
             if (cmd.null()) throw Problem("internal", "the message has no cmd");
             if (cmd.text() == "stop") break;
             if (cmd.text() == "start") reply = detail::started(engine);
-            else if (cmd.text() == "run") reply = detail::ran(message, answer);
-            else throw Problem("internal", "unknown cmd; the protocol has start, run and stop");
+            else if (cmd.text() == "run" || cmd.text() == "measure") reply = detail::ran(message, answer);
+            else throw Problem("internal", "unknown cmd; the protocol has start, run, measure and stop");
         } catch (const Problem& problem) {
             reply = detail::failed(Json(), "internal", problem.what());
         }

@@ -17,13 +17,14 @@ struct ComplexEvent {
     std::vector<std::pair<std::int64_t, std::string>> marks;
 };
 
-using Search = std::function<std::vector<ComplexEvent>(const Translation&)>;
+// Finds the complex events, and sets the time that it takes for the events.
+using Search = std::function<std::vector<ComplexEvent>(const Translation&, Cpu&)>;
 
 inline std::set<Match> answer(const Run& run, const Search& search) {
     if (run.output != "matches" && run.output != "valuations") skip("matches and valuations only");
     const Translation translation = translated(run);
     std::set<Match> found;
-    for (const ComplexEvent& one : search(translation)) {
+    for (const ComplexEvent& one : search(translation, *run.cpu)) {
         Match match{one.at, {}};
         std::set<std::int64_t> events;
         for (const auto& [position, mark] : one.marks) {

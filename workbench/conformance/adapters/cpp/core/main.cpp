@@ -30,6 +30,7 @@ struct Found {
     std::mutex mutex;
     std::condition_variable changed;
     std::int64_t read = 0;
+    double begun = 0, thread = 0;  // the time of the thread that evaluates: when it has read the first event, and since
     std::vector<ComplexEvent> events;
 };
 
@@ -48,7 +49,9 @@ public:
             for (const Types::ComplexEvent& one : get_query_catalog().convert_enumerator(std::move(*enumerator)))
                 complex_events.push_back({found_->read, marks(one)});
         const std::lock_guard lock(found_->mutex);
-        ++found_->read;
+        const double now = cerify::seconds(CLOCK_THREAD_CPUTIME_ID);
+        if (found_->read++ == 0) found_->begun = now;
+        found_->thread = now - found_->begun;
         std::move(complex_events.begin(), complex_events.end(), std::back_inserter(found_->events));
         found_->changed.notify_one();
     }
@@ -70,11 +73,12 @@ std::shared_ptr<Types::Value> value(const cerify::core::Value& of) {
     return std::make_shared<Types::StringValue>(std::get<std::string>(of));
 }
 
-std::vector<ComplexEvent> search(const Translation& translation) {
+std::vector<ComplexEvent> search(const Translation& translation, cerify::Cpu& cpu) {
     auto backend = std::make_unique<Backend>();
     const Types::StreamInfo stream = backend->add_stream_type(backend->parse_stream(translation.declaration));
     const auto found = std::make_shared<Found>();
     backend->declare_query(backend->parse_sent_query(translation.query), std::make_unique<Collector>(found));
+    const double begun = cerify::seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (const cerify::core::Event& event : translation.events) {
         std::vector<std::shared_ptr<Types::Value>> attributes;
         for (const cerify::core::Value& one : event.attributes) attributes.push_back(value(one));
@@ -85,6 +89,7 @@ std::vector<ComplexEvent> search(const Translation& translation) {
     const auto all = static_cast<std::int64_t>(translation.events.size());
     if (!found->changed.wait_for(lock, LONGEST, [&] { return found->read == all; }))
         throw cerify::Problem("budget", "CORE has not read all events after 60 s");
+    cpu = {found->thread, cerify::seconds(CLOCK_PROCESS_CPUTIME_ID) - begun};
     std::thread([old = std::move(backend)]() mutable { old.reset(); }).detach();  // its threads take 50 ms to stop
     return found->events;
 }

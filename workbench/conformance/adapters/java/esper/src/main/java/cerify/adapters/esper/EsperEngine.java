@@ -47,7 +47,7 @@ final class EsperEngine implements Engine {
         CelToEpl translation = CelToEpl.translate(run.query(), run.schema());
         Gathering gathering = new Gathering(translation.outline().variables(), run.valuations());
         new EplModule(translation.epl(), translation.type())
-                .run(run.events(), (at, row) -> gathering.add(at, definition -> positions(row, definition)));
+                .run(run, (at, row) -> gathering.add(at, definition -> positions(row, definition)));
         return new Answer.Matches(gathering.matches());
     }
 

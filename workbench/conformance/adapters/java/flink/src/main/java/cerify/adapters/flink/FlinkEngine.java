@@ -13,6 +13,7 @@ import cerify.adapters.protocol.Engine;
 import cerify.adapters.protocol.EngineVersion;
 import cerify.adapters.protocol.Run;
 import java.util.List;
+import java.util.Map;
 import org.apache.flink.cep.pattern.MalformedPatternException;
 
 /**
@@ -57,8 +58,9 @@ final class FlinkEngine implements Engine {
         for (Chain chain : Chain.of(outline.shape(), claims::choiceInIteration)) {
             try {
                 ChainPattern pattern = new ChainPattern(chain, run.events(), taking);
-                new NfaRun(pattern.pattern(time.window()))
-                        .run(time.timestamps(), (at, row) -> gathering.add(at, pattern.positions(row)));
+                NfaRun nfa = new NfaRun(pattern.pattern(time.window()));
+                run.stopwatch().<Map<String, List<Integer>>>time(
+                        rows -> nfa.run(time.timestamps(), rows), (at, row) -> gathering.add(at, pattern.positions(row)));
             } catch (MalformedPatternException e) {
                 throw FlinkClaims.skip("Flink refuses the pattern: " + e.getMessage(), "groups-of-patterns");
             }

@@ -57,9 +57,9 @@ public final class MessageLoop {
         String id = message.optString("id", null);
         return switch (message.optString("cmd")) {
             case "start" -> Optional.of(started(message));
-            case "run" -> Optional.of(ran(id, message));
+            case "run", "measure" -> Optional.of(ran(id, message));
             case "stop" -> Optional.empty();
-            default -> Optional.of(failed(id, "unknown cmd; the protocol has start, run and stop"));
+            default -> Optional.of(failed(id, "unknown cmd; the protocol has start, run, measure and stop"));
         };
     }
 
@@ -77,7 +77,11 @@ public final class MessageLoop {
 
     private JSONObject ran(String id, JSONObject message) {
         try {
-            return Answer.to(Run.of(message), engine).message(id);
+            Run run = Run.of(message);
+            Answer answer = Answer.to(run, engine);
+            return message.getString("cmd").equals("measure") && answer instanceof Answer.Matches found
+                    ? new JSONObject().put("id", id).put("count", found.matches().size()).put("cpu", run.stopwatch().seconds())
+                    : answer.message(id);
         } catch (Problem problem) {
             return new Answer.Failed(problem).message(id);
         }

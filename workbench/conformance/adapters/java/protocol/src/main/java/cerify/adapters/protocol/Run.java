@@ -9,11 +9,18 @@ import org.json.JSONObject;
  * A request to evaluate a query on a stream; a stream's positions are the indices of its events. For MATCH_RECOGNIZE there
  * is the clause as SQL, otherwise null.
  */
-public record Run(String language, String query, Schema schema, List<Event> events, boolean valuations, JSONObject sql) {
+public record Run(
+        String language,
+        String query,
+        Schema schema,
+        List<Event> events,
+        boolean valuations,
+        JSONObject sql,
+        Stopwatch stopwatch) {
 
-    /** A request without SQL. */
+    /** A request without SQL, whose time is not measured. */
     public Run(String language, String query, Schema schema, List<Event> events, boolean valuations) {
-        this(language, query, schema, events, valuations, null);
+        this(language, query, schema, events, valuations, null, new Stopwatch(false));
     }
 
     /** The request that a message holds; a schema that the message does not bring is inferred from the events. */
@@ -28,7 +35,8 @@ public record Run(String language, String query, Schema schema, List<Event> even
                     schema,
                     Event.all(events, schema),
                     message.optString("output", "matches").equals("valuations"),
-                    message.optJSONObject("sql"));
+                    message.optJSONObject("sql"),
+                    new Stopwatch(message.optString("cmd").equals("measure")));
         } catch (JSONException e) {
             throw new Problem(Problem.Code.INTERNAL, "not a run message of the protocol: " + e.getMessage());
         }

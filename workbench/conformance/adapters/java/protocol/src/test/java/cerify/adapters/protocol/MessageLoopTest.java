@@ -77,6 +77,15 @@ class MessageLoopTest {
     }
 
     @Test
+    void aMeasuredRunIsAnsweredWithTheNumberOfItsMatches() throws IOException {
+        JSONObject answer = said(run("A", "valuations").replace("\"run\"", "\"measure\"")).get(0);
+        assertEquals("1", answer.getString("id"));
+        assertEquals(2, answer.getInt("count"));
+        assertTrue(answer.getJSONObject("cpu").keySet().containsAll(List.of("thread", "process")));
+        assertEquals("not claimed", said(run("skip", "matches").replace("\"run\"", "\"measure\"")).get(0).get("skipped"));
+    }
+
+    @Test
     void whateverAnEngineThrowsIsAnAnswer() throws IOException {
         List<JSONObject> answers = said(run("skip", "matches"), run("die", "matches"), run("parse", "matches"));
         assertEquals("not claimed", answers.get(0).getString("skipped"));

@@ -7,6 +7,7 @@ import cerify.adapters.protocol.Engine;
 import cerify.adapters.protocol.Match;
 import cerify.adapters.protocol.Run;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import org.json.JSONArray;
@@ -67,8 +68,10 @@ final class SaseEngine implements Engine {
         SaseQuery query = SaseParser.parse(run.query());
         String text = new QueryFile(query).text();
         SortedSet<Match> matches = new TreeSet<>();
-        search.run(text, new Inputs(query, run).events(), (at, events) ->
-                matches.add(new Match(at, new TreeSet<>(events), null)));
+        List<Search.Input> inputs = new Inputs(query, run).events();
+        run.stopwatch().<Set<Integer>>time(
+                rows -> search.run(text, inputs, rows),
+                (at, events) -> matches.add(new Match(at, new TreeSet<>(events), null)));
         return new Answer.Matches(matches);
     }
 }

@@ -113,38 +113,49 @@ final class SiddhiRun {
         SiddhiManager manager = new SiddhiManager();
         try {
             SiddhiAppRuntime runtime = manager.createSiddhiAppRuntime(app);
-            int[] at = {0};
             List<RuntimeException> failures = new ArrayList<>();
-            runtime.addCallback("matches", callback(at, receiver, failures));
             runtime.handleRuntimeExceptionWith(e -> failures.add(new IllegalStateException("Siddhi: " + e, e)));
-            runtime.start();
-            InputHandler input = runtime.getInputHandler(STREAM);
-            for (Event event : run.events()) {
-                input.send(timestamps[at[0]], row(event, at[0]));
-                at[0]++;
-            }
-            runtime.shutdown();
+            run.stopwatch().<Object[]>time(
+                    rows -> send(runtime, timestamps, rows, failures), (at, row) -> receiver.accept(at, positions(row)));
             if (!failures.isEmpty()) {
                 throw failures.get(0);
             }
         } catch (SiddhiAppCreationException | SiddhiParserException e) {
             throw new Problem(Problem.Code.INTERNAL, "Siddhi does not compile the translation: " + e.getMessage(), e);
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
         } finally {
             manager.shutdown();
         }
     }
 
-    private QueryCallback callback(
-            int[] at, BiConsumer<Integer, Map<String, List<Integer>>> receiver, List<RuntimeException> failures) {
+    private void send(
+            SiddhiAppRuntime runtime,
+            long[] timestamps,
+            BiConsumer<Integer, Object[]> receiver,
+            List<RuntimeException> failures) {
+        int[] at = {0};
+        runtime.addCallback("matches", callback(at, receiver, failures));
+        runtime.start();
+        InputHandler input = runtime.getInputHandler(STREAM);
+        try {
+            for (Event event : run.events()) {
+                input.send(timestamps[at[0]], row(event, at[0]));
+                at[0]++;
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+        runtime.shutdown();
+    }
+
+    private static QueryCallback callback(
+            int[] at, BiConsumer<Integer, Object[]> receiver, List<RuntimeException> failures) {
         return new QueryCallback() {
             @Override
             public void receive(
                     long timestamp, io.siddhi.core.event.Event[] found, io.siddhi.core.event.Event[] removed) {
                 try {
                     for (io.siddhi.core.event.Event match : found) {
-                        receiver.accept(at[0], positions(match.getData()));
+                        receiver.accept(at[0], match.getData());
                     }
                 } catch (RuntimeException e) {
                     failures.add(e);

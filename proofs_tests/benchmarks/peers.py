@@ -1,0 +1,227 @@
+"""Speed beside other engines: Q1 to Q8 over the same streams, by processor time; the numbers of matches are compared.
+
+`python -m proofs_tests.benchmarks peers [--quick] [--write docs/findings]` asks every engine that ships with an adapter
+and is built on this machine. Each gets the longest stream of LADDER that it reads in SHORT seconds and that has at most
+MOST matches. With a folder, what was measured is written there: speed.json, and from it speed.md and speed.svg.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from time import process_time, thread_time
+from typing import Any, TypeAlias
+
+from cerify import protocol
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.conformance.engines import SHIPPED, command_of, missing_for
+from cerify.conformance.process import EngineFailure, EngineProcess, Limits
+from cerify.conformance.query_tree import tree_of_text
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.events import Stream
+from cerify.semantics.json_events import json_of_event, json_of_schema
+from proofs_tests.benchmarks.figure import RUNS, Figure, machine
+from proofs_tests.benchmarks.workloads import QUERIES, uniform
+from proofs_tests.tools.engine_board import table
+
+LADDER = (50, 100, 200, 400, 1000, 10_000, 100_000)
+MOST = 100_000  # matches
+SHORT = 1.0  # seconds of processor time for a stream, after which no longer one is tried
+LIMITS = Limits(run_seconds=60)
+WARM = 3  # runs of an engine on a stream before those that count
+IN_SASE = {
+    "Q1": "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match(a, b, c) { }",
+    "Q2": "PATTERN SEQ(A a, B b, C c, D d) WHERE skip_till_any_match(a, b, c, d) { }",
+    "Q4": "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { }",
+    "Q5": "PATTERN SEQ(A+ a[], B+ b[], C c) WHERE skip_till_any_match(a[], b[], c) { }",
+    "Q7": "PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity(a, b, c) { }",
+    "Q8": "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match(a, b, c) "
+    "{ a.a > 20 AND a.b < 80 AND b.a > 20 AND b.b < 80 AND c.a > 20 AND c.b < 80 }",
+}
+"""The queries in SASE+, where it has them."""
+
+Json: TypeAlias = dict[str, Any]
+Cpu: TypeAlias = Mapping[str, float]
+"""Processor time in seconds: of the thread that evaluates, and of the process."""
+
+
+class Skips(Exception):
+    """An engine does not carry a query, or fails on it; the message says why."""
+
+
+class Peer:
+    """An engine, started."""
+
+    def __init__(self, name: str) -> None:
+        self.process = EngineProcess(command_of(name), LIMITS)
+        started = self.process.ask(protocol.line({"cmd": "start", "protocol": protocol.PROTOCOL}), LIMITS.start_seconds)
+        self.info = protocol.info_of_json(json.loads(started))
+
+    def measure(self, name: str, S: Stream) -> tuple[int, Cpu]:
+        """The number of matches of a query, and the time that the engine took. Raises Skips."""
+        language = "cel" if "cel" in self.info.languages else "sase"
+        query = QUERIES[name] if language == "cel" else IN_SASE.get(name)
+        if query is None:
+            raise Skips(f"cannot be said in {language}")
+        assert S.schema is not None
+        message = {
+            "cmd": "measure",
+            "id": name,
+            "language": language,
+            "query": query,
+            "tree": tree_of_text(language, query),
+            "schema": json_of_schema(S.schema),
+            "events": [json_of_event(event) for event in S],
+            "output": "matches",
+        }
+        try:
+            answer = json.loads(self.process.ask(protocol.line(message), LIMITS.run_seconds))
+        except EngineFailure as failure:
+            raise Skips(f"{failure.cause}: {failure.detail}") from None
+        if "count" not in answer:
+            raise Skips(answer.get("skipped") or f"{answer['error']['code']}: {answer['error']['message']}")
+        return answer["count"], answer["cpu"]
+
+
+def ours(name: str, S: Stream) -> tuple[int, Cpu]:
+    """The number of matches by the compiled evaluator, all of them listed, and the time that takes."""
+    evaluator = CompiledCelEvaluator(parse(QUERIES[name]))
+    thread, process = thread_time(), process_time()
+    count = sum(found.at.size for roots in evaluator.advance(S) for found in evaluator.match_batches(roots))
+    return count, {"thread": thread_time() - thread, "process": process_time() - process}
+
+
+def longest(peer: Peer, name: str, streams: Sequence[Stream]) -> Stream:
+    """The longest stream that the engine reads in a short time. Raises Skips if it does not read the first."""
+    best = streams[0]
+    for S in streams:
+        if CompiledCelEvaluator(parse(QUERIES[name])).tally(S) > MOST:
+            break
+        try:
+            _, cpu = peer.measure(name, S)
+        except Skips:
+            if S is streams[0]:
+                raise
+            break
+        best = S
+        if cpu["process"] > SHORT:
+            break
+    return best
+
+
+def measured(peer: Peer, name: str, streams: Sequence[Stream]) -> Json:
+    """A row: the engine and ourselves in turns over one stream; why not, if the engine does not answer."""
+    row: Json = {"engine": peer.info.name, "version": peer.info.version, "query": name}
+    try:
+        S = longest(peer, name, streams)
+        runs = [(peer.measure(name, S), ours(name, S)) for _ in range(WARM + RUNS)][WARM:]
+    except Skips as why:
+        return row | {"why": str(why).partition("\n")[0]}
+    found = {"events": len(S), "matches": runs[0][1][0], "found": runs[0][0][0]}
+    for who, cpus in (("theirs", [cpu for (_, cpu), _ in runs]), ("ours", [cpu for _, (_, cpu) in runs])):
+        found |= {who: {clock: median(cpu[clock] for cpu in cpus) for clock in ("thread", "process")}}
+    ratios = sorted(theirs["process"] / mine["process"] for (_, theirs), (_, mine) in runs)
+    return row | found | {"ratio": median(ratios), "spread": [ratios[0], ratios[-1]]}
+
+
+def peers(quick: bool, folder: Path | None = None) -> Iterator[Figure]:
+    """Our events per second of processor time; the ratio says how many times as long the engine takes."""
+    streams = [uniform(events) for events in LADDER[: 4 if quick else None]]
+    for name in QUERIES:  # so that what is compiled is loaded
+        ours(name, streams[0])
+    rows: list[Json] = []
+    for engine in SHIPPED:
+        if missing_for(engine) is not None:
+            continue
+        peer = Peer(engine)
+        for name in QUERIES:
+            row = measured(peer, name, streams)
+            rows.append(row)
+            if "why" in row and row["why"].startswith(("timeout", "crashed", "memory")):
+                peer.process.close()
+                peer = Peer(engine)
+            if row.get("matches") == row.get("found", -1):
+                events, (low, high) = row["events"], row["spread"]
+                value = events / row["ours"]["process"]
+                against = f"{row['engine']} {row['version']}, {events} events, {row['matches']} matches"
+                spread = (value * low / row["ratio"], value * high / row["ratio"])
+                yield Figure(f"peers.{name}.{engine}", value, "events/s", against, row["ratio"], RUNS, spread)
+        peer.process.close()
+    if folder is not None:
+        run = {"date": datetime.now(UTC).date().isoformat(), "machine": machine(), "rows": rows}
+        (folder / "speed.json").write_text(json.dumps(run, indent=1) + "\n")
+        (folder / "speed.md").write_text(page(run))
+        plot(rows, folder / "speed.svg")
+
+
+HEAD = """# Speed beside other engines
+
+Made by `python -m proofs_tests.benchmarks peers --write docs/findings`, on {date}, with {cores} cores; no cell is
+written by hand. Q1 to Q8 are those of [the benchmarks](../guide/performance.md), over streams of eight event types,
+four of which no query mentions.
+
+The engine and the compiled evaluator of cerify read the same stream in turns, {warm} times without counting and then
+{runs} times; the median is shown. The times are those of the processor from the first event to the last match, when all
+matches are listed; the query is compiled before. *CPU of the thread* is that of the thread that evaluates; *of the
+process* includes collecting garbage, compiling at run time and logging. *Times ours* is the time of the process divided
+by ours, with the least and the greatest of the {runs}. Each engine gets the longest stream of {ladder}
+events that it reads in {short:g} s and that has at most {most:,} matches, so that rows of different engines are
+not about the same stream. Where the numbers of matches differ no time is shown.
+
+![Processor time of the engine divided by ours](speed.svg)
+
+"""
+
+
+def page(run: Json) -> str:
+    """The page of what was measured, in Markdown."""
+    settings = {"warm": WARM, "runs": RUNS, "ladder": ", ".join(f"{n:,}" for n in LADDER), "short": SHORT, "most": MOST}
+    head = HEAD.format(date=run["date"], cores=run["machine"]["cores"], **settings)
+    names = ["query", "events", "matches", "CPU of the thread", "of the process", "ours", "events/s", "times ours"]
+    text = head
+    for engine in dict.fromkeys((row["engine"], row["version"]) for row in run["rows"]):
+        rows = [cells(row) for row in run["rows"] if (row["engine"], row["version"]) == engine]
+        text += f"## {' '.join(engine)}\n\n{table(names, rows)}\n"
+    return text + "## Queries\n\n" + table(["name", "query"], [[name, f"`{query}`"] for name, query in QUERIES.items()])
+
+
+def cells(row: Json) -> list[str]:
+    """The cells of a row of the page."""
+    if "why" in row:
+        return [row["query"], "", row["why"].replace("|", "\\|"), *[""] * 5]
+    shown = [row["query"], f"{row['events']:,}", f"{row['matches']:,}"]
+    if row["found"] != row["matches"]:
+        return [*shown[:2], f"{row['found']:,}, where there are {row['matches']:,}", *[""] * 5]
+    theirs, mine, (low, high) = row["theirs"], row["ours"], row["spread"]
+    times = [f"{1000 * seconds:,.3g} ms" for seconds in (theirs["thread"], theirs["process"], mine["process"])]
+    return [
+        *shown,
+        *times,
+        f"{row['events'] / theirs['process']:,.3g}",
+        f"{row['ratio']:,.3g} ({low:,.3g} to {high:,.3g})",
+    ]
+
+
+def plot(rows: Sequence[Json], path: Path) -> None:
+    """The ratios of each engine by query, as SVG."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "cerify"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 3.4))
+    comparable = [row for row in rows if row.get("matches") == row.get("found", -1)]
+    axes.plot(list(QUERIES), [1.0] * len(QUERIES), color="grey", label="cerify")
+    for engine, marker in zip(dict.fromkeys(row["engine"] for row in comparable), "os^vD*", strict=False):
+        mine = [row for row in comparable if row["engine"] == engine]
+        axes.plot([row["query"] for row in mine], [row["ratio"] for row in mine], marker, label=engine)
+    axes.set_yscale("log")
+    axes.set_ylabel("processor time, times ours")
+    axes.legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)

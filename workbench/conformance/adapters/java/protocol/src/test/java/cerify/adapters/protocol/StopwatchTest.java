@@ -1,0 +1,43 @@
+package cerify.adapters.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class StopwatchTest {
+
+    private static final long WORK = 20_000_000;
+
+    private static List<String> order(Stopwatch stopwatch) {
+        List<String> order = new ArrayList<>();
+        stopwatch.<String>time(
+                rows -> {
+                    long begun = System.nanoTime();
+                    while (System.nanoTime() < begun + WORK) {
+                        Thread.onSpinWait();
+                    }
+                    rows.accept(1, "row");
+                    order.add("done");
+                },
+                (at, row) -> order.add(row + " at " + at));
+        return order;
+    }
+
+    @Test
+    void rowsArePassedOnAfterTheTimeHasStopped() {
+        Stopwatch stopwatch = new Stopwatch(true);
+        assertEquals(List.of("done", "row at 1"), order(stopwatch));
+        assertTrue(stopwatch.seconds().getDouble("thread") > 0);
+        assertTrue(stopwatch.seconds().getDouble("process") > 0);
+    }
+
+    @Test
+    void withoutMeasuringTheyArePassedOnAtOnce() {
+        Stopwatch stopwatch = new Stopwatch(false);
+        assertEquals(List.of("row at 1", "done"), order(stopwatch));
+        assertEquals(0, stopwatch.seconds().getDouble("thread"));
+    }
+}
