@@ -109,7 +109,7 @@ def answered(adapter: ModuleType, case: Case, search: Callable[..., Any] = meani
 
 @pytest.mark.parametrize(("language", "least"), [("cel", 500), ("sase", 60)])
 def test_the_adapter_answers_the_suite_as_the_definition_does(language: str, least: int, adapter: ModuleType) -> None:
-    claims = claims_of_json(adapter.CLAIMS, language)
+    claims = claims_of_json({language: adapter.LANGUAGES[language].CLAIMS}, language)
     asked = [claims.asked(case) for case in load(None) if case.language == language and not claims.why_not(case)]
     answers = [(case, got) for case in asked if (got := answered(adapter, case)) is not None]
     assert len(answers) > least
@@ -152,7 +152,7 @@ def under_any(q: Query) -> Query:
 
 def test_it_answers_random_queries_in_sase_as_the_definition_does(adapter: ModuleType) -> None:
     rng, compared, absent = Random(5), 0, 0
-    claims = claims_of_json(adapter.CLAIMS, "sase")
+    claims = claims_of_json({"sase": adapter.sase_chains.CLAIMS}, "sase")
     profiles = [sase_profiles.PLAIN, sase_profiles.NEGATION]
     for number in range(400):
         q, S = sase.case(rng, profiles[number % len(profiles)], 6, 6)

@@ -20,21 +20,7 @@ import sase_chains
 from chains import Json, Match, Search, Skip, Window
 
 LINK = "https://github.com/ilya-kolchinsky/OpenCEP/blob/master/README.md"
-COMMON = {"output": ["matches"], "ordered_time": True}
-CLAIMS = {
-    "cel": {
-        "operators": ["seq", "cseq", "plus", "repeat", "or", "all", "in", "project", "filter", "within", "strict"],
-        "predicates": ["comparison", "in", "range", "not", "and", "or", "correlated"],
-        **COMMON,
-    },
-    "sase": {
-        "operators": ["kleene", "within", "negation", "equivalence", "correlated", "end"],
-        "predicates": ["comparison", "not", "and", "or", "correlated"],
-        "strategies": ["any"],
-        **COMMON,
-    },
-}
-TRANSLATIONS = {"cel": chains.translated, "sase": sase_chains.translated}
+LANGUAGES = {"cel": chains, "sase": sase_chains}
 
 
 def answer(run: Json, search: Search) -> dict[str, Any]:
@@ -72,7 +58,7 @@ def matches(run: Json, search: Search) -> list[dict[str, Any]]:
         raise Skip("only matches, and all of them")
     if any("timestamp" in attributes.values() for attributes in (run.get("schema") or {}).values()):
         raise Skip("conditions compare numbers, strings and truth values")
-    patterns, window = TRANSLATIONS[run["language"]](run["tree"])
+    patterns, window = LANGUAGES[run["language"]].translated(run["tree"])
     seconds = seconds_of(run["events"], window)
     found = set()
     for pattern in patterns:
@@ -125,7 +111,8 @@ def main() -> None:
             break
         if message["cmd"] == "start":
             engine = {"name": "opencep", "version": version_of(home)}
-            reply = {"protocol": 1, "engine": engine, "languages": list(CLAIMS), "claims": CLAIMS}
+            claims = {name: language.CLAIMS for name, language in LANGUAGES.items()}
+            reply = {"protocol": 1, "engine": engine, "languages": list(LANGUAGES), "claims": claims}
         else:
             reply = (measured if message["cmd"] == "measure" else answer)(message, search)
         print(json.dumps(reply), file=answers, flush=True)

@@ -16,6 +16,12 @@ Binding = Mapping[str, Sequence[Json]]  # the events that each leaf has taken, b
 Match = tuple[int, list[list[int]]]  # the position after which it is reported, and the positions of each leaf
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+CLAIMS = {
+    "operators": ["seq", "cseq", "plus", "repeat", "or", "all", "in", "project", "filter", "within", "strict"],
+    "predicates": ["comparison", "in", "range", "not", "and", "or", "correlated"],
+    "output": ["matches"],
+    "ordered_time": True,
+}
 NOT_COMPARED = frozenset({"Arithmetic", "Like", "OfType", "Named", "Timestamp"})
 
 

@@ -20,6 +20,13 @@ from chains import (
 )
 
 Value = Callable[[Json], Any]  # of a reference
+CLAIMS = {
+    "operators": ["kleene", "within", "negation", "equivalence", "correlated", "end"],
+    "predicates": ["comparison", "not", "and", "or", "correlated"],
+    "strategies": ["any"],
+    "output": ["matches"],
+    "ordered_time": True,
+}
 RANKS = {"only": 0, "first": 0, "previous": 1, "current": 2, "last": 3}
 """The order of references to the events of one component; by the last, a condition is looked at earlier or later."""
 LEAST = 1e-6  # seconds between two times: a window of SASE+ is open, one of OpenCEP is closed
