@@ -41,6 +41,7 @@ from cerify.semantics.events import Match, Stream
 EACH = 5
 """How many disagreements of one cause are made as small as can be, and are looked for before a campaign stops."""
 
+SLOW_TRIES = 20  # questions to shrink a time-out, each of which may take the whole time limit
 CHUNK = 250  # cases that a process is given at a time
 
 Difference: TypeAlias = tuple[Output, Verdict]
@@ -289,7 +290,8 @@ def shrunk(
         disputed = best.outcome == "disputed"
         return Disagreement(index, output, found, phi, stream, best.expected, best.got, disputed, best.second)
 
-    small = shrink(plan.language, *found, differs, plan.tries, lambda *pair: small_enough(disagreement(*pair)))
+    tries = min(plan.tries, SLOW_TRIES) if forms[1] == "timeout" else plan.tries
+    small = shrink(plan.language, *found, differs, tries, lambda *pair: small_enough(disagreement(*pair)))
     return disagreement(*small)
 
 
