@@ -2,14 +2,17 @@
 
     cerify conform --engine flink --json > run.jsonl
     python -m proofs_tests.tools.engine_board store run.jsonl --date 2026-11-22
+    cerify identify --engine flink --json > profile.json
+    python -m proofs_tests.tools.engine_board store-profile profile.json --date 2026-11-22
     cerify fuzz --engine flink --json > fuzz.jsonl
     python -m proofs_tests.tools.engine_board store-fuzz fuzz.jsonl --date 2026-11-22
     python -m proofs_tests.tools.engine_board page
 
 `store` writes docs/findings/results/ENGINE-VERSION.json: per feature how many cases there were, passed and were
-skipped, and the outcome of each other case. `store-fuzz` adds the counts of a run of random cases to
-docs/findings/fuzz.json. `page` writes docs/findings/board.md from these and from docs/findings/*/findings.json, where
-each finding lists the cases that it explains.
+skipped, and the outcome of each other case; and the answers to the cases by which engines are compared. `store-profile`
+writes docs/findings/profiles/ENGINE-LANGUAGE.json, and `store-fuzz` adds the counts of a run of random cases to
+docs/findings/fuzz.json. `page` writes docs/findings/board.md from these and
+from docs/findings/*/findings.json, where each finding lists the cases that it explains, and docs/guide/comparison.md.
 """
 
 from __future__ import annotations
@@ -23,9 +26,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cerify.conformance.cases import load
+from cerify.conformance.hypotheses import AXES
+from proofs_tests.tools.engine_comparison import COMPARED, answer_text, comparison
+
 FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
 PAGE = FINDINGS / "board.md"
 FUZZ = FINDINGS / "fuzz.json"
+COMPARISON = FINDINGS.parent / "guide" / "comparison.md"
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ def stored(lines: Iterable[str], date: str) -> dict[str, Any]:
     """The run of `conform --json` in short: the engine, the date, and per feature the counts and what did not pass."""
     head, *results = [json.loads(line) for line in lines]
     features: dict[str, dict[str, Any]] = {}
+    answers = {result["id"]: answer_text(result) for result in results if result["id"] in COMPARED}
     for result in results:
         feature = features.setdefault(result["feature"], {"cases": 0, "passed": 0, "skipped": 0, "not_passed": {}})
         feature["cases"] += 1
@@ -54,7 +63,7 @@ def stored(lines: Iterable[str], date: str) -> dict[str, Any]:
             feature[result["outcome"]] += 1
         else:
             feature["not_passed"][result["id"]] = result["outcome"]
-    return {"engine": head["summary"]["engine"], "date": date, "features": features}
+    return {"engine": head["summary"]["engine"], "date": date, "features": features, "answers": answers}
 
 
 def stored_fuzz(lines: Iterable[str], date: str) -> dict[str, Any]:
@@ -95,12 +104,32 @@ def cell(feature: dict[str, Any] | None, known: Sequence[Finding]) -> str:
     return "; ".join(parts)
 
 
-def page(runs: Sequence[dict[str, Any]], known: Sequence[Finding], fuzzed: Sequence[dict[str, Any]] = ()) -> str:
-    """The page, in Markdown: the newest run of each engine by feature, the findings, and every run."""
-    newest: dict[str, dict[str, Any]] = {}
-    for run in sorted(runs, key=lambda run: run["date"]):
-        newest[run["engine"]["name"]] = run
-    columns = [newest[name] for name in sorted(newest)]
+def profile_rows(identified: Iterable[dict[str, Any]]) -> list[list[str]]:
+    """For each profile the axes whose value is not the definition's, and those of which no value fits."""
+    rows = []
+    for profile in identified:
+        axes = AXES[profile["language"]]
+        defaults = {axis.base: axis.default for axis in axes.values()}
+        defaults |= {name: axis.default for name, axis in axes.items()}
+        departs, unfit = [], []
+        for name, found in profile["axes"].items():
+            if found["value"] is None:
+                unfit.append(f"`{name}`")
+            elif found["value"] != defaults[name]:
+                departs.append(f"`{name}={found['value']}` {found['explained']} of {found['answers']}")
+        head = [f"{profile['engine']['name']} {profile['engine']['version']}", profile["date"], profile["language"]]
+        rows.append([*head, str(profile["questions"]), ", ".join(departs), ", ".join(unfit)])
+    return rows
+
+
+def page(
+    runs: Sequence[dict[str, Any]],
+    known: Sequence[Finding],
+    fuzzed: Sequence[dict[str, Any]] = (),
+    identified: Sequence[dict[str, Any]] = (),
+) -> str:
+    """The page, in Markdown: the newest run of each engine by feature, the findings, the profiles, and every run."""
+    columns = newest(runs)
     heads = [f"{run['engine']['name']} {run['engine']['version']}, {run['date']}" for run in columns]
     features = list(dict.fromkeys(feature for run in columns for feature in run["features"]))
     rows = []
@@ -127,11 +156,34 @@ def page(runs: Sequence[dict[str, Any]], known: Sequence[Finding], fuzzed: Seque
         + table(["feature", *heads], rows)
         + FOUND
         + table(["engine", "defects", "choices"], found)
+        + PROFILED
+        + table(
+            ["engine", "date", "language", "questions", "departs in", "no value explains"], profile_rows(identified)
+        )
         + FUZZED
         + table(["engine", "date", "profile, seed", "cases", "claimed", "agreed", "disagreed"], drawn)
         + HISTORY
         + table(["engine", "version", "date", "passed", "claimed", "cases"], history)
     )
+
+
+def newest(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The newest run of each engine, by the engine's name."""
+    found = {run["engine"]["name"]: run for run in sorted(runs, key=lambda run: run["date"])}
+    return [found[name] for name in sorted(found)]
+
+
+def compared(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:
+    """The page that compares the engines by their answers."""
+    columns = newest(runs)
+    links = {
+        (run["engine"]["name"], case): f"[{f.id}](../findings/{f.engine}/README.md#{f.id})"
+        for run in columns
+        for f in known
+        if f.engine == folder_of(run)
+        for case in f.cases
+    }
+    return comparison(columns, links, {case.id: case for case in load(None)})
 
 
 def folder_of(run: dict[str, Any]) -> str:
@@ -177,6 +229,14 @@ Each has a section with the smallest query and stream, what is expected, what th
 likely place in its source; a program that uses the engine alone shows it.
 
 """
+PROFILED = """
+## Profiles
+
+What `cerify identify` found: the [axes](../guide/identify.md#axes) in which the answers of an engine depart from the
+definition, with how many of the answers that bear on the axis the value explains, and those of which no value explains
+seven in ten. All other axes that the engine could be asked about are the definition's.
+
+"""
 FUZZED = """
 ## Random cases
 
@@ -192,7 +252,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     store = commands.add_parser("store", help="store a run of cerify conform --json")
     store_fuzz = commands.add_parser("store-fuzz", help="add the counts of a run of cerify fuzz --json")
-    for command in (store, store_fuzz):
+    store_profile = commands.add_parser("store-profile", help="store a profile of cerify identify --json")
+    for command in (store, store_fuzz, store_profile):
         command.add_argument("run", type=Path)
         command.add_argument("--date", required=True, help="the day of the run, such as 2026-11-22")
     commands.add_parser("page", help="write the page")
@@ -202,17 +263,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.command == "store-fuzz":
         runs = [*fuzz_runs(), stored_fuzz(options.run.read_text().splitlines(), options.date)]
         FUZZ.write_text(json.dumps(runs, indent=1) + "\n")
+    elif options.command == "store-profile":
+        profile = {"date": options.date} | json.loads(options.run.read_text())
+        path = FINDINGS / "profiles" / f"{profile['engine']['name']}-{profile['language']}.json"
+        path.write_text(json.dumps(profile, indent=1) + "\n")
     elif options.command == "store":
         run = stored(options.run.read_text().splitlines(), options.date)
         path = FINDINGS / "results" / f"{run['engine']['name']}-{run['engine']['version']}.json"
         path.write_text(json.dumps(run, indent=1) + "\n")
     else:
-        PAGE.write_text(page(results(), findings(), fuzz_runs()))
+        PAGE.write_text(page(results(), findings(), fuzz_runs(), profiles()))
+        COMPARISON.write_text(compared(results(), findings()))
 
 
 def results(folder: Path = FINDINGS) -> list[dict[str, Any]]:
     """The stored runs."""
     return [json.loads(path.read_text()) for path in sorted((folder / "results").glob("*.json"))]
+
+
+def profiles(folder: Path = FINDINGS) -> list[dict[str, Any]]:
+    """The stored profiles."""
+    return [json.loads(path.read_text()) for path in sorted((folder / "profiles").glob("*.json"))]
 
 
 if __name__ == "__main__":

@@ -12,8 +12,26 @@ FEATURE = {"cases": 5, "passed": 1, "skipped": 1, "not_passed": {"a/1": "failed"
 
 def test_the_page_is_that_of_the_stored_runs() -> None:
     assert engine_board.PAGE.read_text() == engine_board.page(
-        engine_board.results(), engine_board.findings(), engine_board.fuzz_runs()
+        engine_board.results(), engine_board.findings(), engine_board.fuzz_runs(), engine_board.profiles()
     )
+
+
+def test_the_comparison_is_that_of_the_stored_runs() -> None:
+    page = engine_board.COMPARISON.read_text()
+    assert page == engine_board.compared(engine_board.results(), engine_board.findings())
+
+
+def test_a_cell_of_the_comparison_is_what_was_stored() -> None:
+    run = {"engine": {"name": "esper", "version": "9"}, "date": "2026-11-22", "features": {}}
+    answers = {"cel/seq/001": "passed", "cel/seq/007": "{0, 1, 3} at 3", "cel/cseq/001": "skipped"}
+    finding = Finding("esper", "late", "defect", frozenset({"cel/seq/007"}))
+    page = engine_board.compared([run | {"answers": answers}], [finding])
+    ends = {line.split("`")[1]: line.split(" | ")[-1].removesuffix(" |") for line in page.splitlines() if "| `" in line}
+    assert ends["cel/seq/001"] == "as defined"
+    assert ends["cel/seq/007"] == "{0, 1, 3} at 3: [late](../findings/esper/README.md#late)"
+    assert ends["cel/cseq/001"] == "skipped"
+    assert ends["cel/plus/002"] == "not checked"
+    assert ends["sase/sase-any/001"] == "not spoken"
 
 
 def test_every_finding_has_its_section() -> None:
@@ -44,13 +62,26 @@ def test_a_run_is_stored_in_short() -> None:
         {"id": "a/1", "feature": "a", "outcome": "passed"},
         {"id": "a/2", "feature": "a", "outcome": "skipped"},
         {"id": "a/3", "feature": "a", "outcome": "failed"},
+        {"id": "cel/seq/001", "feature": "seq", "outcome": "failed", "got": [{"at": 3, "events": [0, 3]}]},
     ]
     lines = [json.dumps(line) for line in ({"summary": {"engine": engine}}, *results)]
     assert stored(lines, "2026-11-22") == {
         "engine": engine,
         "date": "2026-11-22",
-        "features": {"a": {"cases": 3, "passed": 1, "skipped": 1, "not_passed": {"a/3": "failed"}}},
+        "features": {
+            "a": {"cases": 3, "passed": 1, "skipped": 1, "not_passed": {"a/3": "failed"}},
+            "seq": {"cases": 1, "passed": 0, "skipped": 0, "not_passed": {"cel/seq/001": "failed"}},
+        },
+        "answers": {"cel/seq/001": "{0, 3} at 3"},
     }
+
+
+def test_a_profile_is_a_row_of_what_departs() -> None:
+    as_defined = {"value": "any", "answers": 9, "explained": 9}
+    axes = {"seq": as_defined, "emit": as_defined | {"value": "one-later", "explained": 8}, "loop": {"value": None}}
+    profile = {"engine": {"name": "toy", "version": "1"}, "date": "2026-11-22", "language": "cel", "questions": 40}
+    (row,) = engine_board.profile_rows([profile | {"axes": axes}])
+    assert row == ["toy 1", "2026-11-22", "cel", "40", "`emit=one-later` 8 of 9", "`loop`"]
 
 
 def test_a_run_of_random_cases_is_a_row() -> None:

@@ -30,7 +30,7 @@ from cerify.terminal import echo
 def command(
     engine: str | None, language: str | None, as_json: bool, time_limit: float, command_line: tuple[str, ...]
 ) -> int:
-    """Find out what an engine means: ask it at most 300 short questions, and print what explains its answers.
+    """Find out what an engine means by at most 300 short questions, and print what explains its answers.
 
     COMMAND starts the engine, which speaks the protocol on standard input and output. The profile can be given to
     `cerify conform --policy`.

@@ -43,9 +43,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Profile:
-    """What an engine means in one language; axes that it cannot be asked about are left out.
+    """What an engine means in one language, without the axes that its skips leave open.
 
-    stopped: why it was not asked any more before the end, "" if it was.
+    stopped: why the questions ended early, "" if they did not.
     """
 
     name: str

@@ -1,22 +1,15 @@
-"""The page that compares engines: each line rests on a case of the suite or on a document, and the cases are so."""
+"""The page of the documents of engines: each line rests on a case of the suite or on a document."""
 
 import re
-import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from cerify.conformance.cases import load
-from cerify.conformance.harness import Engine
 from cerify.conformance.model import Case
-from cerify.conformance.process import Limits
-from cerify.conformance.words import shown
-from cerify.semantics.events import Match
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "guide" / "comparison.md"
-JAR = ROOT / "workbench" / "conformance" / "adapters" / "java" / "esper" / "target" / "cerify-esper.jar"
+PAGE = ROOT / "docs" / "guide" / "engine-documents.md"
 ENGINES = ["cerify", "CORE", "Flink CEP", "Esper", "SASE", "OpenCEP", "Siddhi"]
 CASE = re.compile(r"`((?:cel|core-cel|sase|event-expression)/[^`]+)`")
 LINK = re.compile(r"\[([^\]]+)\](?:\[([^\]]+)\]|\(([^)]+)\))")
@@ -49,7 +42,7 @@ def faults(text: str, cases: dict[str, Case]) -> list[str]:
         if not address.startswith(("http://", "https://")) and not (PAGE.parent / address).exists():
             wrong.append(f"{key} leads nowhere")
     for section, rows in tables(text).items():
-        if section in ("What Esper answered", "Sources"):
+        if section == "Sources":
             continue
         if [row[0] for row in rows] != ENGINES:
             wrong.append(f"{section}: not the seven engines, in order")
@@ -67,19 +60,10 @@ def cases() -> dict[str, Case]:
     return {case.id: case for case in load(None)}
 
 
-def answered(case: Case, outcome: str, got: Sequence[Match]) -> list[str]:
-    """The line of the page for a case and what Esper made of it."""
-    events = [{key: value for key, value in event.items() if key != "type"} for event in case.events]
-    attributes = ["(" + ", ".join(f"{k}={v}" for k, v in event.items()) + ")" if event else "" for event in events]
-    stream = " ".join(event["type"] + rest for event, rest in zip(case.events, attributes, strict=True))
-    said = {"passed": "as CEL", "skipped": "skipped"}.get(outcome) or shown(got, 20)
-    return [f"`{case.id}`", f"`{case.query}`", stream, shown(case.matches, 20), said]
-
-
 def test_each_line_rests_on_a_case_or_a_document(cases: dict[str, Case]) -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert faults(text, cases) == []
-    assert len(tables(text)) == 12
+    assert len(tables(text)) == 11
     assert len(set(CASE.findall(text))) > 30
 
 
@@ -109,25 +93,3 @@ def test_a_fault_of_the_page_is_found(before: str, after: str, says: str, cases:
     text = PAGE.read_text(encoding="utf-8")
     assert before in text
     assert says in faults(text.replace(before, after), cases)
-
-
-def test_esper_cases_are_those_of_the_suite(cases: dict[str, Case]) -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    rows = tables(text)["What Esper answered"]
-    esper = {
-        id_ for rows in tables(text).values() for row in rows if row[0] == "Esper" for id_ in CASE.findall(row[-1])
-    }
-    assert {row[0].strip("`") for row in rows} == esper
-    for row in rows:
-        assert row[:4] == answered(cases[row[0].strip("`")], "passed", [])[:4]
-
-
-def test_esper_answers_what_the_page_says(cases: dict[str, Case]) -> None:
-    if not JAR.is_file() or (java := shutil.which("java")) is None:
-        pytest.skip("the adapter for Esper is not built")
-    rows = tables(PAGE.read_text(encoding="utf-8"))["What Esper answered"]
-    command = [java, "-Xmx1g", "-XX:+UseSerialGC", "-jar", str(JAR)]
-    with Engine(command, Limits(run_seconds=60)) as engine:
-        for row in rows:
-            result = engine.run(cases[row[0].strip("`")])
-            assert answered(result.case, result.outcome, result.matches or ()) == row

@@ -1,0 +1,156 @@
+"""The page that compares engines by their answers: questions, cases of the suite that put them, and the answers.
+
+`python -m proofs_tests.tools.engine_board page` writes docs/guide/comparison.md from the stored runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cerify.conformance.model import Case
+from cerify.conformance.words import shown
+from cerify.semantics.events import Match
+
+NAMES = {
+    "core": "CORE",
+    "esper": "Esper",
+    "flink-cep": "Flink CEP",
+    "opencep": "OpenCEP",
+    "sase": "SASE",
+    "siddhi": "Siddhi",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about the meaning of patterns, and the cases that put it."""
+
+    title: str
+    text: str
+    cases: tuple[str, ...]
+
+
+def _cases(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+QUESTIONS = (
+    Question(
+        "Which matches “an A, and later a B” has",
+        "All of them in CEL. In SASE+, where nothing else is written, for each A the first B after it; with skip till "
+        "any match all.",
+        _cases("cel/seq/001 cel/seq/007 sase/sase-sequence/001 sase/sase-any/001"),
+    ),
+    Question(
+        "What neighbours are",
+        "In CEL the next position of the stream, whatever is there; in SASE+ under strict contiguity too, under "
+        "partition contiguity the next one of the same key.",
+        _cases("cel/cseq/001 cel/cseq/002 cel/strict/001 sase/sase-strict/001 sase/sase-partition/001"),
+    ),
+    Question(
+        "What a Kleene plus takes",
+        "In CEL any series of events, of a formula too; in SASE+, of one event type, every event that fits, or any "
+        "series of them under skip till any match.",
+        _cases("cel/plus/002 cel/plus/007 cel/cplus/001 cel/repeat/1001 sase/sase-next/010 sase/sase-kleene/007"),
+    ),
+    Question(
+        "Strategies",
+        "`NXT`, `LAST` and `MAX` compare all matches that end at the same position.",
+        _cases("cel/nxt/001 cel/nxt/004 cel/law/nxt-over-seq/1 cel/last/001 cel/max/001 sase/sase-cut/007"),
+    ),
+    Question(
+        "Two patterns at once",
+        "One of two, both over the same events, both over any.",
+        _cases("cel/or/001 cel/and/003 cel/all/001 sase/sase-union/001"),
+    ),
+    Question(
+        "Negation",
+        "`φ UNLESS ψ`: no match of ψ inside the interval that φ is asked on. `~B b`: no such event between its "
+        "neighbours, or at an end within the window.",
+        _cases(
+            "cel/unless/001 cel/unless/004 cel/unless/006 sase/sase-negation/003 sase/sase-negation-front/001 "
+            "sase/sase-negation-end/001"
+        ),
+    ),
+    Question(
+        "Windows",
+        "Is a match that lasts exactly as long as the window inside? In CEL it is, in SASE+ it is not.",
+        _cases(
+            "cel/within/001 cel/within/005 cel/within/010 cel/within/012 cel/within/015 sase/sase-within/003 "
+            "sase/sase-reading-window/003"
+        ),
+    ),
+    Question(
+        "Keys",
+        "`PARTITION BY` is a filter in CEL: neighbours stay those of the whole stream.",
+        _cases("cel/partition/001 cel/partition/009 sase/sase-equivalence/001"),
+    ),
+)
+COMPARED = frozenset(case for question in QUESTIONS for case in question.cases)
+
+HEAD = """# How engines compare
+
+What engines answered to the same questions. Made by `python -m proofs_tests.tools.engine_board page` from stored runs
+of `cerify conform`; no cell is written by hand. The rows are cases of [the conformance suite](../reference/suite.md),
+with what the query means by its definition: CEL's is that of tods21, SASE+'s [our reading](../decisions/sase.md) of its
+papers.
+
+- *as defined*: the engine has answered with just these matches. Else the cell has the matches that it reported, and the
+  finding that explains them.
+- *skipped*: its [adapter](../../workbench/conformance/adapters/README.md) has no words of the engine for the query, and
+  its page says why.
+- *not spoken*: the adapter does not carry the language.
+- *not checked*: the stored run does not have the case.
+
+[The board](../findings/board.md) has all cases by feature, and the findings. What the engines' own documents and sources
+say, by which the adapters were written, is on [a page of its own](engine-documents.md). Whoever runs an engine can [put
+it under test](ten-minutes.md), and knows.
+
+"""
+
+
+def answer_text(result: Mapping[str, Any]) -> str:
+    """What became of a case of `conform --json`: passed, skipped, the matches that were reported, or how it failed."""
+    if result["outcome"] in ("passed", "skipped") or result["got"] is None:
+        return str(result["outcome"])
+    matches = (f"{{{', '.join(map(str, match['events']))}}} at {match['at']}" for match in result["got"])
+    return ", ".join(matches) or "nothing"
+
+
+def comparison(runs: Sequence[dict[str, Any]], links: Mapping[tuple[str, str], str], cases: Mapping[str, Case]) -> str:
+    """The page, in Markdown: of the newest run of each engine, with the links to findings by engine and case."""
+    heads = [f"{NAMES[run['engine']['name']]} {run['engine']['version']}, {run['date']}" for run in runs]
+    text = HEAD
+    for question in QUESTIONS:
+        rows = []
+        for id_ in question.cases:
+            case = cases[id_]
+            cells = [_cell(run, id_, links.get((run["engine"]["name"], id_), "")) for run in runs]
+            meaning = shown(sorted({Match(m.at, m.events) for m in case.matches}), 20) or "nothing"
+            rows.append([f"`{id_}`", f"`{case.query}`", _stream(case), meaning, *cells])
+        head = ["case", "query", "stream", "means", *heads]
+        lines = [head, ["---"] * len(head), *rows]
+        table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        text += f"## {question.title}\n\n{question.text}\n\n{table}\n"
+    return text.rstrip("\n") + "\n"
+
+
+def _cell(run: Mapping[str, Any], id_: str, link: str) -> str:
+    answers = run.get("answers")
+    if answers is None:
+        return "not checked"
+    if id_ in answers:
+        text = {"passed": "as defined"}.get(answers[id_], answers[id_])
+        return f"{text}: {link}" if link else text
+    spoken = {known.partition("/")[0] for known in answers}
+    return "not checked" if id_.partition("/")[0] in spoken else "not spoken"
+
+
+def _stream(case: Case) -> str:
+    events = []
+    for event in case.events:
+        values = ", ".join(f"{name}={value}" for name, value in event.items() if name != "type")
+        events.append(event["type"] + (f"({values})" if values else ""))
+    return " ".join(events)
