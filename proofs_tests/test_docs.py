@@ -18,6 +18,8 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PROGRESS = re.compile(r"^cerify: .*: [\d,]+ of [\d,]+\n", re.MULTILINE)
+"""What a command that takes long prints beside its results, which depends on the machine."""
 PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 """The search path of an activated environment, which has "python" and "cerify"."""
 
@@ -77,6 +79,7 @@ def test_command_lines(page: Path, processes: bool, tmp_path: Path, capfd: pytes
             else:
                 module = ["-m", "cerify.cli"] if program == "cerify" else []
                 got = in_a_process([sys.executable, *module, *arguments], tmp_path)
+            got = PROGRESS.sub("", got)
             assert doctest.OutputChecker().check_output(expected, got, OPTIONS), f"$ {command}\n{got}"
 
 

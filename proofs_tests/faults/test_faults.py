@@ -53,6 +53,7 @@ def test_a_planted_mistake_is_found(text: str, fault: str, found: str, monkeypat
     assert found in outcome
 
 
+@pytest.mark.thorough
 def test_a_campaign_survives_being_killed() -> None:
     with trial_of(WORKS["fuzz, an engine"], 1) as trial:
         assert outcome_of(trial, "killed", partial(killed, kills=2))[1]

@@ -40,12 +40,18 @@ def _by_arrow(source: Source, schema: Schema | None) -> list[Event]:
     return list(Stream(table, schema))
 
 
+def shown(event: Event) -> dict[str, str]:
+    """The attributes as text, since NaN is not equal to itself, and 1 is equal to 1.0."""
+    return {name: repr(value) for name, value in event.attributes.items()}
+
+
 ROWS = st.lists(st.tuples(st.sampled_from(["A", "B", "B", "C", ""]), *[st.sampled_from(CELLS)] * 3), max_size=4)
 COLUMNS = st.lists(st.sampled_from(CELLS), min_size=1, max_size=3)
 
 
 @given(st.one_of(ROWS, COLUMNS.map(lambda cells: [("A", cell, "", "") for cell in cells])), st.sampled_from(SCHEMAS))
 @example([("A", "1", "2.5", ""), ("B", "7", "", "60")], SCHEMAS[1])
+@example([("A", "", "nan", "")], SCHEMAS[1])
 @example([("A", "true", "2013-01-31", "0"), ("A", "False", "2013-02-01", "1")], None)
 @settings(max_examples=1500, deadline=None)
 def test_what_is_read_in_plain_python_is_what_arrow_reads(rows: list[tuple[str, ...]], schema: Schema | None) -> None:
@@ -55,9 +61,7 @@ def test_what_is_read_in_plain_python_is_what_arrow_reads(rows: list[tuple[str, 
     except InputError:
         return
     expected = _by_arrow(source, schema)
-    assert [(e.type, dict(e.attributes)) for e in found] == [(e.type, dict(e.attributes)) for e in expected]
-    kinds = [[type(v) for v in e.attributes.values()] for e in found]
-    assert kinds == [[type(v) for v in e.attributes.values()] for e in expected]
+    assert [(e.type, shown(e)) for e in found] == [(e.type, shown(e)) for e in expected]
 
 
 def test_what_is_clear_is_not_left_to_arrow() -> None:

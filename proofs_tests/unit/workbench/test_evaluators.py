@@ -103,7 +103,7 @@ def test_match_takes_consumption(language: str, evaluator: EvaluatorName | None)
 def test_options_that_there_are_not_are_refused() -> None:
     with pytest.raises(IllFormed, match="there is no consumption 'some'; use one of none, any"):
         match("A", EVENTS, consumption="some")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'consumed'"):
+    with pytest.raises(IllFormed, match="match has no argument 'consumed'; did you mean 'consumption'"):
         match("A", EVENTS, consumed="any")  # type: ignore[call-arg]
 
 

@@ -68,7 +68,14 @@ def written(folder: Path, decorator: str, outer: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("decorator", "outer"), [("inlined", "compiled"), ("part", "bare"), ("compiled", "compiled")])
+@pytest.mark.parametrize(
+    ("decorator", "outer"),
+    [
+        ("inlined", "compiled"),
+        pytest.param("part", "bare", marks=pytest.mark.thorough),
+        pytest.param("compiled", "compiled", marks=pytest.mark.thorough),
+    ],
+)
 def test_an_edit_of_a_part_or_of_a_constant_is_seen(tmp_path: Path, decorator: str, outer: str) -> None:
     toy = written(tmp_path, decorator, outer)
     assert ran(toy)[:2] == ["5", "0"]
