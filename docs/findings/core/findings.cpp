@@ -4,6 +4,8 @@
 int main() {
     const std::int64_t s = 1'000'000'000;
     show("SELECT * FROM S WHERE A ; (B :+)", {{A}, {B}, {C}, {B}}, "{0 1} {0 3}");
+    show("SELECT * FROM S WHERE (C OR B+) ; A", {{C}, {A}, {B}, {A}, {A}}, "{0 1} {0 3} {2 3} {0 4} {2 4}");
+    show("SELECT * FROM S WHERE B : (C ; A)+", {{B}, {C}, {A}, {C}, {A}}, "{0 1 2} {0 1 2 3 4} {0 1 4}");
     show("SELECT STRICT * FROM S WHERE A ; B", {{A}, {C}, {B}}, "nothing");
     show("SELECT NEXT * FROM S WHERE A ; B", {{A}, {A}, {B}}, "{0 2}");
     show("SELECT LAST * FROM S WHERE A ; B", {{A}, {A}, {B}}, "{1 2}");
