@@ -63,6 +63,10 @@ function played() {
     frame.title = "Playground";
     frame.loading = "lazy";
     frame.src = link.getAttribute("href").replace("#", "?box#");
+    frame.addEventListener("load", () => {
+      const inside = frame.contentDocument.body;
+      new ResizeObserver(() => { frame.style.height = `${inside.offsetHeight}px`; }).observe(inside);
+    });
     example.querySelectorAll(".highlight-text, .drawing").forEach((element) => element.remove());
     example.prepend(frame);
   });

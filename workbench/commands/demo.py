@@ -36,7 +36,7 @@ ENGINE = "esper"
 @click.option(
     "--out",
     type=OUTPUT_FOLDER,
-    default=Path("cerify-report"),
+    default="cerify-report",
     show_default=True,
     help="The folder of the report.",
 )
