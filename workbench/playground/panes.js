@@ -20,8 +20,8 @@ export function failure(error) {
 export function matches(found, chosen, onChoose) {
   const number = `${found.matches.length}${found.more ? " or more" : ""} match${found.matches.length === 1 ? "" : "es"}`;
   const buttons = found.matches.map((match) => {
-    const made = element("button", { type: "button" }, matchText(match));
-    made.setAttribute("aria-pressed", String(JSON.stringify(match.events) === JSON.stringify(chosen)));
+    const made = element("button", { type: "button", value: String(match.events) }, matchText(match));
+    made.setAttribute("aria-pressed", String(made.value === String(chosen)));
     made.addEventListener("click", () => onChoose(match));
     return element("li", {}, made);
   });

@@ -9,7 +9,6 @@ const CLASSES = { equivalent: "yes", different: "no", undecided: "open" };
 const $ = (id) => document.getElementById(id);
 
 let languages = [];
-let answered = null; // what was found last; null after an error
 let state = { language: "", query: "", otherLanguage: "", other: "", stream: [["type"]], pane: "matches", events: null, at: null, exercise: null, answer: "" };
 
 // --- the worker ------------------------------------------------------------------------------------------------------
@@ -134,12 +133,10 @@ function showMatches(found) {
   $("stream-message").textContent = inStream ? error.message : "";
   if (error) {
     $("pane-matches").replaceChildren(failure(error));
-    answered = null;
     return;
   }
   $("timeline").innerHTML = found.svg;
-  answered = found;
-  REFRESH.matches();
+  $("pane-matches").replaceChildren(...matches(found, state.events, (match) => choose(match.events, match.at)));
 }
 
 // Asks why these events are a match, or why they are none.
@@ -156,7 +153,9 @@ function choose(events, at = Math.max(...events)) {
 const tabs = [...$("tabs").children];
 const REFRESH = {
   matches() {
-    if (answered) $("pane-matches").replaceChildren(...matches(answered, state.events, (match) => choose(match.events, match.at)));
+    $("pane-matches").querySelectorAll(".found button").forEach((button) => {
+      button.setAttribute("aria-pressed", String(button.value === String(state.events)));
+    });
   },
   why() {
     if (!state.events) {
