@@ -36,6 +36,7 @@ from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
 from cerify.equivalence.shrink.cel import CEL
 from cerify.equivalence.shrink.operations import QueryOperations
 from cerify.equivalence.shrink.shrink import shrink
+from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
 
 EACH = 5
@@ -221,6 +222,10 @@ def campaign(
                     summary.stopped = f"stopped after {seconds:g} seconds, at case {index}"
                     break
     except GiveUp as error:
+        summary.ended = str(error)
+    except Unsupported as error:  # a case could not be made, as the engine claims too little
+        if not summary.cases:
+            raise
         summary.ended = str(error)
     except KeyboardInterrupt:
         summary.ended = "interrupted"

@@ -80,14 +80,15 @@ def compared(
             q, S = shrink(ROW_PATTERN, q, S, lambda q, S: bool(differing(q, S, judged)), 500)
             wrong = differing(q, S, judged)
             events = [dict(event.attributes) for event in S]
-            return kinds, f"{number}: {wrong}: {show(q)} on {events}: {answer(judged[wrong], q, S)}"
+            given = f"{answer(judged[wrong], q, S)} against {answer(interpreter.answers, q, S)} by the definition"
+            return kinds, f"{number}: {wrong}: {show(q)} on {events}: {given}"
     return kinds, ""
 
 
 @click.command()
 @click.option("--cases", default=20_000, show_default=True)
 @click.option("--seed", default=0, show_default=True)
-@click.option("--profile", default="columns", show_default=True, type=click.Choice([*PROFILES]))
+@click.option("--profile", default="everything", show_default=True, type=click.Choice([*PROFILES]))
 @click.option("--nodes", default=10, show_default=True, help="Of a pattern, at most.")
 @click.option("--rows", default=8, show_default=True, help="Of a table, at most.")
 def main(cases: int, seed: int, profile: str, nodes: int, rows: int) -> None:

@@ -28,7 +28,7 @@ def run(argv: Sequence[str], language: Language[Any], query: str, longest: int, 
         output = "valuations" if language.results else "matches"
         found = search(engine, language, query, longest, output, lambda done, total: shown("asking", done, total))
     (_print_json if as_json else _print)(name, query, found)
-    return 0 if not found.wrong and not found.ended and found.skipped < found.asked else 1
+    return 0 if not (found.wrong or found.disputed) and not found.ended and found.skipped < found.asked else 1
 
 
 def _print_json(name: str, query: str, found: Search) -> None:
@@ -37,11 +37,12 @@ def _print_json(name: str, query: str, found: Search) -> None:
         "query": query,
         **picked(found, "planned", "asked", "skipped"),
         "wrong": len(found.wrong),
+        "disputed": len(found.disputed),
         "ended": found.ended or None,
         "shortest": None if found.shortest is None else result_json(found.shortest),
     }
     echo(protocol.line({"summary": summary}))
-    for result in found.wrong:
+    for result in (*found.wrong, *found.disputed):
         echo(protocol.line(result_json(result)))
 
 
@@ -52,6 +53,13 @@ def _print(name: str, query: str, found: Search) -> None:
     if (shortest := found.shortest) is not None:
         text += f", the shortest {' '.join(event['type'] for event in shortest.case.events)}"
     console.print(text)
+    if found.disputed:
+        first = found.disputed[0]
+        types = " ".join(event["type"] for event in first.case.events)
+        console.print(
+            f"{len(found.disputed):,} have no verdict, which is a fault of cerify; on {types}, {first.detail}",
+            style="red",
+        )
     if found.skipped:
         console.print(f"{found.skipped:,} skipped")
     if found.ended:

@@ -11,6 +11,7 @@ from cerify.conformance.elements import operations_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import FAILURES, Case, Result
 from cerify.conformance.oracle import Oracle
+from cerify.conformance.run import judged_again
 from cerify.languages.language import Language
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, Event, Stream
@@ -23,10 +24,14 @@ OTHERS = ("Z", "Other", "Nothing")  # names for a type that the query does not n
 
 @dataclass(frozen=True)
 class Search:
-    """What an engine did on the streams: how many it was asked, the wrong answers, and why it ended early, or ""."""
+    """What an engine did on the streams: how many it was asked, the wrong answers, and why it ended early, or "".
+
+    disputed: the answers where the plain definition contradicts the expected matches, which is no fault of the engine.
+    """
 
     asked: int
     wrong: Sequence[Result]
+    disputed: Sequence[Result]
     skipped: int
     planned: int
     ended: str = ""
@@ -85,20 +90,23 @@ def search(
     if planned > MOST:
         raise InputError(f"there are {planned:,} streams of at most {longest} events; at most {MOST:,} are tried")
     wrong: list[Result] = []
+    disputed: list[Result] = []
     asked = skipped = 0
     oracle, ended = Oracle(), ""
     try:
         for S in all_streams(letters, longest, "WITHIN" in text.upper()):
             progress(asked, planned)
             origin = Case(f"all/{asked}", "fuzz", "", language.name, text, None, (), output, ())
-            result = engine.run(oracle.case(query, S, origin))
+            result = judged_again(engine.run(oracle.case(query, S, origin)), query, S, oracle)
             asked += 1
             skipped += result.outcome == "skipped"
             if result.outcome == "not_run":
                 ended = result.detail
                 break
-            if result.outcome in FAILURES:
+            if result.outcome == "disputed":
+                disputed.append(result)
+            elif result.outcome in FAILURES:
                 wrong.append(result)
     except KeyboardInterrupt:
         ended = "interrupted"
-    return Search(asked, wrong, skipped, planned, ended)
+    return Search(asked, wrong, disputed, skipped, planned, ended)

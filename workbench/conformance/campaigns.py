@@ -134,7 +134,7 @@ class BoundMaker:
 
 @dataclass(frozen=True, repr=False)
 class ClaimedMaker:
-    """Makes the cases of another maker that an engine claims, of smaller and smaller queries until one is claimed.
+    """Makes the cases of another maker that an engine claims, of smaller and smaller queries after half of the tries.
 
     For an engine that claims streams in the order of time only, the events are sorted by their times.
     """
@@ -143,7 +143,7 @@ class ClaimedMaker:
     maker: CaseMaker[Any]
     claims: Claims
     stream: StreamMaker[Any]
-    tries: int = 200
+    tries: int = 1000
 
     def __repr__(self) -> str:
         return f"{name_of(self.maker)}, of {self.claims.described}"
@@ -151,7 +151,7 @@ class ClaimedMaker:
     def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
         """The first case that is claimed. Raises Unsupported if there is none among `tries` cases."""
         for left in range(self.tries, 0, -1):
-            query, S = self.maker(rng, profile, max(1, nodes * left // self.tries), events)
+            query, S = self.maker(rng, profile, max(1, min(nodes, 2 * nodes * left // self.tries)), events)
             if self.claims.ordered_time:
                 S = in_order_of_time(S)
             if not (why := self.claims.objection(self.language.name, query, S, "matches")):

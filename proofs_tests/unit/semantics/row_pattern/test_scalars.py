@@ -6,7 +6,7 @@ import pytest
 
 from proofs_tests.unit.semantics.row_pattern.tables import rows, table
 
-S = table("i f s b n t", (7, 2.5, "ab", True, None, "2020-01-02T03:04:05Z"))
+S = table("i f s b n t l", (7, 2.5, "ab", True, None, "2020-01-02T03:04:05Z", "a\nb"))
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ S = table("i f s b n t", (7, 2.5, "ab", True, None, "2020-01-02T03:04:05Z"))
         ("b = 1", None), ("s < 'b'", True), ("COALESCE(n, i, 1)", 7), ("COALESCE(n, n)", None),
         ("CASE WHEN n = 1 THEN 1 WHEN i = 7 THEN 2 ELSE 3 END", 2), ("CASE n WHEN NULL THEN 1 END", None),
         ("s LIKE 'a%'", True), ("s LIKE 'a'", False), ("s LIKE '_b'", True), ("s LIKE 'A%'", False),
-        ("n LIKE 'a'", None),
+        ("n LIKE 'a'", None), ("l LIKE 'a%b'", True), ("l LIKE 'a_b'", True),
         ("'a%' LIKE 'a!%' ESCAPE '!'", True), ("'ab' LIKE 'a!%' ESCAPE '!'", False), ("'a.b' LIKE 'a_b'", True),
         ("'axb' LIKE 'a.b'", False), ("s NOT LIKE 'b%'", True),
         ("CAST(f AS BIGINT)", 3), ("CAST(-2.5 AS BIGINT)", -3), ("CAST('12' AS BIGINT)", 12),
@@ -30,6 +30,7 @@ S = table("i f s b n t", (7, 2.5, "ab", True, None, "2020-01-02T03:04:05Z"))
         ("CAST(i AS DOUBLE)", 7.0), ("CAST(i AS VARCHAR)", "7"), ("CAST(b AS VARCHAR)", "true"),
         ("CAST('TRUE' AS BOOLEAN)", True), ("CAST(b AS BIGINT)", 1), ("CAST(n AS VARCHAR)", None),
         ("CAST(CAST(t AS TIMESTAMP) AS VARCHAR)", "2020-01-02T03:04:05Z"),
+        ("CAST(CAST(t AS TIMESTAMP) AS BIGINT)", None), ("CAST(CAST(t AS TIMESTAMP) AS DOUBLE)", None),
         ("CAST(t AS TIMESTAMP) < TIMESTAMP '2020-01-02 03:04:06'", True),
     ],
 )  # fmt: skip
@@ -43,3 +44,9 @@ def test_aggregates_pass_over_null() -> None:
     measures = "COUNT(*), COUNT(x), SUM(x), AVG(x), MIN(s), MAX(s), SUM(s), SUM(CASE WHEN x = 9 THEN x END)"
     named = ", ".join(f"{e} AS m{n}" for n, e in enumerate(measures.split(", ")))
     assert rows(f"MATCH_RECOGNIZE (MEASURES {named} PATTERN (A+))", T) == [(3, 2, 5, 2.5, "a", "b", None, None)]
+
+
+def test_aggregates_of_values_of_two_kinds_have_no_value() -> None:
+    T = table("x", (1,), ("b",), (4,))
+    measures = ", ".join(f"{e}(x) AS m{n}" for n, e in enumerate(("SUM", "AVG", "MIN", "MAX", "COUNT")))
+    assert rows(f"MATCH_RECOGNIZE (MEASURES {measures} PATTERN (A+))", T) == [(None, None, None, None, 3)]

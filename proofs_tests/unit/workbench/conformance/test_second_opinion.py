@@ -8,12 +8,14 @@ import pytest
 from click.testing import CliRunner
 
 from cerify.commands import fuzz
+from cerify.conformance.all_streams import search
 from cerify.conformance.cases import line_of_case, load
 from cerify.conformance.model import Case, Result
-from cerify.conformance.oracle import Oracle
+from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.run import judged_again, reconsidered
 from cerify.conformance.second_opinion import SecondOpinionIn, second_opinion
 from cerify.equivalence.differential.judge import judge
+from cerify.languages import LANGUAGES
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import denote, extent
 from cerify.semantics.cel import syntax as cel
@@ -58,6 +60,23 @@ def test_a_right_engine_is_not_blamed_for_a_fault_of_the_definition(monkeypatch:
     assert found.second == sorted(right())
     assert "cerify contradicts itself" in found.detail
     assert "{1, 2, 3} at 3" in found.detail
+
+
+class Right:
+    """An engine that answers by the plain definition."""
+
+    def run(self, case: Case) -> Result:
+        found = second_opinion("cel", parse(case.query), stream_of(case), "matches")
+        assert found is not None
+        return Result(case, "passed" if found == set(case.matches) else "failed", sorted(found))
+
+
+def test_on_all_short_streams_a_right_engine_is_not_blamed_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_next(monkeypatch)
+    found = search(Right(), LANGUAGES["cel"], QUERY, 4, "matches")  # type: ignore[arg-type]
+    assert not found.wrong
+    assert len(found.disputed) == 1
+    assert [event["type"] for event in found.disputed[0].case.events] == ["A", "A", "A", "B"]
 
 
 def test_a_wrong_engine_is_blamed() -> None:
