@@ -45,12 +45,14 @@ DEFINITION_AND_JUDGED = {
 }
 """By section of the page: the modules of the definition, and the modules and packages that it judges."""
 
-PARSING = {"cerify.semantics.event_expressions.parse", "cerify.semantics.event_expressions.resolve"}
+CLAUSES_OF_CEL = {f"cerify.semantics.cel.{name}" for name in ("denote", "extent", "facts", "interpreter", "registered")}
 
 
 def imported(module: str) -> Iterator[str]:
     """The modules of the project that a module imports, also for types only."""
     for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
@@ -72,7 +74,7 @@ def closure(starts: tuple[str, ...]) -> set[str]:
 @pytest.mark.parametrize("section", DEFINITION_AND_JUDGED)
 def test_what_is_shared_is_on_the_page(section: str) -> None:
     definition, judged = DEFINITION_AND_JUDGED[section]
-    shared = {m.removeprefix("cerify.") for m in closure(definition) & closure(judged) - PARSING}
+    shared = {m.removeprefix("cerify.") for m in closure(definition) & closure(judged)}
     text = PAGE.read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
     listed = set(re.findall(r"^\| `([a-z_.]+)` \|", text, re.MULTILINE))
     assert listed == shared
@@ -92,3 +94,10 @@ def test_a_decider_uses_the_definition_for_replays_only() -> None:
     package = "cerify.semantics.event_expressions"
     found = {m.removeprefix(f"{package}.") for m in imported("cerify.equivalence.decide.expressions") if package in m}
     assert found == {"syntax", "show", "interpreter"}
+
+
+def test_the_deciders_of_cel_use_the_definition_for_replays_only() -> None:
+    """Two modules import it: for differences, and for streams which show that a formula is not in CEL*."""
+    folders = ("cerify.automata.", "cerify.equivalence.decide.", "cerify.equivalence.bounded.")
+    found = {m for m in MODULES if m.startswith(folders) and CLAUSES_OF_CEL & set(imported(m))}
+    assert found == {"cerify.equivalence.decide.replay", "cerify.equivalence.decide.star"}
