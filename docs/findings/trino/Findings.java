@@ -1,0 +1,39 @@
+import io.trino.testing.LocalQueryRunner;
+import io.trino.testing.TestingSession;
+
+/** What Trino answers to each statement of the page, by Trino alone. */
+public final class Findings {
+
+    private static final String[] STATEMENTS = {
+        "SELECT m FROM (VALUES (1, 10), (2, 20)) AS t (id, x) MATCH_RECOGNIZE ("
+                + "ORDER BY id MEASURES RUNNING FIRST(x, 1) AS m ALL ROWS PER MATCH PATTERN (A+) DEFINE A AS TRUE)",
+        "SELECT m FROM (VALUES (1, 10), (2, 20)) AS t (id, x) MATCH_RECOGNIZE ("
+                + "ORDER BY id MEASURES RUNNING LAST(x, 1) AS m ALL ROWS PER MATCH PATTERN (A+) DEFINE A AS TRUE)",
+        "SELECT m FROM (VALUES (1, 10), (2, 20)) AS t (id, x) MATCH_RECOGNIZE ("
+                + "ORDER BY id MEASURES RUNNING FIRST(B.x) AS m ALL ROWS PER MATCH PATTERN (A B) DEFINE A AS TRUE)",
+        "SELECT id, m FROM (VALUES 1, 2) AS t (id) MATCH_RECOGNIZE ("
+                + "ORDER BY id MEASURES CLASSIFIER() AS m ALL ROWS PER MATCH PATTERN (PERMUTE(A)) DEFINE A AS TRUE)",
+        "SELECT id, m FROM (VALUES 1, 2) AS t (id) MATCH_RECOGNIZE ("
+                + "ORDER BY id MEASURES CLASSIFIER() AS m ALL ROWS PER MATCH PATTERN (PERMUTE(A, B)) DEFINE A AS TRUE)",
+        "SELECT x, m FROM (VALUES 1, NULL) AS t (x) MATCH_RECOGNIZE ("
+                + "ORDER BY x DESC MEASURES CLASSIFIER() AS m ALL ROWS PER MATCH PATTERN (A B) DEFINE A AS TRUE)",
+        "SELECT m FROM (VALUES 1, 2) AS t (id) MATCH_RECOGNIZE ("
+                + "ORDER BY id MEASURES CLASSIFIER() AS m PATTERN (A{0} B) DEFINE A AS TRUE)",
+    };
+
+    private Findings() {}
+
+    /** Prints each statement with its rows, or the error. */
+    public static void main(String[] arguments) {
+        LocalQueryRunner runner = LocalQueryRunner.create(TestingSession.testSessionBuilder().build());
+        for (String statement : STATEMENTS) {
+            System.out.println(statement);
+            try {
+                runner.execute(statement).getMaterializedRows().forEach(row -> System.out.println("  " + row.getFields()));
+            } catch (RuntimeException e) {
+                System.out.println("  " + e.getMessage());
+            }
+        }
+        System.exit(0);
+    }
+}
