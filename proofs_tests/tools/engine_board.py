@@ -174,8 +174,8 @@ def newest(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def compared(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:
-    """The page that compares the engines by their answers."""
-    columns = newest(runs)
+    """The page that compares the engines by their answers; one that was not asked any of these cases is left out."""
+    columns = [run for run in newest(runs) if run.get("answers") != {}]
     links = {
         (run["engine"]["name"], case): f"[{f.id}](../findings/{f.engine}/README.md#{f.id})"
         for run in columns
@@ -217,8 +217,8 @@ hand. A cell has how many of the claimed cases passed; then, for the others, the
 or a choice of the engine. What an engine does not claim is skipped by its adapter, whose page says why. Features that
 no engine claims are left out.
 
-Findings: [CORE](core/README.md), [Esper](esper/README.md), [Flink CEP](flink/README.md), [OpenCEP](opencep/README.md),
-[SASE](sase/README.md), [Siddhi](siddhi/README.md).
+Findings: [Calcite](calcite/README.md), [CORE](core/README.md), [Esper](esper/README.md), [Flink CEP](flink/README.md),
+[OpenCEP](opencep/README.md), [SASE](sase/README.md), [Siddhi](siddhi/README.md), [Trino](trino/README.md).
 
 """
 KINDS = ("defect", "choice")
