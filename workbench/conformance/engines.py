@@ -148,6 +148,7 @@ JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "calcite": JavaAdapter("calcite", "Calcite 1.42", "Apache-2.0"),
     "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0"),
     "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0"),
+    "flink-sql": JavaAdapter("flink-sql", "Flink SQL 2.3", "Apache-2.0"),
     "sase": JavaAdapter("sase", "SASE 1.0", "BSD-3-Clause", Checkout("SASE", "CERIFY_SASE_HOME", "build/sase.jar")),
     "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0"),
     "trino": JavaAdapter("trino", "Trino 435", "Apache-2.0"),
