@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from cerify.languages.language import EVALUATORS
+from cerify.languages import LANGUAGES
+from cerify.languages.language import EVALUATORS, without_numba
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import InputError
 
@@ -186,7 +187,11 @@ def command_of_database(module: str, arguments: Sequence[str]) -> Sequence[str]:
 
 def missing_for(name: str) -> str | None:
     """What is missing to build and run the engine, as a sentence; None if nothing is."""
-    missing = SHIPPED[name].missing() if name in SHIPPED else None
+    if name not in SHIPPED:
+        of = [language.evaluators[name] for language in LANGUAGES.values() if name in language.evaluators]
+        why = without_numba() if any(evaluator.compiled for evaluator in of) else None
+        return why and why.message
+    missing = SHIPPED[name].missing()
     return missing and f"the {name} adapter needs {missing}"
 
 

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from cerify.commands import engines as command
 from cerify.conformance import engines
+from cerify.languages import language
 from cerify.semantics.errors import InputError
 
 JAVA = engines.ADAPTERS / "java"
@@ -79,6 +80,12 @@ def test_sase_needs_a_checkout_with_its_jar(monkeypatch: pytest.MonkeyPatch, tmp
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "sase.jar").write_text("")
     assert engines.missing_for("sase") is None
+
+
+def test_an_evaluator_that_needs_a_package_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "find_spec", lambda name: None)
+    assert "pip install 'cerify[fast]'" in (engines.missing_for("kernel") or "")
+    assert engines.missing_for("automaton") is None
 
 
 def test_the_command_lists_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
