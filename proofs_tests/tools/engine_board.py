@@ -204,7 +204,7 @@ def fuzz_counts(run: dict[str, Any]) -> tuple[int, int, int, int]:
     return run["cases"], run["cases"] - outcomes["unsupported"], run["agreed"], outcomes["disagreed"]
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -104,9 +104,9 @@ papers.
 - *not spoken*: the adapter does not carry the language.
 - *not checked*: the stored run does not have the case.
 
-[The board](../findings/board.md) has all cases by feature, and the findings. What the engines' own documents and
-sources say, by which the adapters were written, is on [a page of its own](engine-documents.md). Whoever runs an engine
-can [put it under test](ten-minutes.md), and knows.
+[The board](../findings/board.md) has all cases by feature, and the findings; [speed](../findings/speed.md) is measured.
+What the engines' own documents and sources say, by which the adapters were written, is on [a page of its
+own](engine-documents.md). Whoever runs an engine can [put it under test](ten-minutes.md), and knows.
 
 """
 

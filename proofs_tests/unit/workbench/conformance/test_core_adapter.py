@@ -44,7 +44,7 @@ class StandIn:
 
     def answer(self, run: Json, search: Callable[[Meaning], list[Json]] = Meaning.complex_events) -> Json:
         """The answer to a run."""
-        reply = self.ask({"cmd": "run", **run})
+        reply = self.ask({"cmd": "run"} | run)
         return self.ask(search(Meaning(**reply))) if "declaration" in reply else reply
 
 
@@ -71,6 +71,14 @@ def run_of(case: Case) -> Json:
 def answers(matches: Any) -> set[Any]:
     """Matches as a set of what can be compared."""
     return {(m["at"], tuple(m["events"]), json.dumps(m.get("bindings"), sort_keys=True)) for m in matches}
+
+
+def test_a_measured_run_is_answered_with_the_number_of_matches_and_the_time(adapter: StandIn) -> None:
+    (case,) = (case for case in load(None) if case.id == "cel/seq/001")
+    reply = adapter.answer(run_of(case) | {"cmd": "measure"})
+    assert (reply["id"], reply["count"]) == (case.id, len(case.matches))
+    assert reply["cpu"]["thread"] > 0
+    assert reply["cpu"]["process"] > 0
 
 
 @pytest.mark.thorough

@@ -172,6 +172,16 @@ def test_it_answers_random_queries_in_sase_as_the_definition_does(adapter: Modul
     assert absent > 5
 
 
+def test_a_measured_run_is_answered_with_the_number_of_matches_and_the_time(adapter: ModuleType) -> None:
+    (case,) = (case for case in load(None) if case.id == "cel/seq/001")
+    run = {"id": case.id, "language": "cel", "tree": tree_of_text("cel", case.query), "events": list(case.events)}
+    reply = adapter.measured(run | {"output": "matches"}, meaning)
+    assert (reply["id"], reply["count"]) == (case.id, len(case.matches))
+    assert reply["cpu"]["thread"] > 0
+    assert reply["cpu"]["process"] > 0
+    assert "skipped" in adapter.measured(run | {"output": "valuations"}, meaning)
+
+
 def test_a_fault_of_the_search_is_seen(adapter: ModuleType) -> None:
     case = next(case for case in load(None) if case.query == "A ; B" and case.output == "matches")
     assert answered(adapter, case) != answered(adapter, case, lambda *_: [(0, [[0], [0]])])
