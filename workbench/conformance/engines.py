@@ -190,7 +190,7 @@ def missing_for(name: str) -> str | None:
     if name not in SHIPPED:
         of = [language.evaluators[name] for language in LANGUAGES.values() if name in language.evaluators]
         why = without_numba() if any(evaluator.compiled for evaluator in of) else None
-        return why and why.message
+        return None if why is None else why.message
     missing = SHIPPED[name].missing()
     return missing and f"the {name} adapter needs {missing}"
 
