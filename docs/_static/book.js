@@ -83,5 +83,6 @@ document.addEventListener("DOMContentLoaded", () => {
   drawer("__navigation", ".sidebar-drawer", "All pages");
   drawer("__toc", ".toc-drawer", "On this page");
   scrolled();
+  window.addEventListener("load", scrolled); // when pictures have their width
   window.addEventListener("resize", scrolled);
 });
