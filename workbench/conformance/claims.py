@@ -160,7 +160,8 @@ def in_order_of_time(S: Stream) -> Stream:
 def learnt(run: Callable[[Case], Result], language: str, cases: Iterable[Case]) -> Claims:
     """What an engine claims by what it skips: an operator that it skips in the shortest queries with it is not claimed.
 
-    A query is asked only if all its other operators were answered, so that the skip is because of the one.
+    A query is asked only if all its other operators were answered, so that the skip is because of the one. Where no
+    such query is left, one with two or more that are new is asked: in some languages no query has a single operator.
     """
     mine = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.query), len(c.events), c.id))
     known = [(case, operators_of(language, case.query)) for case in mine]
@@ -168,18 +169,21 @@ def learnt(run: Callable[[Case], Result], language: str, cases: Iterable[Case]) 
     left = frozenset[str]().union(*(names for _, names in known))
     tried: dict[str, int] = dict.fromkeys(left, 0)
     asked: set[str] = set()
-    found = True
-    while found:
-        found = False
+    most = 1
+    while most <= len(left):
+        before = len(answered)
         for case, names in known:
             new = names - answered
-            if case.query in asked or len(new) != 1 or tried[name := min(new)] == PROBES:
+            if case.query in asked or not 0 < len(new) <= most or any(tried[name] == PROBES for name in new):
                 continue
             asked.add(case.query)
-            tried[name] += 1
+            for name in new:
+                tried[name] += 1
             if run(case).outcome != "skipped":
-                answered.add(name)
-                found = True
+                answered |= new
+                if most > 1:
+                    break
+        most = 1 if len(answered) > before else most + 1
     return Claims(operators=frozenset(answered))
 
 

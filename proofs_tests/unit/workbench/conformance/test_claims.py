@@ -188,3 +188,13 @@ def test_an_engine_that_claims_matches_of_sase_is_asked_for_these_alone() -> Non
     assert isinstance(answer, protocol.Matches)
     assert answer.matches == [Match(0, (0,))]
     assert Claims().asked(one) is one
+
+
+def test_operators_that_only_come_together_are_learnt_together() -> None:
+    """Of MATCH_RECOGNIZE no query has a single operator."""
+
+    def run(one: Case) -> Result:
+        return Result(one, "skipped" if "PERMUTE" in one.query else "passed", [])
+
+    every = frozenset[str]().union(*(operators_of("row-pattern", one.query) for one in SUITE["row-pattern"]))
+    assert learnt(run, "row-pattern", SUITE["row-pattern"]).operators == every - {"permute"}
