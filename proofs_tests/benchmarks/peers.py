@@ -9,6 +9,7 @@ and speed.svg; the rows of engines that are not on this machine stay.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -160,7 +161,10 @@ def write(folder: Path, rows: Sequence[Json]) -> None:
     path = folder / "speed.json"
     known = json.loads(path.read_text())["rows"] if path.exists() else []
     kept = [row for row in known if row["engine"] != rows[0]["engine"]]
-    run = {"machine": machine(), "rows": sorted([*kept, *rows], key=lambda row: (row["engine"], row["query"]))}
+    run = {
+        "machine": machine() | {"load": round(os.getloadavg()[2])},
+        "rows": sorted([*kept, *rows], key=lambda row: (row["engine"], row["query"])),
+    }
     path.write_text(json.dumps(run, indent=1) + "\n")
     (folder / "speed.md").write_text(page(run))
     plot(run["rows"], folder / "speed.svg")
@@ -168,8 +172,8 @@ def write(folder: Path, rows: Sequence[Json]) -> None:
 
 HEAD = """# Speed beside other engines
 
-Made by `python -m proofs_tests.benchmarks peers --write docs/findings`, with {cores} cores; no cell is
-written by hand. Q1 to Q8 are those of [the benchmarks](../guide/performance.md), over streams of eight event types,
+Made by `python -m proofs_tests.benchmarks peers --write docs/findings`, with {cores} cores and, at the end, a
+load of {load}; no cell is written by hand. Q1 to Q8 are those of [the benchmarks](../guide/performance.md), over streams of eight event types,
 four of which no query mentions.
 
 The engine and the compiled evaluator of cerify read the same stream in turns, {warm} times without counting and then
@@ -189,7 +193,7 @@ not about the same stream. Where the numbers of matches differ no time is shown.
 def page(run: Json) -> str:
     """The page of what was measured, in Markdown."""
     settings = {"warm": WARM, "runs": RUNS, "ladder": ", ".join(f"{n:,}" for n in LADDER), "short": SHORT, "most": MOST}
-    text = HEAD.format(cores=run["machine"]["cores"], **settings)
+    text = HEAD.format(cores=run["machine"]["cores"], load=run["machine"]["load"], **settings)
     names = ["query", "events", "matches", "CPU of the thread", "of the process", "ours", "events/s", "times ours"]
     for engine in dict.fromkeys(row["engine"] for row in run["rows"]):
         rows = [row for row in run["rows"] if row["engine"] == engine]
