@@ -172,9 +172,9 @@ def write(folder: Path, rows: Sequence[Json]) -> None:
 
 HEAD = """# Speed beside other engines
 
-Made by `python -m proofs_tests.benchmarks peers --write docs/findings`, with {cores} cores and, at the end, a
-load of {load}; no cell is written by hand. Q1 to Q8 are those of [the benchmarks](../guide/performance.md), over streams of eight event types,
-four of which no query mentions.
+Made by `python -m proofs_tests.benchmarks peers --write docs/findings`, with {cores} cores and, at the end, a load of
+{load}; no cell is written by hand. Q1 to Q8 are those of [the benchmarks](../guide/performance.md), over streams of
+eight event types, four of which no query mentions.
 
 The engine and the compiled evaluator of cerify read the same stream in turns, {warm} times without counting and then
 {runs} times; the median is shown. The times are those of the processor from the first event to the last match, when all
