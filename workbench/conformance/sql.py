@@ -72,7 +72,7 @@ def _included(p: Any) -> Any:
 
 def message(case: Case) -> protocol.Json | None:
     """What a run message has for engines that speak SQL; None for another language, and for what is no clause."""
-    if case.language != "row-pattern":
+    if LANGUAGES[case.language].row_type is None:
         return None
     try:
         q, S = LANGUAGES[case.language].parse(case.query), stream_of(case)
