@@ -316,6 +316,7 @@ LITERAL = (
     "unit/semantics/test_packages.py",
     "unit/semantics/test_patterns.py",
     "unit/semantics/test_predicates.py",
+    "unit/semantics/test_readings.py",
     "unit/semantics/test_texts.py",
     "unit/semantics/test_trees.py",
     "unit/semantics/test_observed.py",

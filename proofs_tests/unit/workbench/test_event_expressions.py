@@ -139,6 +139,7 @@ def test_an_event_is_explained(run: Run, file: str) -> None:
     assert (answer["match"], answer["events"], answer["more"]) == (True, [2], False)
     (root,) = answer["derivations"]
     assert root["tuple"] == [0, [[0, 2], [0, 0], [0, 2]]]
+    assert root["citation"] == "vldb92 2.3, c"
     assert [(child["formula"], child["interval"]) for child in root["children"]] == [
         ("deposit", [0, 0]),
         ("withdraw[amount < 10]", [0, 2]),

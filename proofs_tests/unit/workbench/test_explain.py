@@ -171,6 +171,7 @@ REJECTED: list[tuple[str, set[int], int, list[str]]] = [
     (EXAMPLES["phi3'"][0], {3, 4, 6, 7}, 7, ["events 4 and 6 are not next to each other (`:+`)"]),
     (PHI_1, {1, 4}, 4, ["there is no event of type H at 4: event 4 is of type T"]),
     (PHI_1, {2, 5}, 5, ["T has to come before H, but they are {5} and {2}"]),
+    ("T : H", {2, 5}, 5, ["T has to come before H, but they are {5} and {2}"]),
     (PHI_1, {1, 2}, 8, ["{1, 2} is a match at 2, where its last event is; it is not one at 8"]),
     (PHI_1, {1, 8}, 4, ["event 8 comes after position 4, at which the match would be reported"]),
     (

@@ -3,17 +3,18 @@
 import re
 from random import Random
 
+import pyarrow as pa
 import pytest
 
 from cerify.equivalence.generate.row_pattern import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
-from cerify.semantics.events import Schema
+from cerify.semantics.events import Schema, Stream
 from cerify.semantics.operators import Operator
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Measure, Order, Skip
 from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.resolve import resolved
+from cerify.semantics.row_pattern.resolve import column_values, columns_of, resolved
 from cerify.semantics.row_pattern.show import show, show_expression, show_pattern
 from cerify.semantics.row_pattern.wellformed import problems, require_typed, require_wellformed
 from cerify.semantics.trees import rebuilt
@@ -184,3 +185,35 @@ def test_a_name_that_may_be_two_columns_is_refused() -> None:
 def test_nesting_is_bounded() -> None:
     with pytest.raises(BudgetExceeded, match="nested more than 200"):
         parse(f"MATCH_RECOGNIZE (PATTERN ({'(' * 300}A{')*' * 300}))")
+
+
+def test_what_the_text_leaves_open_is_the_default_of_the_tree() -> None:
+    A, x = rows.Variable("A"), rows.Column("x")
+    assert pattern("A{2}") == rows.Quantified(A, 2, 2)
+    assert pattern("A??") == rows.Quantified(A, 0, 1, False)
+    for text, e in {
+        "PREV(x) = 1": rows.Comparison(rows.Physical("PREV", x), "=", rows.Constant(1)),
+        "x IS NULL": rows.IsNull(x),
+        "x IN (1)": rows.In(x, (rows.Constant(1),)),
+        "x LIKE 'a'": rows.Like(x, rows.Constant("a")),
+        "x BETWEEN 1 AND 2": rows.Between(x, rows.Constant(1), rows.Constant(2)),
+    }.items():
+        assert condition(text) == e
+
+
+def pattern(text: str) -> rows.Pattern:
+    return parse(f"MATCH_RECOGNIZE (PATTERN ({text}))").pattern
+
+
+def test_the_samples_of_a_quantifier_are_all_its_forms() -> None:
+    (quantified,) = (one for one in PATTERNS.values() if one.node is rows.Quantified)
+    forms = {show_pattern(make(rows.Variable("A"))) for make in quantified.samples}
+    bounds = ("*", "+", "?", "{2}", "{0,2}", "{1,2}", "{2,}", "{0}")
+    assert forms == {f"A{bound}{reluctant}" for bound in bounds for reluctant in ("", "?")}
+
+
+def test_the_columns_of_a_table_of_arrow_are_those_of_its_schema() -> None:
+    table = Stream.from_table(pa.table({"type": ["row", "A"], "x": [1, 2], "z": pa.array([None, None], pa.int64())}))
+    assert columns_of(table) == ("type", "x", "z")
+    assert column_values(table) == {"type": ["row", "A"], "x": [1, 2], "z": [None, None]}
+    assert columns_of(Stream.from_table(pa.table({"type": ["row", "row"], "x": [1, 2]}))) == ("x",)

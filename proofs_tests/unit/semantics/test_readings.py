@@ -1,0 +1,34 @@
+"""The names of questions and answers of readings, read from texts."""
+
+import pytest
+
+from cerify.semantics.errors import InputError
+from cerify.semantics.readings import choices, others, read
+from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.sase.reading import Reading
+
+
+def test_a_reading_is_read_from_texts() -> None:
+    assert read(RowReading, []) == RowReading()
+    assert read(RowReading, ["nulls=low", "skip_to_first=next_row"]) == RowReading(
+        nulls="low", skip_to_first="next_row"
+    )
+    assert read(Reading, ["window=open"]).window == "open"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("null=low", "there is no question 'null' of a reading; there are bounded_iterations, "),
+        ("nulls=lowest", "the reading nulls is high or low or last, not 'lowest'"),
+        ("nulls", "the reading nulls is high or low or last, not ''"),
+    ],
+)
+def test_what_is_no_reading_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(RowReading, [text])
+
+
+def test_the_decided_answer_is_the_first_and_none_of_the_others() -> None:
+    assert choices(RowReading)["nulls"] == ("high", "low", "last")
+    assert [answer for name, answer in others(RowReading()) if name == "nulls"] == ["low", "last"]
