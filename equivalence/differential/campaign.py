@@ -180,10 +180,9 @@ def campaign(
     disagreements are found.
 
     A disagreement is shrunk until its cause is one that EACH others have, or is known. A case is not begun after the
-    seconds. A KeyboardInterrupt ends the campaign with what was found until then.
-    With more than one process the evaluators must be functions that another process can import. The cases asked and the
-    disagreements do not depend on the number of processes, nor on what a checkpoint has of them already. Raises
-    BrokenProcessPool if a process dies.
+    seconds. A KeyboardInterrupt ends the campaign with what was found until then. With more than one process the
+    evaluators must be functions that another process can import. The cases asked and the disagreements do not depend on
+    the number of processes, nor on what a checkpoint has of them already. Raises BrokenProcessPool if a process dies.
     """
     begun = time.monotonic()
     summary = Summary(plan.cases)
@@ -221,10 +220,8 @@ def campaign(
                 if seconds is not None and summary.seconds >= seconds:
                     summary.stopped = f"stopped after {seconds:g} seconds, at case {index}"
                     break
-    except GiveUp as error:
-        summary.ended = str(error)
-    except Unsupported as error:  # a case could not be made, as the engine claims too little
-        if not summary.cases:
+    except (GiveUp, Unsupported) as error:  # Unsupported: a case could not be made, as the engine claims too little
+        if isinstance(error, Unsupported) and not summary.cases:
             raise
         summary.ended = str(error)
     except KeyboardInterrupt:
