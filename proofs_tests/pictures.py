@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from warnings import catch_warnings, simplefilter
 
 from cerify.draw.page import DRAWINGS
 from cerify.draw.recording import Recording
@@ -16,6 +17,7 @@ from cerify.draw.stepper import growth_svg
 from cerify.draw.stream import places_svg
 from cerify.draw.svg import document
 from cerify.drawing import record, svg_of
+from cerify.semantics.errors import QueryWarning
 from cerify.semantics.events import Event, Stream
 from proofs_tests.unit.semantics.event_expressions import examples
 from proofs_tests.unit.semantics.event_expressions.examples import found, history
@@ -110,7 +112,9 @@ class Growth:
         """The run of the evaluator."""
         parts = (word.partition(".") for word in self.stream.split())
         events = [Event(T, {self.attribute: int(v) if v.isdigit() else v} if v else {}) for T, _, v in parts]
-        return record(self.query, Stream(events), self.language)
+        with catch_warnings():  # the events of a drawing have only the attributes that it shows
+            simplefilter("ignore", QueryWarning)
+            return record(self.query, Stream(events), self.language)
 
     def svgs(self) -> dict[int, str]:
         """A picture for each of the steps, as the text of an SVG file."""

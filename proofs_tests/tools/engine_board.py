@@ -97,7 +97,7 @@ def cell(feature: dict[str, Any] | None, known: Sequence[Finding]) -> str:
     explained: set[str] = set()
     for finding in known:
         if cases := finding.cases & set(feature["not_passed"]):
-            parts.append(f"{len(cases)} {finding.kind} {finding.link}")
+            parts.append(f"{len(cases)} by {finding.kind} {finding.link}")
             explained |= cases
     rest = Counter(outcome for case, outcome in feature["not_passed"].items() if case not in explained)
     parts.extend(f"{number} {outcome}, not explained" for outcome, number in sorted(rest.items()))

@@ -47,7 +47,7 @@ def test_a_cell_counts_what_each_finding_explains_and_what_none_does() -> None:
         Finding("esper", "late", "defect", frozenset({"a/1", "other"})),
         Finding("esper", "no", "choice", frozenset()),
     ]
-    text = "1 of 4; 1 defect [late](esper/README.md#late); 1 failed, not explained; 1 timeout, not explained"
+    text = "1 of 4; 1 by defect [late](esper/README.md#late); 1 failed, not explained; 1 timeout, not explained"
     assert cell(FEATURE, known) == text
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from cerify.commands.options import FILE, OUTPUT, argument, completes, option, takes
+from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, completes, option, takes
 from cerify.commands.progress import interruptible, progress
 from cerify.conformance.cases import SUITES, load
 from cerify.conformance.engines import NAMES, command_of, command_of_database
@@ -25,7 +25,6 @@ from cerify.conformance.run import conform
 from cerify.conformance.stored import against, read_stored
 from cerify.conformance.words import count_of, plural, unasked_sentence
 from cerify.console import Screen
-from cerify.languages import LANGUAGES
 from cerify.semantics.output_files import write_whole
 from cerify.semantics.readings import choices, read
 from cerify.semantics.row_pattern.reading import RowReading
@@ -53,7 +52,7 @@ class Asked:
         metavar="MODULE",
         help="A database by its module of Python's DB-API; what follows -- goes to its connect.",
     )
-    language: str | None = option("--language", type=click.Choice(list(LANGUAGES)), help="Only the cases in it.")
+    language: str | None = option("--language", type=LanguageChoice(), help="Only the cases in it.")
     suite: str | None = option(
         "--suite",
         help="A built-in suite by name, or a file of cases; all built-in suites by default.",

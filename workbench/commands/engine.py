@@ -13,6 +13,7 @@ import click
 import cerify
 from cerify import protocol
 from cerify.automata.evaluator import Output
+from cerify.commands.options import Choice, LanguageChoice
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import EVALUATORS, Language, Options, OptionValues
 from cerify.plan import AUTOMATIC, Want, plan
@@ -32,8 +33,8 @@ FEATURES = (
 
 
 @click.command("engine")
-@click.option("--evaluator", type=click.Choice(sorted(EVALUATORS)), default=AUTOMATIC[0], show_default=True)
-@click.option("--language", type=click.Choice(list(LANGUAGES)), default=DEFAULT, help="Of the hypothesis.")
+@click.option("--evaluator", type=Choice(sorted(EVALUATORS)), default=AUTOMATIC[0], show_default=True)
+@click.option("--language", type=LanguageChoice(), default=DEFAULT, help="Of the hypothesis.")
 @click.option(
     "--hypothesis",
     metavar="AXIS=VALUE,...",

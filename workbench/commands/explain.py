@@ -12,7 +12,7 @@ import click
 from cerify.api import read_query
 from cerify.automata.evaluator import Output
 from cerify.commands.files import Source
-from cerify.commands.options import EVENTS, OUTPUT, argument, group, language, option, takes
+from cerify.commands.options import EVENTS, OUTPUT, Choice, argument, group, language, option, takes
 from cerify.explanations.explainer import Explainer, Request
 from cerify.explanations.text import explanation_lines, listing_lines
 from cerify.semantics.errors import InputError, errors_in
@@ -38,7 +38,7 @@ class Asked:
     )
     output: Output = option(
         "--output",
-        type=click.Choice(get_args(Output)),
+        type=Choice(get_args(Output)),
         default="matches",
         help="Without --match: explain each match, or each valuation of each.",
     )

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
 
-import click
-
-from cerify.commands.options import option
+from cerify.commands.options import Choice, option
 from cerify.fit import require_fit
 from cerify.languages import language_named
 from cerify.semantics.errors import InputWarning
@@ -32,7 +30,7 @@ class Source:
     time_column: str | None = option("--time", metavar="COLUMN", help="The field with the events' time.")
     type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The one with the type.")
     format_: Format | None = option(
-        "--format", type=click.Choice(get_args(Format)), help="If not what the file's suffix says."
+        "--format", type=Choice(get_args(Format)), help="If not what the file's suffix says."
     )
     strict: bool = option(
         "--strict", is_flag=True, help="A name that no event has, or values of two kinds compared, is an error."

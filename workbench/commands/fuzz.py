@@ -23,6 +23,7 @@ from cerify.commands.options import (
     OUTPUT,
     OUTPUT_FOLDER,
     SELECTIONS,
+    Choice,
     argument,
     completes,
     language,
@@ -81,7 +82,7 @@ class Asked:
     language: str = language()
     evaluators: tuple[str, ...] = option(
         "--evaluator",
-        type=click.Choice(UNDER_TEST),
+        type=Choice(UNDER_TEST),
         multiple=True,
         help="A built-in evaluator; with --spark more than one, or all by default.",
     )
@@ -94,12 +95,12 @@ class Asked:
     events: int = option("--events", type=click.IntRange(1, 100), default=10, help="Length of a stream, at most.")
     profile: str | None = option(
         "--profile",
-        type=click.Choice(PROFILES),
+        type=Choice(PROFILES),
         help="What the formulas are made of; each language has its own.  [default: its first: core, base, or plain]",
     )
     streams: Streams | None = option(
         "--streams",
-        type=click.Choice(["guided", "random"]),
+        type=Choice(["guided", "random"]),
         help="Streams led to a match, three in four, or as chance has them.  [default: guided, for CEL]",
     )
     selection: str = option(
@@ -112,7 +113,7 @@ class Asked:
         help="What a match takes away from later ones.",
     )
     output: Literal["matches", "valuations", "both"] = option(
-        "--output", type=click.Choice(list(OUTPUTS)), default="matches", help="What has to agree."
+        "--output", type=Choice(list(OUTPUTS)), default="matches", help="What has to agree."
     )
     stop_after: int = option(
         "--stop-after",
@@ -156,7 +157,7 @@ class Asked:
         help="For --spark: the folder of the campaign, in which it goes on where it ended.",
     )
     mix: str | None = option(
-        "--mix", type=click.Choice(list(MIXES)), help="For --spark: several languages with every operator."
+        "--mix", type=Choice(list(MIXES)), help="For --spark: several languages with every operator."
     )
     first: int = option("--first", type=click.IntRange(min=0), default=0, help="For --spark: the first case's number.")
     memory: int = option("--memory", type=click.IntRange(min=16), default=2048, help="Cap of an engine in MiB.")

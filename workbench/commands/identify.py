@@ -7,7 +7,7 @@ import json
 import click
 
 from cerify import protocol
-from cerify.commands.options import completes
+from cerify.commands.options import Choice, completes
 from cerify.commands.progress import progress_bar
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.hypotheses import AXES
@@ -21,7 +21,7 @@ from cerify.terminal import echo
 
 @click.command("identify")
 @click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES))
-@click.option("--language", type=click.Choice(sorted(STAGES)), help="By default the first that the engine speaks.")
+@click.option("--language", type=Choice(sorted(STAGES)), help="By default the first that the engine speaks.")
 @click.option("--json", "as_json", is_flag=True, help="Print the profile as one JSON object.")
 @click.option(
     "--time-limit", type=click.FloatRange(min=0.01), default=10.0, show_default=True, help="Seconds per question."

@@ -14,7 +14,7 @@ import click
 from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.files import Source
-from cerify.commands.options import CONSUMPTIONS, EVENTS, SELECTIONS, argument, group, language, option, takes
+from cerify.commands.options import CONSUMPTIONS, EVENTS, SELECTIONS, Choice, argument, group, language, option, takes
 from cerify.languages.language import (
     DENOTATIONAL,
     EVALUATORS,
@@ -42,14 +42,14 @@ class Asked:
     language: str = language()
     evaluator: str | None = option(
         "--evaluator",
-        type=click.Choice(EVALUATORS),
+        type=Choice(EVALUATORS),
         help="By automaton, by automaton in compiled loops, or by the definition: slow, for all formulas.  "
         "[default: automaton, or the definition where no automaton carries the query]",
     )
     source: Source = group(Source)
     output: Literal["matches", "rows"] = option(
         "--output",
-        type=click.Choice(["matches", "rows"]),
+        type=Choice(["matches", "rows"]),
         default="matches",
         help="The matches, or the table that a query makes of them (MATCH_RECOGNIZE).",
     )

@@ -7,7 +7,7 @@ import json
 import click
 
 from cerify.api import read_query
-from cerify.commands.options import language_option
+from cerify.commands.options import Choice, language_option
 from cerify.equivalence.rewrite.normal_forms.limit import NODES
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.errors import errors_in
@@ -18,7 +18,7 @@ FORMS = ("disjunctive", "push-in", "push-filters", "star", "safe", "lp-normal")
 
 @click.command()
 @click.argument("query")
-@click.option("--to", "form", type=click.Choice(FORMS), required=True, help="Which form.")
+@click.option("--to", "form", type=Choice(FORMS), required=True, help="Which form.")
 @language_option
 @click.option("--nodes", type=click.IntRange(1), default=NODES, show_default=True, help="The most nodes of a result.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -15,13 +15,25 @@ import click
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence.claim import Level
 from cerify.languages import DEFAULT, LANGUAGES
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.selection import Selection
 
 T = TypeVar("T")
-SELECTIONS = click.Choice([one.value for one in Selection])
-CONSUMPTIONS = click.Choice([one.value for one in Consumption])
-LEVELS = click.Choice(get_args(Level))
+
+
+class Choice(click.Choice):  # type: ignore[type-arg]
+    """One of some names; for another one, the name that is most like it is in the message."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        message = super().get_invalid_choice_message(value, ctx).removesuffix(".")
+        meant = did_you_mean(str(value), self.choices)
+        return message + (meant and f";{meant}")
+
+
+SELECTIONS = Choice([one.value for one in Selection])
+CONSUMPTIONS = Choice([one.value for one in Consumption])
+LEVELS = Choice(get_args(Level))
 FILE = click.Path(dir_okay=False, path_type=Path)
 EVENTS = click.Path(allow_dash=True, readable=False)  # which the reader of events checks
 
@@ -46,7 +58,7 @@ OUTPUT_FOLDER = OutputPath(file_okay=False, path_type=Path)
 PARAMETERS, GROUP = "parameters", "group"  # keys of a field's metadata
 
 
-class LanguageChoice(click.Choice):  # type: ignore[type-arg]
+class LanguageChoice(Choice):
     """The names of the languages, also of those that are registered after the command is imported."""
 
     def __init__(self) -> None:

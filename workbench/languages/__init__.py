@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from cerify.languages.language import Language
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def register(language: Language[Any]) -> None:
 def language_named(name: str) -> Language[Any]:
     """The language of that name. Raises IllFormed if there is none."""
     if name not in LANGUAGES:
-        raise IllFormed(f"there is no language {name!r}; use one of {', '.join(LANGUAGES)}")
+        meant = did_you_mean(name, LANGUAGES) or f" use one of {', '.join(LANGUAGES)}"
+        raise IllFormed(f"there is no language {name!r};{meant}")
     return LANGUAGES[name]
 
 

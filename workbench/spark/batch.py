@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from cerify.languages import DEFAULT
+from cerify.semantics.arguments import require_keywords
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Schema
@@ -51,6 +52,7 @@ def match(
     Raises ParseError, IllFormed, Unsupported and InputError. Errors in the rows are raised by the action that reads
     them; put the action into `worker_errors()` to have them as errors of cerify.
     """
+    require_keywords(match, names, ColumnNames)
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
     asked = Query(query, language, "valuations" if output == "valuations" else "matches", schema)

@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT
+from cerify.semantics.arguments import require_keywords
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema
@@ -74,6 +75,7 @@ def match_stream(
 
     Raises ParseError, IllFormed, InputError, and Unsupported for a query that no evaluator of batches carries.
     """
+    require_keywords(match_stream, options, StreamOptions)
     prepared = prepare(df, query, **options)
     event_time = options["event_time"]
     if watermark is not None:

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from cerify.conformance.diagnosis import Cause, Evidence, Piece, Place, Progress, causes, thinned
 from cerify.languages import DEFAULT
+from cerify.semantics.arguments import require_keywords
 from cerify.semantics.budget import Budget
 from cerify.semantics.events import Schema
 from cerify.spark.auditing.pieces import BESIDE, Divergence, beside, divergences, sampled, struct_of
@@ -136,6 +137,7 @@ def audit(
     reported has the columns of the key, `at`, the id of the event at which a match was reported, and `events`, the ids
     of its events in any order. Raises ParseError, IllFormed, Unsupported and InputError.
     """
+    require_keywords(audit, names, EventColumns)
     parsed = Query(query, language, "matches", schema)
     columns = columns_of(events, parsed, id_col=id_col, **names)
     id_ = events.schema[id_col].dataType

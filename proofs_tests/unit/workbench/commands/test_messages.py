@@ -57,6 +57,8 @@ def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) ->
         (["conform", "--engine", "automaton", "--feature", "sek"], "did you mean seq?"),
         (["match", "--josn"], "cerify: No such option '--josn'. Did you mean '--json'?\ntry: cerify match --help\n"),
         (["draw", "A", "-o", "no/where/x.svg"], "cerify: Invalid value for '-o' / '--output': the folder no/where"),
+        (["match", "A", "x.csv", "--language", "cell"], "'row-pattern'; did you mean 'cel'?"),
+        (["match", "A", "x.csv", "--evaluator", "automatn"], "did you mean 'automaton'?"),
         (["demo", "--out", f"{__file__}/report"], "is no folder"),
         (["vectors", "A", "--out", "no/where/x.jsonl"], "the folder no/where does not exist"),
     ],
@@ -127,6 +129,8 @@ MISSPELT: list[tuple[str, Callable[[], Any]]] = [
     ("count has no argument 'stric'; did you mean 'strict'?", lambda: cerify.count("A", S, stric=True)),  # type: ignore[call-arg]
     ("compile has no argument 'x'; it has aggregates, budget,", lambda: cerify.compile("A", x=1)),  # type: ignore[call-arg]
     ("explain has no argument 'budgets'", lambda: cerify.explain("A", S, [0], budgets=1)),  # type: ignore[call-arg]
+    ("there is no language 'cell'; did you mean 'cel'?", lambda: cerify.match("A", S, language="cell")),
+    ("there is no language 'x'; use one of cel, core-cel,", lambda: cerify.match("A", S, language="x")),
     ("differ has no argument 'proceses'", lambda: cerify.differ(len, len, proceses=2)),  # type: ignore[call-arg, arg-type]
 ]
 

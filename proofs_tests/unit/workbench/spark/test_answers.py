@@ -13,8 +13,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+import cerify.spark
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, ParseError, Span
+from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Span
 from cerify.semantics.events import Schema
 from cerify.semantics.values import ValueType
 from cerify.spark.errors import WorkerError, deserialize_error, serialize_error, worker_errors
@@ -159,3 +160,10 @@ def test_a_row_that_does_not_fit_the_schema_is_told_with_its_place(
     with pytest.raises(WorkerError) as raised:
         list(answers(batches(rows, 1), query, COLUMNS, "matches", Budget()))
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["match", "match_stream", "audit"])
+def test_a_keyword_argument_that_there_is_not_is_named(name: str) -> None:
+    required = {"id_col": "id"} if name == "audit" else {}
+    with pytest.raises(IllFormed, match=f"^{name} has no argument 'partiton_by'; did you mean 'partition_by'"):
+        getattr(cerify.spark, name)(*(None,) * (3 if name == "audit" else 2), partiton_by="k", **required)
