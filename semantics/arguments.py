@@ -38,11 +38,11 @@ def require_keywords(function: Callable[..., Any], given: Iterable[str], options
     names = {*(function.__kwdefaults__ or ()), *options.__annotations__}
     for name in given:
         if name not in names:
-            meant = did_you_mean(name, names) or f" it has {', '.join(sorted(names))}"
-            raise IllFormed(f"{function.__name__} has no argument {name!r};{meant}")
+            meant = did_you_mean(name, names) or f"; it has {', '.join(sorted(names))}"
+            raise IllFormed(f"{function.__name__} has no argument {name!r}{meant}")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """A question for the name that is most like this one, with a space in front; "" if none is."""
+    """The end of a message: "; did you mean", and the name that is most like this one; "" if none is."""
     near = get_close_matches(name, list(names), 1)
-    return f" did you mean {near[0]!r}?" if near else ""
+    return f"; did you mean {near[0]!r}?" if near else ""

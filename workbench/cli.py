@@ -61,7 +61,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS:
-            ctx.fail(f"no command {args[0]!r};{did_you_mean(args[0], COMMANDS) or ' cerify --help lists them'}")
+            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], COMMANDS) or '; cerify --help lists them'}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -38,7 +38,12 @@ class Asked:
     session: int | None = option("--session", type=int, metavar="N", help="Those of this session of the course only.")
     show: bool = option("--show", is_flag=True, help="Show the answer.")
     source: Path = option(
-        "--exercises", type=FILE, metavar="FILE", default=COURSE, help="Exercises of your own.  [default: the course's]"
+        "--exercises",
+        type=FILE,
+        metavar="FILE",
+        default=COURSE,
+        show_default="the course's",
+        help="Exercises of your own.",
     )
     answers: Path | None = option(
         "--file", type=FILE, metavar="FILE", help='Mark a sheet of answers: {"ID": "FORMULA", ...}.'

@@ -27,8 +27,7 @@ class Choice(click.Choice):  # type: ignore[type-arg]
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         message = super().get_invalid_choice_message(value, ctx).removesuffix(".")
-        meant = did_you_mean(str(value), self.choices)
-        return message + (meant and f";{meant}")
+        return message + did_you_mean(str(value), self.choices)
 
 
 SELECTIONS = Choice([one.value for one in Selection])
@@ -98,7 +97,7 @@ def argument(**attributes: Any) -> Any:
 
 def option(*flags: str, **attributes: Any) -> Any:
     """A field that is an option with these flags; the attributes are those of click.option. A default is shown."""
-    shown = {**attributes, "show_default": True} if "default" in attributes else attributes
+    shown = {"show_default": True, **attributes} if "default" in attributes else attributes
     return field(metadata={PARAMETERS: (lambda name: click.option(*flags, name, **shown),)})
 
 

@@ -173,8 +173,8 @@ def command_of(name: str) -> Sequence[str]:
     if name in EVALUATORS:
         return [sys.executable, "-m", "cerify.cli", "engine", "--evaluator", name]
     if name not in SHIPPED:
-        meant = did_you_mean(name, NAMES)
-        raise InputError(f"no engine {name!r};{meant} there are {', '.join(NAMES)}, and any command after --")
+        meant = did_you_mean(name, NAMES) or ";"
+        raise InputError(f"no engine {name!r}{meant} there are {', '.join(NAMES)}, and any command after --")
     if (missing := missing_for(name)) is not None:
         raise InputError(missing)
     return SHIPPED[name].command(name)

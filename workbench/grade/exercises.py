@@ -14,7 +14,7 @@ from typing import Any
 
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.semantics.arguments import did_you_mean
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.values import Value
@@ -44,6 +44,12 @@ class Exercise:
     hint: str = ""
     values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
 
+    def right(self) -> tuple[str, ...]:
+        """Its answers, the model answer first. Raises InputError if it is of a file for students, which has none."""
+        if not self.answers:
+            raise InputError(f"the file has no answer to {self.id!r}: whoever wrote it has another one to grade with")
+        return self.answers
+
     def public(self) -> dict[str, Any]:
         """What students may see of it, as JSON."""
         schema = {name: dict(attributes) for name, attributes in self.schema.types.items()}
@@ -59,7 +65,8 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {file}: {error}") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read {file}: {reason}") from None
     found: dict[str, Exercise] = {}
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -73,7 +80,7 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
 def exercise(id_: str, file: Path = FILE) -> Exercise:
     """The exercise of that id. Raises InputError."""
     if (found := exercises(file).get(id_)) is None:
-        raise InputError(f"no exercise {id_!r};{did_you_mean(id_, exercises(file))} cerify grade lists them all")
+        raise InputError(f"no exercise {id_!r}{did_you_mean(id_, exercises(file)) or '; cerify grade lists them all'}")
     return found
 
 
@@ -91,14 +98,20 @@ def _exercise(obj: Any, where: str) -> Exercise:
         raise InputError(f"{where}: an exercise is a JSON object")
     for name, value in obj.items():
         if name not in KINDS:
-            raise InputError(f"{where}: no field {name!r} of an exercise;{did_you_mean(name, KINDS)}")
+            raise InputError(f"{where}: no field {name!r} of an exercise{did_you_mean(name, KINDS)}")
         texts = value if isinstance(value, list) else []
         if not isinstance(value, KINDS[name]) or not all(isinstance(text, str) for text in texts):
             raise InputError(f"{where}, field {name!r}: {json.dumps(value)} is of a wrong type")
     if missing := [name for name in ("id", "sentence", "schema") if name not in obj]:
-        raise InputError(f"{where}: an exercise has the field {missing[0]!r}")
+        raise InputError(f"{where}: an exercise needs the field {missing[0]!r}")
     if obj.get("language", DEFAULT) not in LANGUAGES or obj.get("level", 1) not in LEVELS:
         raise InputError(f"{where}: language is one of {', '.join(LANGUAGES)}, and level 1, 2 or 3")
+    try:
+        schema = schema_of_json(obj["schema"])
+    except CerifyError as error:
+        raise InputError(f"{where}: {error.message}") from None
     lists = {name: tuple(obj.get(name, ())) for name in ("answers", "wrong")}
     values = {name: tuple(given) for name, given in obj.get("values", {}).items()}
-    return Exercise(**{**obj, **lists, "values": values, "schema": schema_of_json(obj["schema"])})
+    if values and (missing := sorted(schema.attributes.keys() - values)):
+        raise InputError(f"{where}: values has none for the attribute {missing[0]!r}")
+    return Exercise(**{**obj, **lists, "values": values, "schema": schema})

@@ -16,7 +16,7 @@ from cerify.equivalence.verdict import Bounded, Different, Undecided
 from cerify.grade.exercises import Exercise
 from cerify.grade.mistakes import Mistake, mistake
 from cerify.languages.language import Language
-from cerify.semantics.errors import IllFormed, InputError, InternalError, Span, Unsupported, errors_in
+from cerify.semantics.errors import CerifyError, IllFormed, InputError, InternalError, Span, Unsupported, errors_in
 from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.values import Value
 
@@ -98,8 +98,7 @@ def graded(exercise: Exercise, text: str) -> Grade:
 
     Raises ParseError, Unsupported where nothing can tell, and InputError for an exercise without answers.
     """
-    if not exercise.answers:
-        raise InputError(f"the file has no answer to {exercise.id!r}: whoever wrote it has another one to grade with")
+    answers = right_answers(exercise)
     lang, answer = read_query(text, exercise.language)
     if problem := next((p for p in lang.problems(answer, exercise.schema) if p.rule in FITTING), None):
         return Misfit(problem.hinted, problem.span)
@@ -108,36 +107,44 @@ def graded(exercise: Exercise, text: str) -> Grade:
             lang.require_typed(answer, exercise.schema)
         except IllFormed as error:
             return Misfit(error.message, error.span)
-        model = lang.parse(exercise.answers[0])
-        return Right("decided") if answer == model else _graded(exercise, lang, model, answer)
+        return Right("decided") if answer == answers[0] else _graded(exercise, lang, answers, answer)
 
 
-def _graded(exercise: Exercise, lang: Language[Any], model: Any, answer: Any) -> Grade:
-    found = lang.difference(model, answer, exercise.schema)
+def right_answers(exercise: Exercise) -> list[Any]:
+    """Its answers as syntax trees. Raises InputError if it has none, or one that does not fit its events."""
+    texts = exercise.right()
+    try:
+        return [read_query(text, exercise.language, exercise.schema)[1] for text in texts]
+    except CerifyError as error:
+        raise InputError(f"the file's answer to {exercise.id!r} cannot be used: {error.described()}") from None
+
+
+def _graded(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
+    found = lang.difference(answers[0], answer, exercise.schema)
     match found:
         case None:
             return Right("decided")
         case Bounded(length):
             return Right("bounded", length)
         case Different(S, _, _, _, shortest):
-            return _wrong(exercise, lang, answer, S, shortest, "decided")
+            return _wrong(lang, answers, answer, S, shortest, "decided")
         case Undecided(reason) if exercise.values:
-            return _tried(exercise, lang, model, answer)
+            return _tried(exercise, lang, answers, answer)
         case Undecided(reason):
             raise Unsupported(f"whether this is right cannot be decided: {reason}; write it in another way")
 
 
-def _tried(exercise: Exercise, lang: Language[Any], model: Any, answer: Any) -> Grade:
+def _tried(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
     """The two on all short streams over the values of the exercise, and those next to what the answer adds."""
-    extra = {n + d for n in _integers(lang, answer) - _integers(lang, model) for d in (-1, 0, 1)}
+    extra = {n + d for n in _integers(lang, answer) - _integers(lang, answers[0]) for d in (-1, 0, 1)}
     values = {
         name: sorted({*given, *extra} if all(type(v) is int for v in given) else given)
         for name, given in exercise.values.items()
     }
     length = 0
     for S in short_streams(exercise.schema, values):
-        if _matches(lang, model, S) != _matches(lang, answer, S):
-            return _wrong(exercise, lang, answer, S, True, "tried")
+        if _matches(lang, answers[0], S) != _matches(lang, answer, S):
+            return _wrong(lang, answers, answer, S, True, "tried")
         length = len(S)
     return Right("tried", length)
 
@@ -149,16 +156,15 @@ def _integers(lang: Language[Any], query: Any) -> set[int]:
 
 
 def _wrong(
-    exercise: Exercise, lang: Language[Any], answer: Any, S: Stream, shortest: bool, evidence: Evidence
+    lang: Language[Any], answers: Sequence[Any], answer: Any, S: Stream, shortest: bool, evidence: Evidence
 ) -> Wrong:
     """The stream with what the definitions have on it, at the last position at which they differ."""
-    right = [lang.parse(text) for text in exercise.answers]
-    wanted, yours = _matches(lang, right[0], S), _matches(lang, answer, S)
+    wanted, yours = _matches(lang, answers[0], S), _matches(lang, answer, S)
     if wanted == yours:
         raise InternalError(f"the two were found to differ on {list(S)}, and do not")
     at = max(n for n, _ in wanted ^ yours)
     there = [tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)]
-    return Wrong(S, at, there[0], there[1], shortest, evidence, mistake(lang, right, answer, S))
+    return Wrong(S, at, there[0], there[1], shortest, evidence, mistake(lang, answers, answer, S))
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:

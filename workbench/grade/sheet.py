@@ -31,7 +31,7 @@ def read_answers(file: Path) -> dict[str, str]:
 def results(answers: Mapping[str, str], tasks: Mapping[str, Exercise]) -> dict[str, Any]:
     """A point for each exercise that is answered right, with what is said of each answer."""
     tests = [_marked(task, answers.get(task.id), number) for number, task in enumerate(tasks.values(), 1)]
-    unknown = [f"no exercise {id_!r};{did_you_mean(id_, tasks)}" for id_ in answers if id_ not in tasks]
+    unknown = [f"no exercise {id_!r}{did_you_mean(id_, tasks)}" for id_ in answers if id_ not in tasks]
     return {"score": sum(test["score"] for test in tests), "output": "\n".join(unknown), "tests": tests}
 
 

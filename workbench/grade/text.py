@@ -25,8 +25,8 @@ def statement(exercise: Exercise) -> list[str]:
 
 
 def solution(exercise: Exercise) -> list[str]:
-    """The model answer, and other ways to write it."""
-    first, *others = exercise.answers
+    """The model answer, and other ways to write it. Raises InputError if the exercise has none."""
+    first, *others = exercise.right()
     return [first, *(f"or: {other}" for other in others)]
 
 

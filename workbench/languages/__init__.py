@@ -84,8 +84,8 @@ def register(language: Language[Any]) -> None:
 def language_named(name: str) -> Language[Any]:
     """The language of that name. Raises IllFormed if there is none."""
     if name not in LANGUAGES:
-        meant = did_you_mean(name, LANGUAGES) or f" use one of {', '.join(LANGUAGES)}"
-        raise IllFormed(f"there is no language {name!r};{meant}")
+        meant = did_you_mean(name, LANGUAGES) or f"; use one of {', '.join(LANGUAGES)}"
+        raise IllFormed(f"there is no language {name!r}{meant}")
     return LANGUAGES[name]
 
 

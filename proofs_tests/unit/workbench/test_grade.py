@@ -255,19 +255,39 @@ def test_the_file_of_students_has_no_answers(tmp_path: Path) -> None:
     assert "SECRET" not in students.read_text()
     assert run("--exercises", str(students), "mine").stdout.splitlines()[1] == "A, then B."
     assert "has no answer to 'mine'" in str(run("--exercises", str(students), "mine", "A ; B").exception)
+    assert "has no answer to 'mine'" in str(run("--exercises", str(students), "--show", "mine").exception)
     assert run("--exercises", str(teacher), "mine", "A ; B").return_value == 0
+
+
+@pytest.mark.parametrize("answer", ["A ; ;", "A ; C"])
+def test_of_a_wrong_answer_of_a_teacher_the_student_is_not_blamed(answer: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    one = {"id": "mine", "sentence": "A, then B.", "schema": {"A": {}, "B": {}}, "answers": ["A ; B", answer]}
+    file.write_text(json.dumps(one))
+    error = run("--exercises", str(file), "mine", "B ; A").exception
+    assert isinstance(error, InputError)
+    assert error.message.startswith("the file's answer to 'mine' cannot be used: ")
+    assert answer in error.message
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"id": "x"}', "line 1: an exercise has the field 'sentence'"),
+        ('{"id": "x"}', "line 1: an exercise needs the field 'sentence'"),
         ('{"id": "x", "sentense": ""}', "line 1: no field 'sentense' of an exercise; did you mean 'sentence'?"),
         ('{"id": 3, "sentence": "", "schema": {}}', "line 1, field 'id': 3 is of a wrong type"),
         ('{"id": "x", "sentence": "", "schema": {}, "level": 7}', "level 1, 2 or 3"),
         (
             '{"id": "x", "sentence": "", "schema": {}}\n{"id": "x", "sentence": "", "schema": {}}',
             "another exercise 'x'",
+        ),
+        (
+            '{"id": "x", "sentence": "", "schema": {"A": {"x": "integer"}}}',
+            "line 1: attribute A.x has type 'integer'; use int,",
+        ),
+        (
+            '{"id": "x", "sentence": "", "schema": {"A": {"x": "int", "y": "int"}}, "values": {"x": [1]}}',
+            "line 1: values has none for the attribute 'y'",
         ),
         ("[]", "an exercise is a JSON object"),
         ("{", "not JSON"),
