@@ -7,14 +7,19 @@ status: 0 if nothing was found, 1 if something was.
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import click
 
@@ -24,7 +29,11 @@ from proofs_tests.browser import chromium, served
 ROOT = Path(__file__).parent.parent
 WIDTHS = (390, 820, 1280)
 TALLEST = 12_000  # pixels of a page that a picture has
-SCHEMES: dict[Literal["light", "dark"], dict[str, Any]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
+VIOLATIONS = {"resultTypes": ["violations"]}  # of what passes, axe would else look for a selector for each element
+SCHEMES: dict[Literal["light", "dark"], dict[str, Any]] = {
+    "light": VIOLATIONS,
+    "dark": VIOLATIONS | {"runOnly": ["color-contrast"]},
+}
 """The schemes, each with the options of axe for it."""
 FOCUSED = 12  # how many steps of the tabulator key are looked at
 
@@ -53,6 +62,7 @@ PANES = {
     "exercises": "#statement p",
 }
 """The panes of the playground, each with a part that is there once it is filled."""
+BROWSERS = os.cpu_count() or 1
 WAIT = 60_000  # milliseconds, for a machine that does much else
 
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
@@ -66,6 +76,10 @@ FOCUS = """() => {
         marked: (style.outlineStyle !== "none" && style.outlineWidth !== "0px") || style.boxShadow !== "none",
     };
 }"""
+
+
+Job: TypeAlias = Callable[[Any], Iterator["Problem"]]
+"""Looks at a page in a tab."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +104,7 @@ def problems_of(tab: Any, name: str, width: int, pictures: Path | None = None) -
     """
     from axe_playwright_python.sync_playwright import Axe
 
+    tab.evaluate(Axe().axe_script)
     tab.set_viewport_size({"width": width, "height": 900})
     for scheme, options in SCHEMES.items():
         tab.emulate_media(color_scheme=scheme)
@@ -99,7 +114,7 @@ def problems_of(tab: Any, name: str, width: int, pictures: Path | None = None) -
             tab.set_viewport_size({"width": width, "height": height})  # a frame outside of it is not drawn
             tab.screenshot(path=file)
             tab.set_viewport_size({"width": width, "height": 900})
-        for found in Axe().run(tab, options=options).response["violations"]:
+        for found in tab.evaluate(f"axe.run({json.dumps(options)}).then(found => found.violations)"):
             for node in found["nodes"]:
                 said = "; ".join(check["message"] for check in [*node["any"], *node["all"], *node["none"]])
                 where = " ".join(map(str, node["target"]))
@@ -183,6 +198,26 @@ def pages_of(book: Path) -> list[Path]:
     return [page for page in pages if page not in sources] + shown[:1] + folder[:1]
 
 
+def jobs_of(jobs: deque[Job]) -> Iterator[Job]:
+    """The jobs that no other thread has taken."""
+    with suppress(IndexError):  # of an empty deque
+        while True:
+            yield jobs.popleft()
+
+
+def look(jobs: deque[Job], done: Callable[[], None]) -> int:
+    """Does jobs in a browser of its own until there are none, and prints the problems. Returns their number."""
+    count = 0
+    with chromium() as browser:
+        tab = browser.new_page()
+        for job in jobs_of(jobs):
+            for problem in job(tab):
+                count += 1
+                click.echo(problem)
+            done()
+    return count
+
+
 @click.command()
 @click.option("--book", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A book built already.")
 @click.option("--only", default="*", help="Only pages whose path ends like this pattern.")
@@ -192,7 +227,7 @@ def pages_of(book: Path) -> list[Path]:
 )
 def main(book: Path | None, only: str, widths: tuple[int, ...], pictures: Path | None) -> None:
     """Look at all pages, and print what is wrong with them."""
-    with TemporaryDirectory() as temporary, chromium() as browser:
+    with TemporaryDirectory() as temporary:
         if book is None:
             book = Path(temporary, "book")
             build_book(book)
@@ -204,20 +239,20 @@ def main(book: Path | None, only: str, widths: tuple[int, ...], pictures: Path |
         with served(book) as address, served(written) as other, progress_bar() as bar:
             seen = [(address, page.relative_to(book), "") for page in pages_of(book)]
             seen += [(other, page.relative_to(written), "written/") for page in sorted(written.glob("*.html"))]
-            chosen = [one for one in seen if Path(one[2], one[1]).match(only)]
-            tab = browser.new_page()
-            found = [
-                page_problems(tab, site + path.as_posix(), f"{folder}{path.as_posix()}", widths, pictures)
-                for site, path, folder in chosen
-            ]
+            how: dict[str, Any] = {"widths": widths, "pictures": pictures}
+            jobs: deque[Job] = deque(
+                partial(page_problems, address=site + path.as_posix(), name=f"{folder}{path.as_posix()}", **how)
+                for site, path, folder in seen
+                if Path(folder, path).match(only)
+            )
             if (book / PLAYGROUND).exists() and Path(PLAYGROUND).match(only):
-                found.append(playground_problems(tab, address + PLAYGROUND, widths, pictures))
-            count = 0
-            for problem in chain.from_iterable(bar.track(found, description="pages")):
-                count += 1
-                click.echo(problem)
-    click.echo(f"{len(found)} pages, {len(widths)} widths, light and dark: {count or 'no'} problems")
-    sys.exit(1 if count or not found else 0)
+                jobs.appendleft(partial(playground_problems, address=address + PLAYGROUND, **how))
+            pages, task = len(jobs), bar.add_task("pages", total=len(jobs))
+            with ThreadPoolExecutor(BROWSERS) as pool:
+                counts = [pool.submit(look, jobs, partial(bar.advance, task)) for _ in range(min(BROWSERS, pages))]
+                count = sum(one.result() for one in counts)
+    click.echo(f"{pages} pages, {len(widths)} widths, light and dark: {count or 'no'} problems")
+    sys.exit(1 if count or not pages else 0)
 
 
 if __name__ == "__main__":
