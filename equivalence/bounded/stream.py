@@ -12,6 +12,7 @@ from cerify.semantics.predicates import Attribute, Predicate
 from cerify.semantics.values import ValueType
 
 SMALL = 10  # a whole number from 0 to this is preferred in a stream that is shown
+SIMPLE = (*range(SMALL + 1), *range(20, 101, 10))  # of a float one of these numbers is preferred
 
 
 class UnknownStream:
@@ -66,6 +67,9 @@ class UnknownStream:
             facts.append(z3.Implies(z3.Or(having), symbol.defined))
             if value_type == "int":
                 facts += [symbol.expression >= 0, symbol.expression <= SMALL]
+            if value_type == "float":
+                x = symbol.expression
+                facts += [z3.Or([x == z3.FPVal(n, x.sort()) for n in SIMPLE]), z3.Not(z3.fpIsNegative(x))]
         return z3.And(facts)
 
     def stream(self, model: z3.ModelRef, length: int) -> Stream:

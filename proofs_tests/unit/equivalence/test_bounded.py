@@ -10,6 +10,7 @@ import pytest
 
 from cerify.equivalence.bounded.compare import compare
 from cerify.equivalence.bounded.inferred import inferred_schema
+from cerify.equivalence.bounded.stream import SIMPLE
 from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.generate.cel import FIGURE_3, formula
@@ -127,6 +128,16 @@ def test_it_agrees_with_the_exact_decider(seed: int) -> None:
             assert isinstance(bounded, Different) == (len(stream) <= LENGTH) or len(stream) < LENGTH
         case Equivalent():
             assert isinstance(bounded, Bounded)
+
+
+@pytest.mark.parametrize(("left", "right"), [("A.x < B.x", "A.x <= B.x"), ("A.x < B.x AND B.x > 40", "B.x > 40")])
+def test_the_floats_of_a_difference_are_easy_to_read(left: str, right: str) -> None:
+    """They were -0.0 and 2.9e-231."""
+    schema = Schema({"T": {"x": "float"}})
+    phi, psi = (parse(f"(T IN A ; T IN B) FILTER {P}") for P in (left, right))
+    verdict = compare(phi, psi, 2, schema=schema)
+    assert isinstance(verdict, Different)
+    assert {str(event.get("x")) for event in verdict.stream} <= {f"{n}.0" for n in SIMPLE}
 
 
 def test_one_way() -> None:
