@@ -29,6 +29,7 @@ from cerify.semantics import errors
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
 from cerify.semantics.event_expressions.parse import parse as parse_expression
+from cerify.semantics.events import Event, Stream
 from proofs_tests import operators, pages
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.pictures import GROWING
@@ -244,8 +245,19 @@ def test_examples_become_states_of_the_playground() -> None:
     shown = [(state["query"], state["stream"], state["pane"]) for state in playground.of_console(commands, page)]
     assert shown == [("A ; B", [["type", "x"], ["A", "1"]], "matches"), ("A", [["type"]], "compare")]
     session = '>>> found("A+", "A B")\n[(0,)]\n>>> print("A+", "A B")\nA+ A B\n'
-    (state,) = playground.of_session(session, "cel")
+    (state,) = playground.of_session(session, "cel", {})
     assert state["stream"] == [["type"], ["A"], ["B"]]
+    session = (
+        '>>> S = Stream([Event("A", {"x": 1}), Event("B")])\n>>> n = len(gone)\n'
+        '>>> [m.at for m in match("A ; B", S)]\n>>> cerify.match("A", S, reading=n)\n'
+        '>>> equivalent("a", "b", languages=("event-expression", "sase"))\n'
+    )
+    match, equivalent = playground.of_session(session, "cel", {"Event": Event, "Stream": Stream})
+    assert match["stream"] == [["type", "x"], ["A", "1"], ["B", ""]]
+    assert (equivalent["other"], equivalent["language"], equivalent["otherLanguage"], equivalent["pane"]) == (
+        *("b", "event-expression", "sase"),
+        "compare",
+    )
     assert playground.runs(state)
     assert not playground.runs(state | {"query": "A ; ;"})
     assert playground.address(state, "guide/match").startswith("../playground/index.html#1.")

@@ -15,6 +15,7 @@ import re
 import shlex
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,9 +25,12 @@ from sphinx.util import logging
 
 from cerify.grade.exercises import exercises
 from cerify.languages import DEFAULT
+from cerify.notebook import csv_of
 from cerify.playground.__main__ import build
 from cerify.playground.session import evaluate
 from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.readers import as_stream
 
 ROOT = Path(__file__).parents[2]
 FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -82,13 +86,42 @@ def of_console(text: str, page: str) -> Iterator[State]:
             yield state_of(given[1], None, exercises()[given[0]].language, "exercises", **example)
 
 
-def of_session(text: str, language: str) -> Iterator[State]:
-    """The states for the calls of a Python session with a query and a line of event types, as in found("A+", "A A")."""
+def of_session(text: str, language: str, names: dict[str, Any]) -> Iterator[State]:
+    """The states for the calls of a Python session: found("A+", "A A"), match("A ; B", S), equivalent("A+", "A:+").
+
+    names are the values of the names before it, and of those after it whose values need nothing but these.
+    """
     for example in doctest.DocTestParser().get_examples(text):
-        for call in ast.walk(ast.parse(example.source)):
-            match call:
+        for node in ast.walk(ast.parse(example.source)):
+            match node:
+                case ast.Assign([ast.Name(name)], value):
+                    names |= {name: _value(value, names)}
                 case ast.Call(ast.Name("found"), [ast.Constant(str(query)), ast.Constant(str(types))]):
                     yield state_of(query, rows_of(types), language)
+                case ast.Call(function, [ast.Constant(str(query)), other, *_], options):
+                    given = {one.arg: _value(one.value, names) for one in options}
+                    yield from _called(
+                        ast.unparse(function).removeprefix("cerify."), query, _value(other, names), given
+                    )
+
+
+def _called(function: str, query: str, other: Any, options: dict[str | None, Any]) -> Iterator[State]:
+    """The state for a call with a query and what is beside it, unless it has an option that the playground has not."""
+    left, right = options.get("languages") or (options.get("language", DEFAULT),) * 2
+    if function == "match" and options.keys() <= {"language", "output"}:
+        with suppress(CerifyError):
+            if len(S := as_stream(other)) <= LARGEST:
+                yield state_of(query, rows_of(csv_of(S)), left)
+    elif function in ("equivalent", "contained") and options.keys() <= {"languages"} and isinstance(other, str):
+        yield state_of(query, None, left, "compare", other=other) | {"otherLanguage": right}
+
+
+def _value(node: ast.expr, names: dict[str, Any]) -> Any:
+    """The value of an expression, or None if it needs more than the names."""
+    try:
+        return eval(ast.unparse(node), names)
+    except Exception:
+        return None
 
 
 def _rows(name: str, files: Mapping[str, str]) -> Rows | None:
@@ -111,16 +144,17 @@ def marked(app: Sphinx, doctree: nodes.document) -> None:
     """Puts links after the blocks of code that the playground can run."""
     page = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8")
     spoken = "event-expression" if "event_expressions" in page else "core-cel" if "core_cel" in page else DEFAULT
+    names: dict[str, Any] = {"Event": Event, "Stream": Stream, "map": map}
     for block in list(doctree.findall(nodes.literal_block)):
         text = block.astext()
         match block.get("language"):
             case "console":
                 states = list(of_console(text, page))
             case "python" if ">>> " in text:
-                states = list(of_session(text, spoken))
+                states = list(of_session(text, spoken, names))
             case _:
                 continue
-        states = [state for state in states if runs(state)]
+        states = [state for n, state in enumerate(states) if state not in states[:n] and runs(state)]
         if states:
             block.parent.insert(block.parent.index(block) + 1, links(states))
 
