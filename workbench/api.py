@@ -72,10 +72,9 @@ def _parsed(language: Language[Any], text: str) -> Any:
 
 
 def _marked(language: Language[Any], text: str) -> Language[Any] | None:
-    """The other language of which a text has a mark and no mark of this one."""
-    if language.has_mark(text):
-        return None
-    return next((other for other in LANGUAGES.values() if other != language and other.has_mark(text)), None)
+    """The other language of which a text has the most marks, if it has none of this one."""
+    best = max(LANGUAGES.values(), key=lambda other: other.marks(text))
+    return best if best.marks(text) and not language.marks(text) else None
 
 
 def _parses(language: Language[Any], text: str) -> bool:

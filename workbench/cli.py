@@ -6,6 +6,7 @@ Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input 
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import signal
 import sys
@@ -79,10 +80,21 @@ def cerify() -> None:
     """The meaning of complex event queries: evaluate, check, and put engines under test."""
 
 
+class CompilationNotice(logging.Handler):
+    """Prints one line when the first loop is compiled, since all of them may take a minute."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        logging.getLogger("cerify").removeHandler(self)
+        click.echo("cerify: compiling loops, which takes up to a minute, once for an installation", err=True)
+
+
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no engine under test is left behind
     warnings.simplefilter("ignore", QueryWarning)  # what reads events prints them itself
+    if sys.stderr.isatty():
+        logging.getLogger("cerify").setLevel(logging.INFO)
+        logging.getLogger("cerify").addHandler(CompilationNotice())
     try:
         with naming_extras():
             status = cerify.main(prog_name="cerify", standalone_mode=False)

@@ -11,6 +11,7 @@ each event the counting takes most of the time. `bare` and `part` are for such l
 from __future__ import annotations
 
 import ast
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -26,6 +27,7 @@ from numba.core import caching
 NO_ALLOCATION: Any = {"nogil": True, "_nrt": False}
 _ResultCache: Any = caching.CompileResultCacheImpl
 _FunctionCache: Any = caching.FunctionCache
+_log = logging.getLogger(__name__)
 
 
 def cached(dispatcher: Any) -> Any:
@@ -121,6 +123,13 @@ class _NamedBySources(_ResultCache):  # type: ignore[misc]
 
 class _LoopCache(_FunctionCache):  # type: ignore[misc]
     _impl_class = _NamedBySources
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code of a signature; None if it has to be compiled, which is logged at the level INFO."""
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            _log.info("compiling %s", self._name)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save machine code, and remove the files of other versions of the loop."""

@@ -428,8 +428,8 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary, known: frozens
             console.print(f"known: {found}, {len(group)} cases")
         else:
             _print_disagreement(console, str(found), group, plan)
-    for d in summary.disputes:
-        _print_disagreement(console, CONTRADICTION, [d], plan)
+    for group in by_cause(summary.disputes, plan.language).values():
+        _print_disagreement(console, CONTRADICTION, group, plan)
     if summary.disagreements or summary.disputes:
         console.print()
     if len(causes) > 1:

@@ -12,8 +12,8 @@ from cerify.commands.progress import progress_bar
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.hypotheses import AXES
 from cerify.conformance.identification.engine import identified
-from cerify.conformance.identification.identify import STAGES
 from cerify.conformance.identification.profile import Finding, Profile
+from cerify.conformance.identification.stages import STAGES
 from cerify.conformance.process import Limits
 from cerify.console import Screen
 from cerify.terminal import echo

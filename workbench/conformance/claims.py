@@ -30,13 +30,6 @@ PREDICATES = {
 }
 """The names that claims have for the nodes of conditions; beside them there is "correlated"."""
 
-STRATEGIES = {
-    "cel": frozenset({"strict", "nxt", "last", "max"}),
-    "core-cel": frozenset({"strict", "nxt", "last", "max"}),
-    "sase": frozenset({"strict", "partition", "next", "any"}),
-}
-"""The names of operators that are strategies."""
-
 PROBES = 3  # the shortest queries with an operator that an engine is asked before the operator counts as skipped
 
 
@@ -89,8 +82,8 @@ class Claims:
                 return f"it does not claim the predicates {', '.join(sorted(left))}"
         if self.operators is None and self.strategies is None:
             return ""
-        strategies = STRATEGIES.get(language, frozenset[str]())
         used = operators_of(language, query)
+        strategies = INTERPRETATIONS[language].strategies if used else used
         for what, names, claimed in (
             ("operators", used - strategies, self.operators),
             ("strategies", used & strategies, self.strategies if self.strategies is not None else self.operators),
@@ -158,10 +151,10 @@ def in_order_of_time(S: Stream) -> Stream:
 
 
 def learnt(run: Callable[[Case], Result], language: str, cases: Iterable[Case]) -> Claims:
-    """What an engine claims by what it skips: an operator that it skips in the shortest queries with it is not claimed.
+    """The claims of an engine, from what it skips: not the operators that it skips in the shortest queries with them.
 
-    A query is asked only if all its other operators were answered, so that the skip is because of the one. Where no
-    such query is left, one with two or more that are new is asked: in some languages no query has a single operator.
+    A query is run only if all its other operators were answered, so that the skip is because of the one. Where no such
+    query is left, one with two or more that are new is run: in some languages no query has a single operator.
     """
     mine = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.query), len(c.events), c.id))
     known = [(case, operators_of(language, case.query)) for case in mine]

@@ -15,14 +15,13 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from cerify.languages import LANGUAGES
+from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.semantics import predicates
 from cerify.semantics.cel import bounded
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.values import show_time
 
 Json = dict[str, Any]
-BUILT_IN = ("cel", "core-cel", "sase", "event-expression", "row-pattern")
 BASES = frozenset({"Derived", "Node"})  # classes whose subclasses are nodes
 LEFT_OUT = frozenset({"span", "having_span"})
 

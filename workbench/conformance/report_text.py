@@ -133,7 +133,9 @@ def verdict(report: Report) -> str:
     return (
         f"{totals['passed']} of {len(report.results)} passed, {totals['skipped']} skipped, "
         f"{f'{not_run} not run, ' if not_run else ''}"
-        f"{f'{len(report.disputed)} disputed, ' if report.disputed else ''}{report.restarts} restarts, "
+        f"{f'{disputed} disputed, ' if (disputed := totals['disputed']) else ''}"
+        f"{f'{smaller} more disputed, ' if (smaller := len(report.disputed) - disputed) else ''}"
+        f"{report.restarts} restarts, "
         f"{report.seconds:.1f} s: the engine {text}."
     )
 

@@ -18,13 +18,14 @@ DEFAULT: Final[LanguageName] = "cel"
 """The language of a query given as text, where none is named."""
 
 GROUP = "cerify.languages"  # of entry points: a language's name = module:subclass of Language
-_MODULES: Mapping[str, str] = {
+BUILT_IN: Mapping[str, str] = {
     "cel": "cel",
     "core-cel": "core_cel",
     "event-expression": "event_expressions",
     "sase": "sase",
     "row-pattern": "row_pattern",
 }
+"""The languages of this distribution, each with the name that its modules have."""
 
 
 class _Languages(Mapping[str, Language[Any]]):
@@ -36,17 +37,17 @@ class _Languages(Mapping[str, Language[Any]]):
 
     def __getitem__(self, name: str) -> Language[Any]:
         if name not in self._loaded:
-            if name in _MODULES:
-                self._loaded[name] = import_module(f"cerify.languages.{_MODULES[name]}").LANGUAGE
+            if name in BUILT_IN:
+                self._loaded[name] = import_module(f"cerify.languages.{BUILT_IN[name]}").LANGUAGE
             else:
                 self._loaded[name] = self._entry_points()[name].load()()
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in _MODULES or name in self._loaded or name in self._entry_points()  # without loading it
+        return name in BUILT_IN or name in self._loaded or name in self._entry_points()  # without loading it
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*_MODULES, *self._loaded, *self._entry_points())))
+        return iter(dict.fromkeys((*BUILT_IN, *self._loaded, *self._entry_points())))
 
     def __len__(self) -> int:
         return len(list(iter(self)))

@@ -259,11 +259,10 @@ class Language(ABC, Generic[F]):
     have no valuations; "" where they have. results: whether each match has bindings and a result, whatever the output.
     takes_place: whether a match is one event, at which a query takes place. positional: whether a query names the
     attributes of an event by their position. row_type: the type of events that are given without one; None makes them
-    an error. unsaved: why the state of a query cannot be saved between batches; "" if
-    the error of the evaluator says it. settings: the Options that are its own, as
-    "reading". loops: queries which use between them all compiled loops. mark: a regular expression for what only texts
-    of the language have; "" for none. foreign: words and signs of other languages, in capitals, with what this one
-    says.
+    an error. unsaved: why the state of a query cannot be saved between batches; "" if the error of the evaluator has
+    the reason. settings: the Options that are its own, as "reading". loops: queries which use between them all compiled
+    loops. mark: a regular expression for what only texts of the language have; "" for none. foreign: words and signs of
+    other languages, in capitals, each with the one of this language.
     """
 
     name: ClassVar[str]
@@ -295,9 +294,9 @@ class Language(ABC, Generic[F]):
     def parse(self, text: str) -> F:
         """The syntax tree of a query. Raises ParseError, and IllFormed for what breaks a rule of the language."""
 
-    def has_mark(self, text: str) -> bool:
-        """Whether a text has what only texts of the language have."""
-        return bool(self.mark and re.search(self.mark, text))
+    def marks(self, text: str) -> int:
+        """The number of places at which a text has what only texts of the language have."""
+        return len(re.findall(self.mark, text)) if self.mark else 0
 
     def foreign_sign(self, text: str) -> str | None:
         """What the language says for the word or sign of another one with which a text starts; None if it is none."""

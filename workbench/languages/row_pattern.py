@@ -42,7 +42,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     constant = "ROW_PATTERN"
     results = True
     settings = frozenset({"row_reading"})
-    mark = r"(?i)\bMATCH_RECOGNIZE\b"
+    mark = r"(?i)\b(MATCH_RECOGNIZE|PATTERN\s*\(|DEFINE|MEASURES)"
     row_type = ROW
     loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
 

@@ -9,24 +9,20 @@ test compares the two.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses import cel, core_cel, event_expressions, row_pattern, sase
 from cerify.conformance.hypotheses.axis import Axis, Choices, EngineError, choices_of, concerned
 from cerify.conformance.hypotheses.interpretation import BUDGET, Interpretation
 from cerify.conformance.model import of_output
-from cerify.languages import LANGUAGES
+from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.protocol import Failed, Matches
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Stream
 
 INTERPRETATIONS: Mapping[str, Interpretation] = {
-    "cel": cel.INTERPRETATION,
-    "core-cel": core_cel.INTERPRETATION,
-    "sase": sase.INTERPRETATION,
-    "event-expression": event_expressions.INTERPRETATION,
-    "row-pattern": row_pattern.INTERPRETATION,
+    name: import_module(f"{__name__}.{module}").INTERPRETATION for name, module in BUILT_IN.items()
 }
 AXES: Mapping[str, Mapping[str, Axis]] = {name: one.axes for name, one in INTERPRETATIONS.items()}
 """For each language its axes by name."""

@@ -66,6 +66,7 @@ FILTER_CONDITIONS = tuple(Axis(one.name, one.values, ("filter",), one.says) for 
 OR = Axis(
     "or", ("both", "left-first"), ("or",), "OR has the matches of both sides; of the right where the left has none"
 )
+STRATEGIES = ("strict", "nxt", "last", "max")
 SELECTION_AXES = tuple(
     Axis(
         f"selection@{name}",
@@ -73,7 +74,7 @@ SELECTION_AXES = tuple(
         (name,),
         "the strategy is as defined; is ignored; is taken for another one",
     )
-    for name in ("strict", "nxt", "last", "max")
+    for name in STRATEGIES
 )
 
 AXES = axes(
@@ -530,4 +531,4 @@ def selected(strategy: str, mus: Iterable[Valuation]) -> Iterable[Valuation]:
     return [mu for mu in mus if keeps[strategy](sup(mu))]
 
 
-INTERPRETATION = Interpretation(AXES, found, operators)
+INTERPRETATION = Interpretation(AXES, found, operators, strategies=frozenset(STRATEGIES))

@@ -21,6 +21,7 @@ from cerify.conformance.hypotheses.cel import (
     SELECTION_AXES,
     SEQUENCE_SAYS,
     SEQUENCES,
+    STRATEGIES,
 )
 from cerify.conformance.hypotheses.conditions import Conditions
 from cerify.conformance.hypotheses.interpretation import Interpretation
@@ -227,4 +228,4 @@ KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
     "max": lambda C, rivals: not any(other > C for other in rivals),
 }
 
-INTERPRETATION = Interpretation(AXES, found, operators)
+INTERPRETATION = Interpretation(AXES, found, operators, strategies=frozenset(STRATEGIES))

@@ -24,7 +24,8 @@ class Interpretation:
     """The axes of a language and its interpreter.
 
     operators gives the names of the operators in a syntax tree. require raises IllFormed for a tree that found does not
-    take. compared: whether a profile compares matches by position and events ("matches"), or wholly.
+    take. compared: whether a profile compares matches by position and events ("matches"), or wholly. strategies: those
+    of the operators that are selection strategies.
     """
 
     axes: Mapping[str, Axis]
@@ -32,6 +33,7 @@ class Interpretation:
     operators: Callable[[Any], frozenset[str]]
     require: Callable[[Any], None] = lambda query: None
     compared: Output = "matches"
+    strategies: frozenset[str] = frozenset()
 
     def matches(
         self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET

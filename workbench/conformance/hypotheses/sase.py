@@ -259,4 +259,4 @@ class _Absences(Absences):
         )
 
 
-INTERPRETATION = Interpretation(AXES, found, operators, require_wellformed)
+INTERPRETATION = Interpretation(AXES, found, operators, require_wellformed, strategies=frozenset(STRATEGIES))

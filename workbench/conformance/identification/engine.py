@@ -7,10 +7,11 @@ from itertools import count
 from typing import Any
 
 from cerify.conformance.harness import Engine
-from cerify.conformance.identification.identify import STAGES, Identification, Progress
+from cerify.conformance.identification.identify import Identification, Progress
 from cerify.conformance.identification.predicting import Predictor, Told
 from cerify.conformance.identification.profile import Profile, merged
 from cerify.conformance.identification.questions import Question
+from cerify.conformance.identification.stages import STAGES
 from cerify.conformance.losses import Losses
 from cerify.conformance.model import Case
 from cerify.conformance.process import Limits

@@ -9,18 +9,15 @@ hypothesis is compared with those that depart from it in one axis, over the ques
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from random import Random
 
 from cerify.conformance.hypotheses.axis import Choices
-from cerify.conformance.identification.cel_stages import CEL, CORE_CEL
-from cerify.conformance.identification.other_stages import EVENT_EXPRESSIONS, SASE
 from cerify.conformance.identification.predicting import Predictor, Told
 from cerify.conformance.identification.profile import Finding
 from cerify.conformance.identification.questions import Question, Stage, Template, questions
-from cerify.conformance.identification.row_stages import ROW_PATTERN
 
 Ask = Callable[[Question], Told | None]
 """Puts a question to the engine; None where it does not claim what the query uses."""
@@ -337,13 +334,3 @@ class Pool:
             if looked_through > LOOKED_THROUGH:
                 break
         return None
-
-
-STAGES: Mapping[str, Sequence[Stage]] = {
-    "cel": CEL,
-    "core-cel": CORE_CEL,
-    "sase": SASE,
-    "event-expression": EVENT_EXPRESSIONS,
-    "row-pattern": ROW_PATTERN,
-}
-"""The stages of the questions about each language."""

@@ -68,6 +68,20 @@ def written(folder: Path, decorator: str, outer: str) -> Path:
     return folder
 
 
+def test_a_compilation_is_announced_once(toy: Path) -> None:
+    code = """
+import logging, sys
+from cerify.cli import CompilationNotice
+from toy.loop import run
+sys.stderr = sys.stdout
+logging.getLogger("cerify").setLevel(logging.INFO)
+logging.getLogger("cerify").addHandler(CompilationNotice())
+run(5), run(5.0)
+"""
+    assert " ".join(ran(toy, code)).count("compiling loops") == 1
+    assert ran(toy, code) == []  # both are in the cache
+
+
 @pytest.mark.parametrize(
     ("decorator", "outer"),
     [

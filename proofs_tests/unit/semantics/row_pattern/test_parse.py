@@ -217,3 +217,10 @@ def test_the_columns_of_a_table_of_arrow_are_those_of_its_schema() -> None:
     assert columns_of(table) == ("type", "x", "z")
     assert column_values(table) == {"type": ["row", "A"], "x": [1, 2], "z": [None, None]}
     assert columns_of(Stream.from_table(pa.table({"type": ["row", "row"], "x": [1, 2]}))) == ("x",)
+
+
+def test_a_clause_that_is_nested_too_deeply_is_refused() -> None:
+    text = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {}x = 1)"
+    parse(text.format("NOT " * 100))
+    with pytest.raises(BudgetExceeded, match="the clause is nested more than 200 operators deep"):
+        parse(text.format("NOT " * 200))

@@ -28,6 +28,7 @@ S = Stream(map(Event, "ABAB"))
         ("cel", "T -> H", "in CEL it is written ;"),
         ("cel", 'T FILTER T.x = "a"', "in CEL it is written '...' around a string"),
         ("cel", "PATTERN SEQ(A a, B b", "this looks like SASE+: --language sase"),
+        ("cel", "PATTERN (A B+) DEFINE B AS x > 1", "this looks like MATCH_RECOGNIZE: --language row-pattern"),
         ("cel", "relative(A", "this looks like event expressions: --language event-expression"),
         ("cel", "nxt(A ; B)", "keywords are written in capitals: NXT\nnxt(A ; B)\n^^^"),
         ("cel", "T FILTER T.x > 1 and T.y > 2", "keywords are written in capitals: AND"),

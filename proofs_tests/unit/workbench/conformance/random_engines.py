@@ -7,10 +7,11 @@ from functools import cache
 from random import Random
 
 from cerify.conformance.hypotheses.axis import Choices
-from cerify.conformance.identification.identify import MOST, STAGES, Identification
+from cerify.conformance.identification.identify import MOST, Identification
 from cerify.conformance.identification.predicting import Predictor
 from cerify.conformance.identification.profile import Finding
 from cerify.conformance.identification.questions import questions
+from cerify.conformance.identification.stages import STAGES
 
 ENGINES = 40
 DEPARTS = 0.2  # the part of the axes in which an engine departs from the definition

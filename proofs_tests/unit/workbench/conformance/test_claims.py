@@ -17,8 +17,8 @@ from cerify.conformance.cases import load
 from cerify.conformance.claims import Claims, claims_of_json, in_order, in_order_of_time, learnt, operators_of, probes
 from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case, Outcome, Result
-from cerify.conformance.query_tree import BUILT_IN, nodes, nodes_in, schema_of_trees, tree_of_text
-from cerify.languages import LANGUAGES
+from cerify.conformance.query_tree import nodes, nodes_in, schema_of_trees, tree_of_text
+from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Match, Stream
 

@@ -55,6 +55,12 @@ def test_the_cache_is_where_the_environment_says() -> None:
     assert engines.cache_folder({}) == Path.home() / ".cache" / "cerify" / "adapters"
 
 
+def test_each_adapter_has_a_name() -> None:
+    programs = {path.parent.name for path in JAVA.glob("*/pom.xml")} - {"protocol", "template"}
+    assert set(engines.JAVA_ADAPTERS) == programs
+    assert set(engines.SHIPPED) == programs | {"core", "opencep"}
+
+
 @pytest.mark.parametrize("name", engines.JAVA_ADAPTERS)
 def test_a_missing_program_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")

@@ -14,10 +14,11 @@ from jsonschema import Draft202012Validator
 from cerify import protocol
 from cerify.cli import cerify
 from cerify.conformance.identification.engine import identified
-from cerify.conformance.identification.identify import MOST, STAGES, Identification
+from cerify.conformance.identification.identify import MOST, Identification
 from cerify.conformance.identification.predicting import Told
 from cerify.conformance.identification.profile import Finding, Profile
 from cerify.conformance.identification.questions import Question
+from cerify.conformance.identification.stages import STAGES
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.conformance.random_engines import (
     ENGINES,
@@ -83,6 +84,15 @@ def test_what_the_engine_skips_is_not_in_the_profile() -> None:
     found = state.run(STAGES["cel"])
     assert found.keys().isdisjoint({"loop", "loop@cplus", "filter-loop", "absent", "comparison"})
     assert found["seq"].value == "any"
+
+
+def test_a_question_that_is_skipped_settles_nothing() -> None:
+    known = predictor("cel")
+    state = Identification(known, lambda question: None)
+    state.left = [known.default, {**known.default, "loop": known.interpretation.axes["loop"].values[1]}]
+    state.settle(STAGES["cel"])
+    assert not state.answered
+    assert state.skipped
 
 
 @pytest.fixture(scope="module", params=[1, 2])

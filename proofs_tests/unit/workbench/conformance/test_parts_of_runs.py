@@ -29,8 +29,7 @@ from cerify.conformance.identification.profile import Finding, merged
 from cerify.conformance.identification.questions import Template, events, questions
 from cerify.conformance.junit import junit
 from cerify.conformance.model import Case, Defect, Report, Result, of_output
-from cerify.conformance.query_tree import BUILT_IN
-from cerify.languages import LANGUAGES
+from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.protocol import Matches
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.values import Value

@@ -14,6 +14,7 @@ from cerify.conformance.model import Case, Result
 from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.run import judged_again, reconsidered
 from cerify.conformance.second_opinion import SecondOpinionIn, second_opinion
+from cerify.equivalence.differential.campaign import Plan
 from cerify.equivalence.differential.judge import judge
 from cerify.languages import LANGUAGES
 from cerify.semantics.budget import Budget
@@ -143,6 +144,16 @@ def test_a_campaign_says_that_cerify_is_wrong(monkeypatch: pytest.MonkeyPatch) -
     assert found["second_opinion"] == found["got"] != found["expected"]
     assert "NXT" in found["query"]
     assert len(found["query"]) < 20
+
+
+def test_a_contradiction_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cases that shrink to the same contradiction are one entry with both numbers."""
+    forget_next(monkeypatch)
+    monkeypatch.setattr(Plan, "made", lambda plan, index: (parse(QUERY), S))
+    arguments = ["--evaluator", "automaton", "--cases", "2", "--processes", "1"]
+    printed = CliRunner().invoke(fuzz.command, arguments, standalone_mode=False).stdout
+    assert printed.count("the plain definition gives") == 1
+    assert "case 0, 1" in printed
 
 
 def test_a_reference_that_fails_is_at_fault_where_there_is_a_second_opinion() -> None:

@@ -18,7 +18,7 @@ from cerify.cli import cerify
 from cerify.conformance.all_streams import search
 from cerify.conformance.badge import GREEN, RED, badge
 from cerify.conformance.campaign_plan import Job, Part
-from cerify.conformance.campaigns import BuiltInEvaluator, plan_of
+from cerify.conformance.campaigns import BuiltInEvaluator, EngineEvaluator, plan_of
 from cerify.conformance.canonical import renaming
 from cerify.conformance.cases import case_of_line
 from cerify.conformance.causes import Choices, causes_of
@@ -366,3 +366,23 @@ def test_a_cause_gives_the_smallest_case() -> None:
 def test_an_event_of_a_table_has_no_type() -> None:
     assert event_text({"price": 1}) == '{"price": 1}'
     assert event_text({"type": "A"}) == "A"
+
+
+class Recorder:
+    """An engine that passes all cases."""
+
+    def __init__(self) -> None:
+        self.cases: list[Case] = []
+        self.twice: dict[str, str] = {}
+
+    def run(self, case: Case) -> Result:
+        self.cases.append(case)
+        return Result(case, "passed", [])
+
+
+def test_an_engine_is_given_the_schema_of_a_random_stream() -> None:
+    engine = Recorder()
+    evaluator = EngineEvaluator(engine, LANGUAGES["cel"])  # type: ignore[arg-type]
+    for schema in (None, Schema({"A": {"x": "int"}})):
+        evaluator(parse("A"), Stream([Event("A", {"x": 1})], schema), "matches")
+    assert [case.schema for case in engine.cases] == [None, {"A": {"x": "int"}}]

@@ -86,8 +86,8 @@ def test_an_engine_that_answers_with_tables() -> None:
     cases = [one for one in CASES if one.feature in ("row-output", "row-partition", "row-exclusion")][::9]
     right = conform([sys.executable, "-c", ENGINE % ":"], cases)
     assert (right.totals["passed"], right.conforms) == (len(cases), True)
-    wrong = conform([sys.executable, "-c", ENGINE % "1:"], cases[:4])
-    assert wrong.totals["passed"] < 4
+    wrong = conform([sys.executable, "-c", ENGINE % "1:"], cases[:1])
+    assert wrong.totals["failed"] == 1
 
 
 @pytest.mark.parametrize(

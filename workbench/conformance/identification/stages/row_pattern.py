@@ -22,7 +22,7 @@ def _asked(axes: str, *queries: str, letters: tuple[dict[str, object], ...] = X,
     return Stage(tuple(axes.split()), tuple(Template(query, letters, longest) for query in queries))
 
 
-ROW_PATTERN = (
+STAGES = (
     _asked("skip", _rows("A B"), _rows("A B", skip="TO NEXT ROW")),
     _asked(
         "preference empty empty_matches bounds bounded_iterations empty_iterations reluctant",
