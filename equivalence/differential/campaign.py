@@ -36,7 +36,7 @@ from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
 from cerify.equivalence.shrink.cel import CEL
 from cerify.equivalence.shrink.operations import QueryOperations
 from cerify.equivalence.shrink.shrink import shrink
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
 
 EACH = 5
@@ -179,7 +179,8 @@ def campaign(
     """What the evaluators disagree on, over all cases of a plan, or until stop_after causes or EACH times as many
     disagreements are found.
 
-    A disagreement is shrunk until its cause is one that EACH others have, or is known. A case is not begun after the
+    A disagreement is shrunk until its cause is one that EACH others have, or is known; of several in a row about one
+    query, each begins with what the query of the last one was shrunk to. A case is not begun after the
     seconds. A KeyboardInterrupt ends the campaign with what was found until then. With more than one process the
     evaluators must be functions that another process can import. The cases asked and the disagreements do not depend on
     the number of processes, nor on what a checkpoint has of them already. Raises BrokenProcessPool if a process dies.
@@ -188,6 +189,7 @@ def campaign(
     summary = Summary(plan.cases)
     known = {} if checkpoint is None else dict(checkpoint.known)
     causes, most = Counter[object](), EACH * stop_after
+    last: Disagreement | None = None
 
     def frequent(d: Disagreement) -> bool:
         why = cause_of(d)
@@ -201,12 +203,13 @@ def campaign(
                     summary.resumed += 1
                 else:
                     _, outcome, found = next(outcomes)
-                    disagreement = None if found is None else shrunk(plan, index, found, frequent)
+                    disagreement = None if found is None else shrunk(plan, index, found, frequent, last)
                     if checkpoint is not None:
                         checkpoint.add(index, outcome, disagreement)
                 summary.outcomes[outcome] += 1
                 if disagreement is not None:
                     (summary.disputes if disagreement.disputed else summary.disagreements).append(disagreement)
+                    last = disagreement
                 summary.seconds = time.monotonic() - begun
                 progress(summary)
                 if disagreement is not None and (why := cause_of(disagreement)) is not None:
@@ -260,9 +263,16 @@ def compare(plan: Plan, phi: Query, stream: Stream) -> tuple[Outcome, Difference
 
 
 def shrunk(
-    plan: Plan, index: int, difference: Difference, small_enough: Callable[[Disagreement], bool] = lambda d: False
+    plan: Plan,
+    index: int,
+    difference: Difference,
+    small_enough: Callable[[Disagreement], bool] = lambda d: False,
+    last: Disagreement | None = None,
 ) -> Disagreement:
-    """The disagreement on the case of that index, as small as found: of the same outcome and kinds of failures."""
+    """The disagreement on the case of that index, as small as found: of the same outcome and kinds of failures.
+
+    last: one that was shrunk before; if it has the same query, what that was shrunk to is tried first.
+    """
     found = plan.case(index)
     output, best = difference
     assert best.expected is not None
@@ -276,7 +286,7 @@ def shrunk(
             if failure_form(expected) != forms[0]:
                 return False  # an engine is not called with a query that the reference refuses
             got = answer(plan.right, phi, stream, output)
-        except GiveUp:
+        except (GiveUp, Unsupported, BudgetExceeded):
             return False
         if failure_form(got) != forms[1] or got == expected:
             return False
@@ -293,7 +303,10 @@ def shrunk(
         return Disagreement(index, output, found, phi, stream, best.expected, best.got, disputed, best.second)
 
     tries = min(plan.tries, SLOW_TRIES) if forms[1] == "timeout" else plan.tries
-    small = shrink(plan.language, *found, differs, tries, lambda *pair: small_enough(disagreement(*pair)))
+    phi, S = found
+    if last is not None and last.found[0] == phi and differs(last.phi, S):
+        phi = last.phi
+    small = shrink(plan.language, phi, S, differs, tries, lambda *pair: small_enough(disagreement(*pair)))
     return disagreement(*small)
 
 

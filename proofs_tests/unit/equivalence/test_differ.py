@@ -171,6 +171,22 @@ def test_a_frequent_cause_is_not_made_as_small_as_can_be_again() -> None:
         assert first == [repr(d) for d in whole.disagreements if cause(d) == why][:EACH]
 
 
+def test_a_query_that_disagrees_on_several_streams_in_a_row_is_made_smaller_once() -> None:
+    asked = list[str]()
+
+    def wrong(query: str, S: Stream) -> Iterable[Match]:
+        asked.append(query)
+        return ()
+
+    plan = Plan(Asked(right), Asked(wrong), CORE, 40, nodes=6, events=5, maker=guided_case, together=10)
+    found = campaign(plan, stop_after=99, cause_of=cause).disagreements
+    in_a_row = len(asked)
+    for d in found:
+        campaign(replace(plan, cases=1, maker=lambda *_, d=d: d.found, together=1), stop_after=99, cause_of=cause)
+    assert found
+    assert in_a_row < (len(asked) - in_a_row) / 2
+
+
 def test_streams_have_ten_events_at_most() -> None:
     lengths = set[int]()
 

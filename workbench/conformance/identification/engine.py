@@ -52,7 +52,7 @@ def identified(
                 question.query,
                 schema_for(language, question),
                 [dict(event) for event in question.events],
-                "valuations" if LANGUAGES[language].results else "matches",
+                predictor.interpretation.compared,
                 [],
             )
             if engine.losses.why_not(case) is not None:

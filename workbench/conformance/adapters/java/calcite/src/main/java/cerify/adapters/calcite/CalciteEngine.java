@@ -1,12 +1,11 @@
 package cerify.adapters.calcite;
 
-import cerify.adapters.protocol.Answer;
-import cerify.adapters.protocol.Engine;
-import cerify.adapters.protocol.EngineVersion;
+import cerify.adapters.protocol.MessageLoop;
 import cerify.adapters.protocol.Problem;
-import cerify.adapters.protocol.Run;
 import cerify.adapters.protocol.Skip;
+import cerify.adapters.protocol.SqlEngine;
 import cerify.adapters.protocol.Table;
+import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -15,53 +14,35 @@ import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import org.json.JSONObject;
 
 /** Calcite under test: the statements of a run, by its driver of JDBC. */
-final class CalciteEngine implements Engine {
+final class CalciteEngine extends SqlEngine {
 
     private static final String MANUAL = "https://calcite.apache.org/docs/reference.html";
 
     private static final String DEFAULT = " SHOW EMPTY MATCHES"; // which Calcite does not parse
 
-    private final String version = EngineVersion.of(CalciteEngine.class, "/cerify-calcite.properties");
+    /** The engine; it holds nothing between runs. */
+    CalciteEngine() {
+        super("calcite");
+    }
 
-    @Override
-    public String name() {
-        return "calcite";
+    /** Serves the protocol until stop or end of input; takes no arguments. */
+    public static void main(String[] arguments) throws IOException {
+        MessageLoop.serve(CalciteEngine::new);
     }
 
     @Override
-    public String version() {
-        return version;
-    }
-
-    @Override
-    public List<String> languages() {
-        return List.of("row-pattern");
-    }
-
-    @Override
-    public List<String> features() {
-        return List.of();
-    }
-
-    @Override
-    public Answer answer(Run run) {
-        if (run.sql() == null) {
-            throw new Problem(Problem.Code.PARSE, "the query is no clause of MATCH_RECOGNIZE");
-        }
+    protected List<Table> tables(JSONObject sql) {
         try (Connection connection = DriverManager.getConnection("jdbc:calcite:conformance=LENIENT")) {
-            List<Table> tables = new ArrayList<>();
-            for (Object statement : run.sql().getJSONArray("statements")) {
-                tables.add(result(connection, ((String) statement).replace(DEFAULT, "")));
-            }
-            return new Answer.Tables(tables);
+            return results(sql, statement -> result(connection, statement.replace(DEFAULT, "")));
         } catch (SQLException e) {
-            throw new Problem(Problem.Code.INTERNAL, e.toString(), e);
+            throw internal(e);
         }
     }
 
-    private static Table result(Connection connection, String text) throws SQLException {
+    private static Table result(Connection connection, String text) {
         try (PreparedStatement statement = prepared(connection, text);
                 ResultSet found = statement.executeQuery()) {
             ResultSetMetaData about = found.getMetaData();
@@ -78,7 +59,13 @@ final class CalciteEngine implements Engine {
                 rows.add(row);
             }
             return new Table(columns, rows);
+        } catch (SQLException e) {
+            throw internal(e);
         }
+    }
+
+    private static Problem internal(SQLException e) {
+        return new Problem(Problem.Code.INTERNAL, e.toString(), e);
     }
 
     /** The statement, planned and compiled; what Calcite refuses then is no answer. */

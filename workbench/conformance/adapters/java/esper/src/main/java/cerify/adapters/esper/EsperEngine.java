@@ -4,9 +4,10 @@ import cerify.adapters.outline.Definition;
 import cerify.adapters.outline.Gathering;
 import cerify.adapters.protocol.Answer;
 import cerify.adapters.protocol.Engine;
-import cerify.adapters.protocol.EngineVersion;
+import cerify.adapters.protocol.MessageLoop;
 import cerify.adapters.protocol.Run;
 import com.espertech.esper.common.client.EventBean;
+import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -18,28 +19,19 @@ import java.util.TreeSet;
  * <p>Esper reports a row for each way of matching, and CEL's output is a set of complex events, so the rows of a run are
  * gathered into a set. The position of a match is that of the event during whose processing Esper reported it.
  */
-final class EsperEngine implements Engine {
+final class EsperEngine extends Engine {
 
-    private final String version = EngineVersion.of(EsperEngine.class, "/cerify-esper.properties");
-
-    @Override
-    public String name() {
-        return "esper";
+    /** The engine; it holds nothing between runs. */
+    EsperEngine() {
+        super(
+                "esper",
+                List.of("cel"),
+                List.of("project", "or", "contiguous", "iteration", "correlation", "strict", "nxt"));
     }
 
-    @Override
-    public String version() {
-        return version;
-    }
-
-    @Override
-    public List<String> languages() {
-        return List.of("cel");
-    }
-
-    @Override
-    public List<String> features() {
-        return List.of("project", "or", "contiguous", "iteration", "correlation", "strict", "nxt");
+    /** Serves the protocol until stop or end of input; takes no arguments. */
+    public static void main(String[] arguments) throws IOException {
+        MessageLoop.serve(EsperEngine::new);
     }
 
     @Override

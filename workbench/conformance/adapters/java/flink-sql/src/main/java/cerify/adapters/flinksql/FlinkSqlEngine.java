@@ -1,11 +1,11 @@
 package cerify.adapters.flinksql;
 
-import cerify.adapters.protocol.Answer;
-import cerify.adapters.protocol.Engine;
-import cerify.adapters.protocol.EngineVersion;
+import cerify.adapters.protocol.MessageLoop;
 import cerify.adapters.protocol.Problem;
-import cerify.adapters.protocol.Run;
 import cerify.adapters.protocol.Skip;
+import cerify.adapters.protocol.SqlEngine;
+import cerify.adapters.protocol.Table;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
@@ -14,48 +14,34 @@ import org.apache.flink.table.api.TableResult;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.types.Row;
 import org.apache.flink.util.CloseableIterator;
+import org.json.JSONObject;
 
 /** Flink SQL under test: the clause over a table with a row time, on a local cluster. */
-final class FlinkSqlEngine implements Engine {
+final class FlinkSqlEngine extends SqlEngine {
 
     private static final String MANUAL =
             "https://nightlies.apache.org/flink/flink-docs-stable/docs/sql/reference/queries/match_recognize/";
 
-    private final String version = EngineVersion.of(FlinkSqlEngine.class, "/cerify-flink-sql.properties");
+    /** The engine; it holds nothing between runs. */
+    FlinkSqlEngine() {
+        super("flink-sql");
+    }
 
-    @Override
-    public String name() {
-        return "flink-sql";
+    /** Serves the protocol until stop or end of input; takes no arguments. */
+    public static void main(String[] arguments) throws IOException {
+        MessageLoop.serve(FlinkSqlEngine::new);
     }
 
     @Override
-    public String version() {
-        return version;
-    }
-
-    @Override
-    public List<String> languages() {
-        return List.of("row-pattern");
-    }
-
-    @Override
-    public List<String> features() {
-        return List.of();
-    }
-
-    @Override
-    public Answer answer(Run run) {
-        if (run.sql() == null) {
-            throw new Problem(Problem.Code.PARSE, "the query is no clause of MATCH_RECOGNIZE");
-        }
-        Clause clause = new Clause(run.sql());
+    protected List<Table> tables(JSONObject sql) {
+        Clause clause = new Clause(sql);
         StreamExecutionEnvironment environment = StreamExecutionEnvironment.getExecutionEnvironment();
         environment.setParallelism(1);
         StreamTableEnvironment tables =
                 StreamTableEnvironment.create(environment, EnvironmentSettings.inStreamingMode());
         TableResult result;
         try {
-            Rows.register(run.sql(), environment, tables);
+            Rows.register(sql, environment, tables);
             result = tables.sqlQuery(clause.statement()).execute();
         } catch (RuntimeException | AssertionError e) {
             throw new Skip("Flink refuses it: " + cause(e), MANUAL);
@@ -69,7 +55,7 @@ final class FlinkSqlEngine implements Engine {
             }
             throw new Problem(Problem.Code.INTERNAL, cause(e).toString(), e);
         }
-        return new Answer.Tables(clause.tables(rows));
+        return clause.tables(rows);
     }
 
     private static Throwable cause(Throwable e) {

@@ -10,8 +10,9 @@ import cerify.adapters.outline.Outline;
 import cerify.adapters.outline.Taking;
 import cerify.adapters.protocol.Answer;
 import cerify.adapters.protocol.Engine;
-import cerify.adapters.protocol.EngineVersion;
+import cerify.adapters.protocol.MessageLoop;
 import cerify.adapters.protocol.Run;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import org.apache.flink.cep.pattern.MalformedPatternException;
@@ -22,28 +23,19 @@ import org.apache.flink.cep.pattern.MalformedPatternException;
  * <p>The position of a match is that of the event during whose processing the NFA reported it. The matches of several
  * chains are gathered into one set.
  */
-final class FlinkEngine implements Engine {
+final class FlinkEngine extends Engine {
 
-    private final String version = EngineVersion.of(FlinkEngine.class, "/cerify-flink.properties");
-
-    @Override
-    public String name() {
-        return "flink-cep";
+    /** The engine; it holds nothing between runs. */
+    FlinkEngine() {
+        super(
+                "flink-cep",
+                List.of("cel"),
+                List.of("project", "or", "contiguous", "iteration", "correlation", "strict", "within", "partition"));
     }
 
-    @Override
-    public String version() {
-        return version;
-    }
-
-    @Override
-    public List<String> languages() {
-        return List.of("cel");
-    }
-
-    @Override
-    public List<String> features() {
-        return List.of("project", "or", "contiguous", "iteration", "correlation", "strict", "within", "partition");
+    /** Serves the protocol until stop or end of input; takes no arguments. */
+    public static void main(String[] arguments) throws IOException {
+        MessageLoop.serve(FlinkEngine::new);
     }
 
     @Override

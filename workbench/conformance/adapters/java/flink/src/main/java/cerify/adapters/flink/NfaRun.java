@@ -1,5 +1,6 @@
 package cerify.adapters.flink;
 
+import cerify.adapters.protocol.Problem;
 import java.lang.reflect.Proxy;
 import java.util.Collection;
 import java.util.List;
@@ -22,6 +23,8 @@ import org.apache.flink.configuration.Configuration;
  */
 final class NfaRun {
 
+    private static final int MOST_PARTIAL_MATCHES = 20_000;
+
     private final NFA<Integer> nfa;
     private final AfterMatchSkipStrategy skipping;
 
@@ -30,7 +33,10 @@ final class NfaRun {
         skipping = pattern.getAfterMatchSkipStrategy();
     }
 
-    /** Processes the positions of the stream; receives each match with the position that brought it forth. */
+    /**
+     * Processes the positions of the stream; receives each match with the position that brought it forth. Throws a Problem if
+     * there are too many partial matches: of a loop of a loop there are exponentially many, and the next event may take minutes.
+     */
     void run(long[] timestamps, BiConsumer<Integer, Map<String, List<Integer>>> receiver) {
         SharedBuffer<Integer> buffer = new SharedBuffer<>(new MemoryStore(), IntSerializer.INSTANCE);
         try {
@@ -39,6 +45,9 @@ final class NfaRun {
             for (int position = 0; position < timestamps.length; position++) {
                 for (Map<String, List<Integer>> match : process(buffer, state, position, timestamps[position])) {
                     receiver.accept(position, match);
+                }
+                if (state.getPartialMatches().size() > MOST_PARTIAL_MATCHES) {
+                    throw new Problem(Problem.Code.BUDGET, "more than " + MOST_PARTIAL_MATCHES + " partial matches");
                 }
             }
             nfa.close();

@@ -7,6 +7,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
@@ -23,11 +24,15 @@ public final class MessageLoop {
         this.engine = engine;
     }
 
-    /** Serves standard input and output; whatever else prints to standard output goes to standard error instead. */
-    public static void serve(Engine engine) throws IOException {
+    /**
+     * Serves standard input and output, then ends the program, since threads of an engine may be no daemons. What else prints
+     * to standard output, also while the engine is made, goes to standard error instead.
+     */
+    public static void serve(Supplier<Engine> engine) throws IOException {
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         System.setOut(System.err);
-        new MessageLoop(engine).run(System.in, answers);
+        new MessageLoop(engine.get()).run(System.in, answers);
+        System.exit(0);
     }
 
     /** Answers every message of the input, until stop. */

@@ -17,26 +17,10 @@ import org.junit.jupiter.api.Test;
 class MessageLoopTest {
 
     /** Reports its only event twice, skips the query "skip", and fails on the query "die". */
-    private static final class Stub implements Engine {
+    private static final class Stub extends Engine {
 
-        @Override
-        public String name() {
-            return "stub";
-        }
-
-        @Override
-        public String version() {
-            return "1";
-        }
-
-        @Override
-        public List<String> languages() {
-            return List.of("cel");
-        }
-
-        @Override
-        public List<String> features() {
-            return List.of();
+        Stub() {
+            super("stub", "1", List.of("cel"), List.of());
         }
 
         @Override

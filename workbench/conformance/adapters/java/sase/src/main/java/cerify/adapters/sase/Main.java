@@ -21,6 +21,7 @@ public final class Main {
             System.err.println("--engine-home " + home + " is no checkout of SASE: there is no " + SaseJar.JAR + " in it");
             System.exit(2);
         }
-        MessageLoop.serve(new SaseEngine(new SaseJar(home), SaseJar.version(home)));
+        SaseEngine engine = new SaseEngine(new SaseJar(home), SaseJar.version(home));
+        MessageLoop.serve(() -> engine);
     }
 }

@@ -19,34 +19,13 @@ import org.json.JSONObject;
  * <p>It reports the events of a match, not which variable has which. The position of a match is that of the event during
  * whose processing SASE reported it.
  */
-final class SaseEngine implements Engine {
+final class SaseEngine extends Engine {
 
     private final Search search;
-    private final String version;
 
     SaseEngine(Search search, String version) {
+        super("sase", version, List.of("sase"), List.of("iteration", "correlation", "within", "partition", "negation"));
         this.search = search;
-        this.version = version;
-    }
-
-    @Override
-    public String name() {
-        return "sase";
-    }
-
-    @Override
-    public String version() {
-        return version;
-    }
-
-    @Override
-    public List<String> languages() {
-        return List.of("sase");
-    }
-
-    @Override
-    public List<String> features() {
-        return List.of("iteration", "correlation", "within", "partition", "negation");
     }
 
     @Override

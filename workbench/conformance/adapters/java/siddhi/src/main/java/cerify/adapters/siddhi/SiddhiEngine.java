@@ -9,12 +9,13 @@ import cerify.adapters.outline.Gathering;
 import cerify.adapters.outline.Outline;
 import cerify.adapters.protocol.Answer;
 import cerify.adapters.protocol.Engine;
-import cerify.adapters.protocol.EngineVersion;
 import cerify.adapters.protocol.Event;
 import cerify.adapters.protocol.Match;
+import cerify.adapters.protocol.MessageLoop;
 import cerify.adapters.protocol.Problem;
 import cerify.adapters.protocol.Run;
 import cerify.adapters.protocol.Schema;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -28,35 +29,22 @@ import java.util.TreeSet;
  *
  * <p>The position of a match is that of the event during whose processing Siddhi reported it.
  */
-final class SiddhiEngine implements Engine {
-
-    private final String version = EngineVersion.of(SiddhiEngine.class, "/cerify-siddhi.properties");
+final class SiddhiEngine extends Engine {
 
     /** The engine, with its classes loaded, so that the first run is not slower than the others. */
     SiddhiEngine() {
+        super(
+                "siddhi",
+                List.of("cel", "sase"),
+                List.of("project", "or", "contiguous", "iteration", "correlation", "strict"));
         Step any = new Step("any", List.of("1 == 1"), 1, 1, false);
         Run first = new Run("cel", "A", new Schema(Map.of(), Set.of()), List.of(new Event("A", Map.of())), false);
         new SiddhiRun(first, List.of(any), ",", "").run((at, row) -> {});
     }
 
-    @Override
-    public String name() {
-        return "siddhi";
-    }
-
-    @Override
-    public String version() {
-        return version;
-    }
-
-    @Override
-    public List<String> languages() {
-        return List.of("cel", "sase");
-    }
-
-    @Override
-    public List<String> features() {
-        return List.of("project", "or", "contiguous", "iteration", "correlation", "strict");
+    /** Serves the protocol until stop or end of input; takes no arguments. */
+    public static void main(String[] arguments) throws IOException {
+        MessageLoop.serve(SiddhiEngine::new);
     }
 
     @Override

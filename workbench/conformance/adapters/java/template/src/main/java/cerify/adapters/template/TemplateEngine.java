@@ -10,30 +10,25 @@ import cerify.adapters.outline.Outline;
 import cerify.adapters.outline.Taking;
 import cerify.adapters.protocol.Answer;
 import cerify.adapters.protocol.Engine;
+import cerify.adapters.protocol.MessageLoop;
 import cerify.adapters.protocol.Run;
+import java.io.IOException;
 import java.util.List;
 
 /** An adapter to copy: everything but the engine. The search through a chain is where an engine goes. */
-public final class TemplateEngine implements Engine {
+public final class TemplateEngine extends Engine {
 
-    @Override
-    public String name() {
-        return "template";
+    /** The engine; it holds nothing between runs. */
+    public TemplateEngine() {
+        super(
+                "template",
+                List.of("cel"),
+                List.of("project", "or", "contiguous", "iteration", "correlation", "strict", "partition"));
     }
 
-    @Override
-    public String version() {
-        return "0.1.0";
-    }
-
-    @Override
-    public List<String> languages() {
-        return List.of("cel");
-    }
-
-    @Override
-    public List<String> features() {
-        return List.of("project", "or", "contiguous", "iteration", "correlation", "strict", "partition");
+    /** Serves the protocol until stop or end of input; takes no arguments. */
+    public static void main(String[] arguments) throws IOException {
+        MessageLoop.serve(TemplateEngine::new);
     }
 
     @Override

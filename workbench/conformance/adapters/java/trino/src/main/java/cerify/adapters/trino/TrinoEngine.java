@@ -1,11 +1,9 @@
 package cerify.adapters.trino;
 
-import cerify.adapters.protocol.Answer;
-import cerify.adapters.protocol.Engine;
-import cerify.adapters.protocol.EngineVersion;
+import cerify.adapters.protocol.MessageLoop;
 import cerify.adapters.protocol.Problem;
-import cerify.adapters.protocol.Run;
 import cerify.adapters.protocol.Skip;
+import cerify.adapters.protocol.SqlEngine;
 import cerify.adapters.protocol.Table;
 import io.trino.spi.ErrorCode;
 import io.trino.spi.ErrorType;
@@ -15,50 +13,32 @@ import io.trino.sql.parser.ParsingException;
 import io.trino.testing.LocalQueryRunner;
 import io.trino.testing.MaterializedResult;
 import io.trino.testing.TestingSession;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.json.JSONObject;
 
 /** Trino under test: the statements of a run, executed in this process. */
-final class TrinoEngine implements Engine {
+final class TrinoEngine extends SqlEngine {
 
     private static final String MANUAL = "https://trino.io/docs/435/sql/match-recognize.html";
 
-    private final String version = EngineVersion.of(TrinoEngine.class, "/cerify-trino.properties");
-    private LocalQueryRunner runner; // what it prints when it is made must not be on standard output
+    private final LocalQueryRunner runner =
+            LocalQueryRunner.create(TestingSession.testSessionBuilder().build());
 
-    @Override
-    public String name() {
-        return "trino";
+    /** The engine; its runs share a session. */
+    TrinoEngine() {
+        super("trino");
+    }
+
+    /** Serves the protocol until stop or end of input; takes no arguments. */
+    public static void main(String[] arguments) throws IOException {
+        MessageLoop.serve(TrinoEngine::new);
     }
 
     @Override
-    public String version() {
-        return version;
-    }
-
-    @Override
-    public List<String> languages() {
-        return List.of("row-pattern");
-    }
-
-    @Override
-    public List<String> features() {
-        return List.of();
-    }
-
-    @Override
-    public Answer answer(Run run) {
-        if (run.sql() == null) {
-            throw new Problem(Problem.Code.PARSE, "the query is no clause of MATCH_RECOGNIZE");
-        }
-        if (runner == null) {
-            runner = LocalQueryRunner.create(TestingSession.testSessionBuilder().build());
-        }
-        List<Table> tables = new ArrayList<>();
-        for (Object statement : run.sql().getJSONArray("statements")) {
-            tables.add(result((String) statement));
-        }
-        return new Answer.Tables(tables);
+    protected List<Table> tables(JSONObject sql) {
+        return results(sql, this::result);
     }
 
     private Table result(String statement) {
