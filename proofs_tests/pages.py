@@ -27,6 +27,7 @@ from cerify.commands.progress import progress_bar
 from proofs_tests.browser import chromium, served
 
 ROOT = Path(__file__).parent.parent
+TOY = ROOT / "docs" / "guide" / "adapters" / "toy.py"
 WIDTHS = (390, 820, 1280)
 TALLEST = 12_000  # pixels of a page that a picture has
 VIOLATIONS = {"resultTypes": ["violations"]}  # of what passes, axe would else look for a selector for each element
@@ -40,11 +41,15 @@ FOCUSED = 12  # how many steps of the tabulator key are looked at
 STREAM = "type,x,time\nA,1,0\nB,2,60\nA,3,120\nC,1,180\nB,5,240\n"
 HISTORY = "type,n\nstart,0\na,1\nb,2\na,3\n"
 SASE = ("--language", "sase", "--match", "0,1", "--html")
-WRITTEN = (  # a file's name, and the arguments of the command that writes it
+ROWS = "MATCH_RECOGNIZE (ORDER BY time MEASURES LAST(x) AS top PATTERN (a b+) DEFINE b AS b.x > PREV(b.x))"
+WRITTEN = (  # a file's name, and the arguments of the command that writes it, before the name or with it
     ("report.html", ("conform", "--engine", "denotational", "--feature", "plus", "--html")),
+    ("defects.html", ("conform", "--feature", "seq", "--html", "defects.html", "--", sys.executable, str(TOY))),
     ("explained.html", ("explain", "A ; B FILTER A.x < 3", "stream.csv", "--match", "0,1", "--at", "1", "--html")),
     ("rejected.html", ("explain", "A ; B FILTER A.x < 3", "stream.csv", "--match", "2,4", "--at", "4", "--html")),
     ("explained-sase.html", ("explain", "PATTERN SEQ(A a, B b) WITHIN 1 hours RETURN a.x", "stream.csv", *SASE)),
+    ("explained-core.html", ("explain", "A AS x ; B AS y", "stream.csv", "--language", "core-cel", "--html")),
+    ("explained-rows.html", ("explain", ROWS, "stream.csv", "--language", "row-pattern", "--html")),
     ("explained-events.html", ("explain", "prior(a, a)", "history.csv", "--language", "event-expression", "--html")),
     ("automaton.html", ("draw", "(A ; B+) FILTER A.x < 3", "--output")),
     ("automaton-sase.html", ("draw", "PATTERN SEQ(A a, B+ b[]) RETURN a.x", "--language", "sase", "--output")),
@@ -178,7 +183,7 @@ def write_pages(folder: Path, only: str) -> None:
     for name, arguments in WRITTEN:
         if not Path(folder.name, name).match(only):
             continue
-        command = [sys.executable, "-m", "cerify.cli", *arguments, name]
+        command = [sys.executable, "-m", "cerify.cli", *arguments, *([] if name in arguments else [name])]
         subprocess.run(command, cwd=folder, capture_output=True, timeout=300)
         if not (folder / name).exists():
             raise click.ClickException(f"cerify {' '.join(arguments)} has written no {name}")
