@@ -21,13 +21,14 @@ import argparse
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cerify.conformance.cases import load
 from cerify.conformance.hypotheses import AXES
+from cerify.languages import LANGUAGES
 from proofs_tests.tools.engine_comparison import COMPARED, answer_text, comparison
 
 FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
@@ -129,16 +130,6 @@ def page(
     identified: Sequence[dict[str, Any]] = (),
 ) -> str:
     """The page, in Markdown: the newest run of each engine by feature, the findings, the profiles, and every run."""
-    columns = newest(runs)
-    heads = [f"{run['engine']['name']} {run['engine']['version']}, {run['date']}" for run in columns]
-    features = list(dict.fromkeys(feature for run in columns for feature in run["features"]))
-    rows = []
-    for feature in features:
-        cells = [
-            cell(run["features"].get(feature), [f for f in known if f.engine == folder_of(run)]) for run in columns
-        ]
-        if any(text not in ("not spoken", "not claimed") for text in cells):
-            rows.append([feature, *cells])
     found = [
         [engine, *(", ".join(f.link for f in known if (f.engine, f.kind) == (engine, kind)) for kind in KINDS)]
         for engine in sorted({finding.engine for finding in known})
@@ -153,7 +144,7 @@ def page(
     ]
     return (
         HEAD
-        + table(["feature", *heads], rows)
+        + "".join(feature_tables(newest(runs), known))
         + FOUND
         + table(["engine", "defects", "choices"], found)
         + PROFILED
@@ -165,6 +156,26 @@ def page(
         + HISTORY
         + table(["engine", "version", "date", "passed", "claimed", "cases"], history)
     )
+
+
+def feature_tables(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> Iterator[str]:
+    """A table for each language: its features, and the engines that claim one of them."""
+    languages: dict[str, list[str]] = {}
+    for feature, language in {case.feature: case.language for case in load(None)}.items():
+        languages.setdefault(language, []).append(feature)
+    for language, features in languages.items():
+        cells = {
+            run["engine"]["name"]: [
+                cell(run["features"].get(name), [f for f in known if f.engine == folder_of(run)]) for name in features
+            ]
+            for run in runs
+        }
+        shown = [run for run in runs if set(cells[run["engine"]["name"]]) - UNCLAIMED]
+        heads = [f"{run['engine']['name']} {run['engine']['version']}, {run['date']}" for run in shown]
+        rows = zip(features, *(cells[run["engine"]["name"]] for run in shown), strict=True)
+        if shown:
+            text = table(["feature", *heads], (row for row in rows if set(row[1:]) - UNCLAIMED))
+            yield f"\n## {LANGUAGES[language].title}\n\n{text}"
 
 
 def newest(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -210,16 +221,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+UNCLAIMED = {"not spoken", "not claimed"}
 HEAD = """# The board of engines
 
 Made by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`; no cell is written by
 hand. A cell has how many of the claimed cases passed; then, for the others, the finding that explains them: a defect,
 or a choice of the engine. What an engine does not claim is skipped by its adapter, whose page says why. Features that
-no engine claims are left out.
+no engine claims are left out, and of a language the engines that claim none of its features.
 
 Findings: [Calcite](calcite/README.md), [CORE](core/README.md), [Esper](esper/README.md), [Flink CEP](flink/README.md),
 [OpenCEP](opencep/README.md), [SASE](sase/README.md), [Siddhi](siddhi/README.md), [Trino](trino/README.md).
-
 """
 KINDS = ("defect", "choice")
 FOUND = """
