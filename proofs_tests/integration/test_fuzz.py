@@ -1,14 +1,16 @@
 """`cerify fuzz` from the outside: engines that are right, wrong, mute and dead."""
 
 import json
-import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from cerify.cli import main
 from cerify.commands.fuzz_shown import print_disagreement
 from cerify.semantics.events import Match
 from proofs_tests.conftest import Run
@@ -43,10 +45,24 @@ for line in sys.stdin:
 """
 
 
-def fuzz(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*CERIFY, "fuzz", *arguments], capture_output=True, text=True, encoding="utf-8", timeout=120, check=False
-    )
+@dataclass(frozen=True)
+class Done:
+    """The exit status of a command, and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def fuzz(*arguments: str) -> Done:
+    """Runs `cerify fuzz` in this process; the engine is one of its own."""
+    out, err = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr("sys.argv", ["cerify", "fuzz", *arguments])
+        with pytest.raises(SystemExit) as exited:
+            main()
+    assert isinstance(exited.value.code, int)
+    return Done(exited.value.code, out.getvalue(), err.getvalue())
 
 
 def planted(tmp_path: Path, fault: str) -> list[str]:

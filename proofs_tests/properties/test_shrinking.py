@@ -11,7 +11,7 @@ from cerify.equivalence.shrink.smaller import replacing
 from cerify.languages.language import Language
 from cerify.semantics.events import Stream
 
-CASES = 12
+CASES = 6
 TRIES = 120
 
 

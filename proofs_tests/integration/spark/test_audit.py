@@ -145,6 +145,7 @@ def test_the_report_says_it(findings: Findings) -> None:
     assert "<svg" in page
 
 
+@pytest.mark.thorough
 def test_where_the_plain_definition_differs_cerify_is_wrong(audited: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
     from cerify.spark.auditing.report import text
 

@@ -259,7 +259,7 @@ def test_patterns_that_are_not_decided_prove_nothing(left: str, right: str) -> N
 BOUNDS = (0, 1, -1, 2**53, 2**64, 0.5, 1 / 7, -1e300, 1.7976931348623157e308, math.inf, math.nan)
 
 
-@pytest.mark.parametrize("divisor", sampled([1, 2, -2, 3, 7, -(10**19), 2**63, 10**320], [-2, 7]))
+@pytest.mark.parametrize("divisor", sampled([1, 2, -2, 3, 7, -(10**19), 2**63, 10**320], [7]))
 def test_a_quotient_by_a_constant_is_compared_as_python_does(divisor: int) -> None:
     """Its nearest float decides, and where that is too large there is no value."""
     for bound, comparator in product(BOUNDS, s.MIRRORED):

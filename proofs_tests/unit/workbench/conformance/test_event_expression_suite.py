@@ -7,7 +7,6 @@ from functools import cache
 import pytest
 
 from cerify.api import match
-from cerify.conformance.cases import load
 from cerify.conformance.model import Case
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -17,15 +16,15 @@ from cerify.semantics.event_expressions.show import show
 from cerify.semantics.event_expressions.wellformed import require_typed
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
+from proofs_tests.support import built_in_cases
 from proofs_tests.tools.make_suite import numbered
 from proofs_tests.tools.mutants.event_expressions import MUTANTS
 from proofs_tests.tools.mutants.mutant import Mutant
 from proofs_tests.tools.suites.event_expressions import CLAUSES, HISTORIES, QUERIES, SOURCE
 
 
-@cache
 def suite() -> tuple[Case, ...]:
-    return tuple(load("event-expressions"))
+    return built_in_cases("event-expressions")
 
 
 def stream(case: Case) -> Stream:
