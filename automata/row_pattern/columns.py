@@ -58,7 +58,8 @@ class PartitionedTable:
         codes = codes.astype(np.min_scalar_type(number))
         together = np.argsort(codes if order is None else codes[order], kind="stable")
         order = together if order is None else order[together]
-        return cls(S, order, np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=number))]).astype(np.int64))
+        ordered = None if (order[1:] > order[:-1]).all() else order
+        return cls(S, ordered, np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=number))]).astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.S)

@@ -34,6 +34,8 @@ PAST_LAST, NEXT, FIRST, LAST = range(4)
 NO_ROW, FIRST_ROW = 1, 2
 """Why it cannot: no row of the match has the variable, or the first one has it."""
 
+FOLDS = ("SUM", "AVG", "MIN", "MAX")
+
 
 @compiled
 def open_states(start, length, codes, takes, before, ends, open_):  # type: ignore[no-untyped-def]
@@ -134,3 +136,26 @@ def find(  # type: ignore[no-untyped-def]
         numbers[PARTITION] += 1
         numbers[ROW], numbers[MATCH], numbers[OPENED] = 0, 0, 0
     numbers[FOUND] = found
+
+
+@compiled
+def fold(values, places, used, offsets, function, folded):  # type: ignore[no-untyped-def]
+    """Write for each labelled row the aggregate of its match up to it, undefined before the first value.
+
+    values [n], with the value of each row of the table; places int64 [l], the row of each label; used bool [l], whether
+    its value counts; offsets as above; function an index of FOLDS, of which 0 and 1 are sums; folded [l + 1].
+    """
+    for i in range(offsets.size - 1):
+        found = False
+        so_far = values[0]
+        for k in range(offsets[i], offsets[i + 1]):
+            if used[k]:
+                value = values[places[k]]
+                if not found:
+                    so_far = value
+                elif function < 2:
+                    so_far += value
+                elif (value < so_far) if function == 2 else (value > so_far):
+                    so_far = value
+                found = True
+            folded[k] = so_far

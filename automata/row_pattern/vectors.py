@@ -39,7 +39,7 @@ FLOAT: Mapping[str, Callable[[Column, Column], Column]] = {
 }  # fmt: skip
 
 
-class _Inexact(Exception):
+class Inexact(Exception):
     """What Arrow makes of the columns might not be what the rows have."""
 
 
@@ -49,6 +49,10 @@ class Conditions:
 
     table: PartitionedTable
     found: dict[rows.Expression, Column] = field(default_factory=dict)
+
+    def values(self, e: rows.Expression) -> Column:
+        """For each row the value of an expression on columns there. Raises SeveralTypes."""
+        return _Rowwise(self, "").value(e)
 
     def truths(self, e: rows.Expression, variable: str) -> NDArray[np.bool_]:
         """For each row whether the condition of a variable is true there."""
@@ -75,8 +79,10 @@ class _Rowwise:
     def value(self, e: rows.Expression) -> Column:
         """The values of an expression. Raises SeveralTypes."""
         try:
-            return self._looked_up(e) if isinstance(e, rows.Lookup) else self._combined(e)
-        except (_Inexact, SeveralTypes, pa.ArrowException):
+            if isinstance(e, rows.Lookup):
+                return self._looked_up(e)
+            return combined(e, [self.value(operand) for operand in rows.below(e)])
+        except (Inexact, SeveralTypes, pa.ArrowException):
             by_value = self.by_value(e)
             return array_of(self.by_rows(e)) if by_value is None else by_value
 
@@ -127,45 +133,46 @@ class _Rowwise:
             case _:
                 assert_never(e)
 
-    def _combined(self, e: rows.Scalar) -> Column:
-        operands = [self.value(operand) for operand in rows.below(e)]
-        match e:
-            case rows.Constant(value):
-                return _constant(value)
-            case rows.Negative():
-                return _sign(operands[0], pc.negate_checked, pc.negate)
-            case rows.Absolute():
-                return _sign(operands[0], pc.abs_checked, pc.abs)
-            case rows.Sum(_, sign, _) | rows.Product(_, sign, _):
-                return _arithmetic(sign, *operands)
-            case rows.Cast(_, type_):
-                return _cast(operands[0], type_)
-            case rows.Coalesce():
-                return pc.coalesce(*_alike(operands))
-            case rows.Case():
-                return pc.if_else(pc.fill_null(_truth(operands[0]), False), *_alike(operands[1:]))
-            case rows.Comparison(_, comparator, _):
-                return _compared(comparator, *operands)
-            case rows.IsNull(_, negated):
-                return (pc.is_valid if negated else pc.is_null)(operands[0])
-            case rows.Between(_, _, _, negated):
-                above, below = _compared(">=", *operands[:2]), _compared("<=", operands[0], operands[2])
-                return _negated(pc.and_kleene(above, below), negated)
-            case rows.In(_, _, negated):
-                found = pa.scalar(False)
-                for item in operands[1:]:
-                    found = pc.or_kleene(found, _compared("=", operands[0], item))
-                return _negated(found, negated)
-            case rows.Like():
-                raise _Inexact
-            case rows.Not():
-                return pc.invert(_truth(operands[0]))
-            case rows.And():
-                return pc.and_kleene(_truth(operands[0]), _truth(operands[1]))
-            case rows.Or():
-                return pc.or_kleene(_truth(operands[0]), _truth(operands[1]))
-            case _:
-                assert_never(e)
+
+def combined(e: rows.Scalar, operands: list[Column]) -> Column:
+    """What an operator makes of the columns of its operands. Raises Inexact, SeveralTypes, and errors of Arrow."""
+    match e:
+        case rows.Constant(value):
+            return _constant(value)
+        case rows.Negative():
+            return _sign(operands[0], pc.negate_checked, pc.negate)
+        case rows.Absolute():
+            return _sign(operands[0], pc.abs_checked, pc.abs)
+        case rows.Sum(_, sign, _) | rows.Product(_, sign, _):
+            return _arithmetic(sign, *operands)
+        case rows.Cast(_, type_):
+            return _cast(operands[0], type_)
+        case rows.Coalesce():
+            return pc.coalesce(*_alike(operands))
+        case rows.Case():
+            return pc.if_else(pc.fill_null(_truth(operands[0]), False), *_alike(operands[1:]))
+        case rows.Comparison(_, comparator, _):
+            return _compared(comparator, *operands)
+        case rows.IsNull(_, negated):
+            return (pc.is_valid if negated else pc.is_null)(operands[0])
+        case rows.Between(_, _, _, negated):
+            above, below = _compared(">=", *operands[:2]), _compared("<=", operands[0], operands[2])
+            return _negated(pc.and_kleene(above, below), negated)
+        case rows.In(_, _, negated):
+            found = pa.scalar(False)
+            for item in operands[1:]:
+                found = pc.or_kleene(found, _compared("=", operands[0], item))
+            return _negated(found, negated)
+        case rows.Like():
+            raise Inexact
+        case rows.Not():
+            return pc.invert(_truth(operands[0]))
+        case rows.And():
+            return pc.and_kleene(_truth(operands[0]), _truth(operands[1]))
+        case rows.Or():
+            return pc.or_kleene(_truth(operands[0]), _truth(operands[1]))
+        case _:
+            assert_never(e)
 
 
 def _replaced(e: rows.Expression, one: rows.Expression, by: rows.Expression) -> rows.Expression:
@@ -180,7 +187,7 @@ def _constant(value: Nullable) -> pa.Scalar:
     try:
         return pa.scalar(value, ARROW[value_type_of(value)])
     except OverflowError:  # beyond 64 bits
-        raise _Inexact from None
+        raise Inexact from None
 
 
 def _kind(column: Column) -> Kind | None:
@@ -204,7 +211,7 @@ def _alike(columns: list[Column]) -> list[Column]:
     """The columns, all of one type; of several types the mixture would be of none."""
     types = {column.type for column in columns if not pa.types.is_null(column.type)}
     if len(types) > 1:
-        raise _Inexact
+        raise Inexact
     if not types:
         return columns
     (type_,) = types
@@ -223,7 +230,7 @@ def _exact_floats(column: Column) -> Column:
     if column.type == ARROW["int"]:
         bounds = pc.min_max(column) if isinstance(column, pa.Array) else {"min": column, "max": column}
         if any((bound := bounds[name].as_py()) is not None and abs(bound) > EXACT for name in ("min", "max")):
-            raise _Inexact
+            raise Inexact
     return _floats(column)
 
 
@@ -253,7 +260,7 @@ def _arithmetic(sign: str, left: Column, right: Column) -> Column:
         right = pc.if_else(pc.equal(right, zero), pa.scalar(None, right.type), right)
     if sign == "%":
         if not whole:
-            raise _Inexact  # Arrow has no remainder
+            raise Inexact  # Arrow has no remainder
         return pc.subtract_checked(left, pc.multiply_checked(pc.divide_checked(left, right), right))
     return CHECKED[sign](left, right) if whole else _finite(FLOAT[sign](_floats(left), _floats(right)))
 
@@ -267,4 +274,4 @@ def _cast(column: Column, type_: rows.SqlType) -> Column:
         case (("int" | "float"), "DOUBLE"):
             return _finite(_floats(column))
         case _:
-            raise _Inexact
+            raise Inexact

@@ -33,6 +33,7 @@ from proofs_tests.benchmarks.installed import installed
 from proofs_tests.benchmarks.nfab import nfab
 from proofs_tests.benchmarks.peers import peers
 from proofs_tests.benchmarks.playground import playground
+from proofs_tests.benchmarks.recognize import recognize
 from proofs_tests.benchmarks.rows import row_patterns
 from proofs_tests.benchmarks.spark import spark
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
@@ -154,6 +155,7 @@ BENCHMARKS = {
     "hops": hops,
     "peers": peers,
     "spark": spark,
+    "recognize": recognize,
 }
 
 

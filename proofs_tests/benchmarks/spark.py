@@ -97,11 +97,11 @@ def measured(data: Path, name: str, cores: int, runs: int) -> dict[str, Any]:
     return said
 
 
-def generate(folder: Path, events: int, skewed: bool = False) -> None:
+def generate(folder: Path, events: int, skewed: bool = False, per_key: int = PER_KEY) -> None:
     """Events in Parquet: `n` is their order; `key` is uniform, or half of the events have key 0; `type`; `x`."""
     folder.mkdir(parents=True)
     random = np.random.default_rng(7)
-    all_keys = max(1, events // PER_KEY)
+    all_keys = max(1, events // per_key)
     types = np.array(["A", "B", "C", "D", "E", "F", "G", "H"])
     per_file = -(-events // FILES)
     for file in range(FILES):
@@ -198,7 +198,7 @@ def timed(spark: SparkSession, data: Path, name: str, runs: int) -> dict[str, An
     said |= {"peak": 0, "peak_identity": 0}
     for run in range(runs + 1):
         for what, peak, plan in (("identity", "peak_identity", identity_like), ("ours", "peak", ours)):
-            seconds, cpu, most = _watched(partial(_written, partial(plan, df if run else part, name)))
+            seconds, cpu, most = watched(partial(written, partial(plan, df if run else part, name)))
             if run:
                 said[what].append(seconds)
                 said[f"{what}_cpu"].append(cpu)
@@ -206,12 +206,12 @@ def timed(spark: SparkSession, data: Path, name: str, runs: int) -> dict[str, An
     return said
 
 
-def _written(plan: Callable[[], DataFrame]) -> None:
+def written(plan: Callable[[], DataFrame]) -> None:
     """Make the plan, with all it does beforehand, and run it to the end; what comes out is dropped."""
     plan().write.format("noop").mode("overwrite").save()
 
 
-def _watched(work: Callable[[], object]) -> tuple[float, float, int]:
+def watched(work: Callable[[], object]) -> tuple[float, float, int]:
     """The seconds of some work, those of the CPU, and the most memory that one of Spark's workers had meanwhile."""
     peak, done = 0, threading.Event()
 

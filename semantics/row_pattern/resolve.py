@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -45,9 +45,11 @@ def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
     Raises IllFormed where two columns of the table differ in case alone and a name may be either.
     """
     known = [*names]
+    return with_columns(q, lambda one: replace(one, name=named(one, known), quoted=True))
 
-    def column(one: rows.Column) -> rows.Column:
-        return replace(one, name=named(one, known), quoted=True)
+
+def with_columns(q: MatchRecognize, column: Callable[[rows.Column], rows.Column]) -> MatchRecognize:
+    """The clause with other columns."""
 
     def expression(e: rows.Expression) -> rows.Expression:
         if isinstance(e, rows.Column):

@@ -1,4 +1,4 @@
-"""The kinds of values of expressions, and the operators whose operands do not fit them."""
+"""The types of expressions, and the operators whose operands are of a kind that they do not take."""
 
 from __future__ import annotations
 
@@ -9,44 +9,53 @@ from cerify.semantics.predicate_types import Problem
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.resolve import named
 from cerify.semantics.row_pattern.show import show_expression
-from cerify.semantics.values import Kind, kind
+from cerify.semantics.values import KIND_OF, Kind, ValueType, value_type_of
 
-Kinds: TypeAlias = Callable[[rows.Column], Kind | None]
-"""The kind of a column; None where it is not known."""
+Types: TypeAlias = Callable[[rows.Column], ValueType | None]
+"""The type of a column; None where it is not known."""
 
-CAST: Mapping[rows.SqlType, Kind] = {
-    "BIGINT": "number", "DOUBLE": "number", "VARCHAR": "string", "BOOLEAN": "bool", "TIMESTAMP": "timestamp",
+CAST: Mapping[rows.SqlType, ValueType] = {
+    "BIGINT": "int", "DOUBLE": "float", "VARCHAR": "string", "BOOLEAN": "bool", "TIMESTAMP": "timestamp",
 }  # fmt: skip
 
 
-def kinds_of(known: Mapping[str, Kind | None] | None) -> Kinds:
-    """The kinds of columns by their names in a table; None for a table that is not known."""
+def types_of(known: Mapping[str, ValueType | None] | None) -> Types:
+    """The types of columns by their names in a table; None for a table that is not known."""
     return lambda column: None if known is None else known.get(named(column, known))
 
 
-def kind_of(e: rows.Expression, kinds: Kinds) -> Kind | None:
-    """The kind of an expression's values; None where it is not known, as for NULL."""
+def type_of(e: rows.Expression, types: Types) -> ValueType | None:
+    """The type of an expression's values, as the decided reading has them; None where it is not known, as for NULL.
+
+    An integer counts as a float where other values of the expression are floats.
+    """
     match e:
         case rows.Constant(value):
-            return None if value is None else kind(value)
+            return None if value is None else value_type_of(value)
         case rows.Column():
-            return kinds(e)
+            return types(e)
         case rows.Classifier():
             return "string"
-        case rows.Sum(_, operator, _):
-            return "string" if operator == "||" else "number"
-        case rows.MatchNumber() | rows.Count() | rows.Negative() | rows.Product() | rows.Absolute():
-            return "number"
+        case rows.Sum(left, operator, right):
+            return "string" if operator == "||" else _number((left, right), types)
+        case rows.Product(left, _, right):
+            return _number((left, right), types)
+        case rows.Negative(operand) | rows.Absolute(operand):
+            return _number((operand,), types)
+        case rows.MatchNumber() | rows.Count():
+            return "int"
         case rows.Physical(_, argument) | rows.Logical(_, argument):
-            return kind_of(argument, kinds)
+            return type_of(argument, types)
         case rows.Aggregate(function, argument):
-            return kind_of(argument, kinds) if function in ("MIN", "MAX") else "number"
+            if function in ("MIN", "MAX"):
+                return type_of(argument, types)
+            return {"COUNT": "int", "AVG": "float"}.get(function) or _number((argument,), types)  # type: ignore[return-value]
         case rows.Cast(_, type_):
             return CAST[type_]
         case rows.Coalesce(arguments):
-            return _first(arguments, kinds)
+            return _joined(arguments, types)
         case rows.Case(_, result, otherwise):
-            return _first((result, otherwise), kinds)
+            return _joined((result, otherwise), types)
         case (
             rows.Comparison() | rows.IsNull() | rows.Between() | rows.In() | rows.Like() | rows.Not() | rows.And()
             | rows.Or()
@@ -56,25 +65,33 @@ def kind_of(e: rows.Expression, kinds: Kinds) -> Kind | None:
             assert_never(e)
 
 
-def _first(arguments: Sequence[rows.Expression], kinds: Kinds) -> Kind | None:
-    return next((one for one in (kind_of(argument, kinds) for argument in arguments) if one is not None), None)
+def _joined(operands: Sequence[rows.Expression], types: Types) -> ValueType | None:
+    found = [one for one in (type_of(operand, types) for operand in operands) if one is not None]
+    return "float" if found[:1] == ["int"] and "float" in found else next(iter(found), None)
 
 
-def type_problems(e: rows.Expression, kinds: Kinds, condition: bool = False) -> Iterator[Problem]:
+def _number(operands: Sequence[rows.Expression], types: Types) -> ValueType:
+    return "float" if any(type_of(operand, types) == "float" for operand in operands) else "int"
+
+
+def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> Iterator[Problem]:
     """The operators in an expression whose operands are of a kind that they do not take.
 
     condition: whether the expression itself has to be true or false.
     """
 
+    def kind_of(operand: rows.Expression) -> Kind | None:
+        return None if (found := type_of(operand, types)) is None else KIND_OF[found]
+
     def of(wanted: Kind, *operands: rows.Expression) -> Iterator[Problem]:
         for operand in operands:
-            if (found := kind_of(operand, kinds)) not in (None, wanted):
+            if (found := kind_of(operand)) not in (None, wanted):
                 rule = {"number": "arithmetic", "string": "like"}.get(wanted, "kind")
                 message = f"{show_expression(operand)} is a {found}, and a {wanted} is expected"
                 yield Problem(rule, message, operand.span)  # type: ignore[arg-type]
 
     def alike(*operands: rows.Expression) -> Iterator[Problem]:
-        known = [(operand, found) for operand in operands if (found := kind_of(operand, kinds)) is not None]
+        known = [(operand, found) for operand in operands if (found := kind_of(operand)) is not None]
         for operand, found in known[1:]:
             if found != known[0][1]:
                 texts = f"{show_expression(known[0][0])} is a {known[0][1]}, and {show_expression(operand)} a {found}"
@@ -110,4 +127,4 @@ def type_problems(e: rows.Expression, kinds: Kinds, condition: bool = False) -> 
         case _:
             assert_never(e)
     for operand in rows.below(e):
-        yield from type_problems(operand, kinds)
+        yield from type_problems(operand, types)

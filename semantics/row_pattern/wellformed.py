@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
 from cerify.semantics.budget import depth_limited
@@ -15,9 +15,9 @@ from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Mea
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.resolve import columns_in, named
 from cerify.semantics.row_pattern.show import show_expression
-from cerify.semantics.row_pattern.typed import kinds_of, type_problems
+from cerify.semantics.row_pattern.typed import type_problems, types_of
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import KIND_OF, Kind
+from cerify.semantics.values import ValueType
 
 
 def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
@@ -36,9 +36,14 @@ def require_typed(q: MatchRecognize, schema: Schema) -> None:
     _raise_first(problems(q, schema))
 
 
+def require_columns(q: MatchRecognize, known: Mapping[str, ValueType | None]) -> None:
+    """As require_typed, over a table with these columns."""
+    _raise_first(problems(q) or _typed_over(q, known))
+
+
 def _raise_first(found: Iterable[Problem]) -> None:
     for problem in found:
-        raise IllFormed(f"{problem.hinted}; {problem.mend}", problem.span)
+        raise IllFormed(f"{problem.message}; {problem.mend}", problem.span)
 
 
 def _names(q: MatchRecognize) -> Iterator[Problem]:
@@ -142,19 +147,26 @@ def may_be_empty(p: rows.Pattern) -> bool:
 
 
 def _typed(q: MatchRecognize, schema: Schema | None) -> Iterator[Problem]:
-    known: dict[str, Kind | None] | None = None
-    if schema is not None:
-        known = {name: None if name in schema.mixed else KIND_OF[one] for name, one in schema.attributes.items()}
-        known[TYPE] = "string"
-        if schema.timed:
-            known.setdefault(TIME, "timestamp")
-        for column in columns_in(q):
-            if (name := named(column, known)) not in known:
-                there = [one for one in known if one != TYPE]
-                message = f"there is no column {name!r}; the table has {listed(there)}"
-                yield Problem("attribute", message, column.span, meant(name, there))
-    kinds = kinds_of(known)
+    if schema is None:
+        return _typed_over(q, None)
+    known: dict[str, ValueType | None] = dict(schema.attributes) | dict.fromkeys(schema.mixed) | {TYPE: "string"}
+    if schema.timed:
+        known.setdefault(TIME, "timestamp")
+    return _typed_over(q, known)
+
+
+def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None) -> Iterator[Problem]:
+    """The columns that a table does not have, and type errors.
+
+    known: the types of the table's columns, None where a column has none; None for a table that is not known.
+    """
+    for column in columns_in(q):
+        if known is not None and (name := named(column, known)) not in known:
+            there = [one for one in known if one != TYPE]
+            message = f"there is no column {name!r}; the table has {listed(there)}"
+            yield Problem("attribute", message, column.span, meant(name, there))
+    types = types_of(known)
     for one in q.define:
-        yield from type_problems(one.condition, kinds, condition=True)
+        yield from type_problems(one.condition, types, condition=True)
     for measure in q.measures:
-        yield from type_problems(measure.expression, kinds)
+        yield from type_problems(measure.expression, types)

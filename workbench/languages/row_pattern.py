@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
 from importlib import import_module
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Options, OutputTable
+from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
@@ -22,6 +23,7 @@ from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
+    from cerify.automata.row_pattern.measures import Found
     from cerify.explanations.explainer import Explainer
 
 FINDERS: Mapping[str, str] = {
@@ -121,6 +123,13 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
         ]
         return Checked(fragment, "\n".join(lines), found)
+
+
+def blocks_by(evaluator: str) -> Callable[[MatchRecognize, Stream, Budget], Found]:
+    """The function by which an evaluator gives matches as the states of rows, see MatchRows."""
+    from cerify.automata.row_pattern.measures import compiled_blocks, readable_blocks
+
+    return {"automaton": readable_blocks, "kernel": compiled_blocks}[evaluator]
 
 
 def _no_objection(q: MatchRecognize, schema: Schema | None, options: Options) -> None:

@@ -12,18 +12,22 @@ if TYPE_CHECKING:
     from cerify.spark.auditing.audit import audit as audit
     from cerify.spark.batch import match as match
     from cerify.spark.errors import worker_errors as worker_errors
+    from cerify.spark.row_patterns import describe as describe
+    from cerify.spark.row_patterns import match_recognize as match_recognize
     from cerify.spark.sql import register as register
     from cerify.spark.streaming import match_stream as match_stream
 
 _HOME = {
     "audit": "auditing.audit",
+    "describe": "row_patterns",
     "match": "batch",
+    "match_recognize": "row_patterns",
     "match_stream": "streaming",
     "register": "sql",
     "worker_errors": "errors",
 }
 
-__all__ = ["audit", "match", "match_stream", "register", "worker_errors"]
+__all__ = ["audit", "describe", "match", "match_recognize", "match_stream", "register", "worker_errors"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack, get_args
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -69,7 +70,8 @@ def match(
         with worker_errors():
             return unpartitioned(some, asked, columns, output, budget, answer)
     task = partial(answers, query=asked.to_json(), columns=columns, output=output, budget=budget)
-    return by_key(some, columns).mapInArrow(task, answer)
+    rows = by_key(some, [*map(column, columns.keys)], [*map(column, columns.order)])
+    return rows.mapInArrow(task, answer)
 
 
 def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output) -> T.StructType:
@@ -92,9 +94,8 @@ def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output)
     return T.StructType([*keys, *(T.StructField(name, kind) for name, kind in fields.items())])
 
 
-def by_key(df: DataFrame, columns: Columns) -> DataFrame:
+def by_key(df: DataFrame, keys: Sequence[Column], order: Sequence[Column]) -> DataFrame:
     """The rows grouped by key and sorted; shuffled only if they are not clustered by the key."""
-    keys, order = [*map(column, columns.keys)], [*map(column, columns.order)]
     numbered = df.withColumn(ROW, F.row_number().over(Window.partitionBy(*keys).orderBy(*order)))
     if _stays(numbered):
         return numbered

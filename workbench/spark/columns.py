@@ -25,12 +25,20 @@ WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
 ATTRIBUTES = (*WHOLE, *TIMES, T.FloatType, T.DoubleType, T.StringType, T.BooleanType, T.NullType)
 ATOMIC = (*ATTRIBUTES, T.DecimalType, T.BinaryType)  # what rows can be grouped and ordered by
+TYPES: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
+    "int": WHOLE,
+    "float": (T.FloatType, T.DoubleType),
+    "string": (T.StringType,),
+    "bool": (T.BooleanType,),
+    "timestamp": TIMES,
+}
+"""The types of columns that have values of a type."""
+
+NUMBERS = (*WHOLE, T.FloatType, T.DoubleType, T.NullType)
 FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
-    "int": (*WHOLE, T.FloatType, T.DoubleType, T.NullType),  # whole numbers only, checked when read
-    "float": (*WHOLE, T.FloatType, T.DoubleType, T.NullType),
-    "string": (T.StringType, T.NullType),
-    "bool": (T.BooleanType, T.NullType),
-    "timestamp": (*TIMES, T.NullType),
+    **{name: (*kinds, T.NullType) for name, kinds in TYPES.items()},
+    "int": NUMBERS,  # whole numbers only, checked when read
+    "float": NUMBERS,
 }
 TIMED = cel.TimeWindow | sase.Window | sase.Program
 
@@ -72,8 +80,8 @@ def columns_of(
         for name in names:
             _require(df, name, purpose)
     for name in (*order, *keys):
-        _require_kind(df, name, ATOMIC, "rows are grouped and ordered by atomic values")
-    _require_kind(df, type_, (T.StringType,), "the event type is a string")
+        require_sortable(df.schema, name)
+    _require_kind(df.schema, type_, (T.StringType,), "the event type is a string")
     attributes, timed = _attributes(df, query)
     time = _time(df, order) if timed or TIME in attributes else None
     if timed and time is None:
@@ -124,8 +132,13 @@ def keyless(df: DataFrame, name: str) -> Any:
 
 
 def column(name: str) -> Any:
-    """The column of this name, quoted."""
-    return F.col("`" + name.replace("`", "``") + "`")
+    """The column of this name."""
+    return F.col(quoted(name))
+
+
+def quoted(name: str) -> str:
+    """The name of a column as Spark SQL has it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _certain(query: Query) -> set[str]:
@@ -179,7 +192,17 @@ def _require(df: DataFrame, name: str, purpose: str) -> None:
         raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(df.columns)}")
 
 
-def _require_kind(df: DataFrame, name: str, kinds: tuple[type[T.DataType], ...], why: str) -> None:
-    kind = df.schema[name].dataType
+def require_sortable(schema: T.StructType, name: str) -> None:
+    """Raises InputError for a column by which rows are not grouped and ordered."""
+    _require_kind(schema, name, ATOMIC, "rows are grouped and ordered by atomic values")
+    kind = schema[name].dataType
+    if isinstance(kind, T.StringType) and kind != T.StringType():
+        raise InputError(
+            f"column {name!r} is {kind.simpleString()}; texts are compared letter by letter, so convert it"
+        )
+
+
+def _require_kind(schema: T.StructType, name: str, kinds: tuple[type[T.DataType], ...], why: str) -> None:
+    kind = schema[name].dataType
     if not isinstance(kind, kinds):
         raise InputError(f"column {name!r} is {kind.simpleString()}; {why}, so convert it")

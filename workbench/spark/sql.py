@@ -1,8 +1,12 @@
-"""The table function cel_match for Spark SQL: a query over each partition of a table.
+"""The table functions cel_match and match_recognize for Spark SQL: a query over each partition of a table.
 
     SELECT * FROM cel_match(TABLE(flights) PARTITION BY tailnum ORDER BY (dep_time), 'A ; B+ ; C', key => 'tailnum')
+    SELECT * FROM match_recognize(TABLE(ticks), 'MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY day PATTERN (A B+) …)')
 
-Spark fixes the columns of the function's answer when it is registered, and does not pass to it the columns by which the
+The second one is Spark's kind of table function that sees the schema and the clause before it runs, so that the clause
+says how the table is divided and ordered, and which columns the answer has. Its rows come one by one. The first one
+reads Arrow batches, which Spark does not combine with that.
+For it Spark fixes the columns of the answer when it is registered, and does not pass to it the columns by which the
 table is partitioned and ordered. So key and ids are text, and arguments name their columns. The parentheses around
 dep_time are Spark's syntax: without them, what follows the comma would be one more column to order by.
 """
@@ -11,20 +15,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
-from pyspark.sql.functions import arrow_udtf
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import types as T
+from pyspark.sql.functions import arrow_udtf, udtf
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, OrderingColumn, PartitioningColumn, SelectedColumn
 
 from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.match_tables import RESULT
-from cerify.spark.columns import mentioned
+from cerify.spark.columns import mentioned, quoted
 from cerify.spark.errors import serialize_error
+from cerify.spark.row_patterns import recognition
 from cerify.spark.runs.query import Query
+from cerify.spark.runs.row_patterns import RowQuery, output_rows
 from cerify.spark.runs.rows import Columns, Rows, rows_of
 from cerify.spark.runs.run import Run
 from cerify.spark.runs.start import start
@@ -92,14 +102,64 @@ class CelMatch:
         return pa.table({name: columns[name] for name in WRITTEN.names}, schema=WRITTEN)
 
 
-def register(session: SparkSession, name: str = "cel_match") -> None:
-    """Register the table function with Spark SQL.
+@dataclass
+class Recognized(AnalyzeResult):
+    """What Spark is to know of a call of match_recognize, and what the workers are to know."""
 
-    Its arguments are the table, the query, and by name: language, output ("matches" or "valuations"), key, the columns
-    that the table is partitioned by, for the answer; id, type and time, the columns with an event's id, type and time.
-    Errors are raised by the action that reads the answer; see worker_errors.
+    query: RowQuery | None = None
+    rows: T.StructType = field(default_factory=T.StructType)
+
+
+class MatchRecognize:
+    """The output table of one partition. Spark makes an instance for each."""
+
+    def __init__(self, recognized: Recognized) -> None:
+        self._recognized = recognized
+        self._rows: list[tuple[Any, ...]] = []
+
+    @staticmethod
+    def analyze(table: AnalyzeArgument, clause: AnalyzeArgument) -> Recognized:
+        """The columns of the answer, and how the table is divided and ordered."""
+        with serialize_error():
+            if not isinstance(table.dataType, T.StructType) or not isinstance(clause.value, str):
+                raise InputError("write match_recognize(TABLE(name), 'MATCH_RECOGNIZE (…)'), the clause as a literal")
+            found = recognition(table.dataType, clause.value)
+            keys = found.query.columns.keys
+            return Recognized(
+                found.output,
+                not keys,
+                [PartitioningColumn(quoted(name)) for name in keys],
+                [OrderingColumn(quoted(name), not descending, first) for name, descending, first in found.order],
+                [SelectedColumn(quoted(name)) for name in found.moved],
+                found.query,
+                T.StructType([table.dataType[name] for name in found.moved]),
+            )
+
+    def eval(self, row: Row, clause: str) -> None:
+        """Gather a row."""
+        self._rows.append(tuple(row))
+
+    def terminate(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of the output."""
+        assert self._recognized.query is not None
+        kinds = to_arrow_schema(self._recognized.rows, timezone="UTC")
+        columns = zip(*self._rows, strict=True) if self._rows else ()
+        arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds.types, strict=False)]
+        batches = [pa.record_batch(arrays, names=kinds.names)] if arrays else []
+        for batch in output_rows(batches, self._recognized.query):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def register(session: SparkSession, name: str = "cel_match") -> None:
+    """Register the table functions with Spark SQL: match_recognize, and cel_match by this name.
+
+    The arguments of match_recognize are the table and the clause. Those of cel_match are the table, the query, and by
+    name: language, output ("matches" or "valuations"), key, the columns that the table is partitioned by, for the
+    answer; id, type and time, the columns with an event's id, type and time. Errors are raised by the action that reads
+    the answer, those of a clause by `session.sql`; see worker_errors.
     """
     session.udtf.register(name, cast("UserDefinedTableFunction", arrow_udtf(CelMatch, returnType=ANSWER)))
+    session.udtf.register("match_recognize", cast("UserDefinedTableFunction", udtf(MatchRecognize)))
 
 
 def _columns(

@@ -65,11 +65,12 @@ def rows_of(
     """For each group of batches their rows, key by key, with their classes. Raises InputError."""
     last: pa.RecordBatch | None = None
     for batch in gathered(batches):
-        starts = _starts(batch, last, columns)
+        _require_places(batch, columns)
+        starts = begins_of(batch, last, columns)
         table = events_of(batch, columns, schema)
         keys, ids = batch.select(list(columns.keys)), None if columns.id is None else batch.column(columns.id)
         ends, classes = [*starts[1:], batch.num_rows], None if classify is None else classify(table)
-        continues = last is not None and _same(last, batch.slice(0, 1), columns.keys)
+        continues = last is not None and same(last, batch.slice(0, 1), columns.keys)
         yield [
             Rows(
                 begin > 0 or not continues,
@@ -121,21 +122,28 @@ def shown(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={v!r}" if isinstance(v, str) else f"{name}={v}" for name, v in values.items())
 
 
-def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns) -> list[int]:
-    """The indices at which the rows of a key begin, 0 included. Raises InputError for ties and nulls in the order."""
+def _require_places(batch: pa.RecordBatch, columns: Columns) -> None:
+    """Raises InputError for nulls in the order."""
     for name in columns.order:
         if batch.column(name).null_count:
             row = pc.index(batch.column(name).is_null(), True).as_py()
             raise InputError(
                 f"{place(batch, row, columns)}: the column {name!r} is empty; every event has a place in the order"
             )
+
+
+def begins_of(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns) -> list[int]:
+    """The indices at which the rows of a key begin, 0 included; last: the row before them. Raises InputError for ties.
+
+    Two rows without a value in a column agree on it.
+    """
     rest, before = batch.slice(1), batch.slice(0, batch.num_rows - 1)
     same_key = _agree(before, rest, columns.keys)
     if columns.order:  # else the caller has sorted the rows
         tied = np.flatnonzero(same_key & _agree(before, rest, columns.order))
         if tied.size:
             raise _tie(batch, int(tied[0]) + 1, columns)
-        if last is not None and _same(last, batch.slice(0, 1), (*columns.keys, *columns.order)):
+        if last is not None and same(last, batch.slice(0, 1), (*columns.keys, *columns.order)):
             raise _tie(batch, 0, columns)
     return [0, *(np.flatnonzero(~same_key) + 1).tolist()]
 
@@ -144,12 +152,12 @@ def _tie(batch: pa.RecordBatch, row: int, columns: Columns) -> InputError:
     of = "" if not columns.keys else f" of {', '.join(columns.keys)}"
     return InputError(
         f"{place(batch, row, columns)}: two events{of} have the same place in the order, so that their "
-        f"sequence is undefined; order_by more columns than {', '.join(columns.order)}, or, if it is one event twice, "
+        f"sequence is undefined; order by more columns than {', '.join(columns.order)}, or, if it is one event twice, "
         "drop one by dropDuplicates"
     )
 
 
-def _same(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> bool:
+def same(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> bool:
     """Whether two rows agree on these columns."""
     return bool(_agree(left, right, names).all())
 
