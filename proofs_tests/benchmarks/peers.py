@@ -209,13 +209,18 @@ def cells(row: Json) -> list[str]:
     if row["found"] != row["matches"]:
         return [*shown[:2], f"{row['found']:,}, where there are {row['matches']:,}", *[""] * 5]
     theirs, mine, (low, high) = row["theirs"], row["ours"], row["spread"]
-    times = [f"{1000 * seconds:,.3g} ms" for seconds in (theirs["thread"], theirs["process"], mine["process"])]
+    times = [f"{digits(1000 * seconds)} ms" for seconds in (theirs["thread"], theirs["process"], mine["process"])]
     return [
         *shown,
         *times,
-        f"{row['events'] / theirs['process']:,.3g}",
-        f"{row['ratio']:,.3g} ({low:,.3g} to {high:,.3g})",
+        digits(row["events"] / theirs["process"]),
+        f"{digits(row['ratio'])} ({digits(low)} to {digits(high)})",
     ]
+
+
+def digits(number: float) -> str:
+    """A number with three digits that count, without an exponent: 0.972, 1,050, 38,000."""
+    return f"{float(f'{number:.3g}'):,.12g}"
 
 
 def plot(rows: Sequence[Json], path: Path) -> None:
@@ -234,7 +239,7 @@ def plot(rows: Sequence[Json], path: Path) -> None:
         axes.plot([row["query"] for row in mine], [row["ratio"] for row in mine], marker, label=engine)
     axes.set_yscale("log")
     axes.set_ylabel("processor time, times ours")
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)

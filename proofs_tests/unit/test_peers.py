@@ -27,7 +27,7 @@ def test_the_page_is_that_of_what_was_measured() -> None:
 
 
 def test_a_row_has_the_times_of_both() -> None:
-    assert peers.cells(ROW) == ["Q1", "1,000", "7", "500 ms", "1e+03 ms", "20 ms", "1e+03", "50 (40 to 60)"]
+    assert peers.cells(ROW) == ["Q1", "1,000", "7", "500 ms", "1,000 ms", "20 ms", "1,000", "50 (40 to 60)"]
 
 
 def test_where_the_matches_differ_or_there_is_no_answer_there_are_no_times() -> None:
