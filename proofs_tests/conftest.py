@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,9 @@ from cerify import cli
 
 Run = Callable[..., tuple[int, str, str]]
 
+
+# The Java of Spark runs for minutes only: the slower of its two compilers costs more than it saves.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
