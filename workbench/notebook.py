@@ -15,6 +15,7 @@ from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from cerify.api import match
 from cerify.automata.cea.model import CEA
@@ -35,7 +36,7 @@ from cerify.explanations.step import Step
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.semantics.budget import Budget
 from cerify.semantics.csv_rows import Source, events_of_csv
-from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, CerifyError, QueryWarning, Unsupported
 from cerify.semantics.events import TYPE, Events, Match, Schema, Stream
 from cerify.semantics.matches import Matches
 from cerify.semantics.packages import naming_extras
@@ -120,13 +121,16 @@ def explore(query: str = "", events: Events | str | Path = (), language: str = D
 
 
 def evaluated_html(query: str, events: str, language: str) -> str:
-    """What a query matches in events written as CSV, as HTML; or the error, with its place in the query."""
+    """What a query matches in events written as CSV, as HTML, after warnings; or the error, with its place."""
     try:
         S = Stream(events_of_csv(Source("events", partial(BytesIO, events.encode())), None, {TYPE: TYPE}))
-        found = match(query, S, language=language)
+        with catch_warnings(record=True) as warned:
+            simplefilter("always", QueryWarning)
+            found = match(query, S, language=language)
     except CerifyError as error:
         return f"<pre>{escape(error.described())}</pre>"
-    return f"{timeline(S, found)._repr_html_()}{_matches(found)}"
+    notes = "".join(f"<pre>{escape(str(one.message))}</pre>" for one in warned)
+    return f"{notes}{timeline(S, found)._repr_html_()}{_matches(found)}"
 
 
 def csv_of(S: Stream) -> str:

@@ -201,6 +201,9 @@ def test_what_is_explored_follows_the_query_and_the_events() -> None:
     assert said(notebook.evaluated_html("B ; A", events, "cel")) == "No match."
     assert notebook.evaluated_html("A ; ; B", events, "cel").endswith("A ; ; B\n    ^</pre>")
     assert "no column" in notebook.evaluated_html("A", "x\n1", "cel")
+    warned = notebook.evaluated_html("A ; C", events, "cel")
+    assert warned.startswith("<pre>unknown event type C; the events have A, B\nA ; C\n    ^</pre>")
+    assert said(warned).endswith("No match.")
 
 
 def test_without_ipywidgets_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
