@@ -72,12 +72,14 @@ WAIT = 60_000  # milliseconds, for a machine that does much else
 
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 FOCUS = """() => {
-    const e = document.activeElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
+    let e = document.activeElement;
+    while (e.contentDocument?.activeElement) e = e.contentDocument.activeElement;
+    const style = getComputedStyle(e), box = e.getBoundingClientRect(), { body, defaultView } = e.ownerDocument;
     const name = e.getAttribute("aria-label") || e.textContent || e.tagName;
     return {
         to: e.getAttribute("href"),
-        what: e === document.body ? "" : name.trim().slice(0, 60),
-        seen: box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth,
+        what: e === body ? "" : name.trim().slice(0, 60),
+        seen: box.width > 0 && box.height > 0 && box.right > 0 && box.left < defaultView.innerWidth,
         marked: (style.outlineStyle !== "none" && style.outlineWidth !== "0px") || style.boxShadow !== "none",
     };
 }"""
