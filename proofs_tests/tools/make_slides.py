@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,15 +24,18 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+sys.path.append(str(Path(__file__).parents[2] / "docs" / "_ext"))  # what the book formats its code with
+import sessions
+
 from cerify.grade.exercises import LEVELS, exercises
 from cerify.semantics.errors import InputError
 from cerify.semantics.output_files import write_whole
 from proofs_tests.browser import CHROMIUM, NAMES
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
-HIGHEST = 22  # lines of text that a slide takes, about: the page makes them smaller where it has to
+HIGHEST = 18  # lines of text that a slide takes, about: the page makes them smaller where it has to
 LONGEST_CODE = 18  # lines of one block
-CHARACTERS = 78  # of a line of text
+CHARACTERS = 78  # of a line of text, and of code
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
@@ -55,14 +59,17 @@ h1, h2 { color: var(--accent); margin: 0 0 1rem; line-height: 1.2; }
 pre { background: var(--code); padding: .8rem 1rem; font-size: .8em; line-height: 1.3; white-space: pre-wrap; }
 code { font-family: ui-monospace, monospace; font-size: .92em; }
 table { border-collapse: collapse; font-size: .8em; } td, th { padding: .3rem .8rem; text-align: left; }
-tr + tr td { border-top: 1px solid var(--code); } img { max-height: 50vh; max-width: 100%; }
+tr + tr td { border-top: 1px solid var(--code); } img { max-height: 70vh; max-width: 100%; }
+math[display="block"] { margin: .5em 0; max-width: 100%; overflow-x: auto; }
+mtd { padding: .3em .1em; text-align: left; }
 li { margin: .3rem 0; } footer { margin-top: auto; font-size: .9rem; opacity: .75; }
+@media (max-width: 50rem) { section { padding: 1.5rem 1rem; min-height: 0; } body { font-size: 1.1rem; } }
 @page { size: 1280px 720px; margin: 0; }
 @media print { section { height: 720px; min-height: 0; overflow: hidden; } }
 """
 SCRIPT = """
 const fit = () => document.querySelectorAll("section").forEach((one) => {
-  for (let size = 100; size >= 50; size -= 5) {
+  for (let size = 100; size >= (innerWidth > 800 ? 50 : 100); size -= 5) {
     one.style.fontSize = `${size}%`;
     if (one.scrollHeight <= innerHeight + 1 && one.scrollWidth <= one.clientWidth) break;
   }
@@ -145,7 +152,7 @@ def _block(tokens: list[Token], page: Path) -> Iterator[Block]:
     elif first.type == "math_block":
         yield Block(MARKDOWN.renderer.render([first], MARKDOWN.options, {}), 2)
     elif first.type == "paragraph_open" and (image := next(_images(tokens), None)) is not None:
-        yield Block(_picture(page.parent / str(image.attrs["src"]), image.content), 2 * HIGHEST // 3)
+        yield Block(_picture(page.parent / str(image.attrs["src"]), image.content), HIGHEST)
     elif first.type == "paragraph_open":
         text = tokens[1].content
         found = SENTENCE.match(text)
@@ -183,7 +190,12 @@ def _code(fence: Token, page: Path) -> str:
     )
     if info.startswith("{") and not info.startswith("{literal"):
         return ""
-    lines = code.rstrip().split("\n")
+    code = code.rstrip()
+    if code.startswith(">>> "):
+        code = sessions.session(code)
+    elif "python" in info or ".py" in info:
+        code = sessions.excerpt(code, CHARACTERS)
+    lines = code.split("\n")
     return "\n".join(lines if len(lines) <= LONGEST_CODE else [*lines[: LONGEST_CODE - 1], "…"])
 
 
@@ -230,12 +242,13 @@ def slides_of(session: Path) -> Iterator[str]:
 
 
 def _slides(part: Part) -> Iterator[str]:
-    """The blocks of a part on as many slides as they take."""
+    """The blocks of a part on as many slides as they take; a sentence stands on the slide of what it leads to."""
     taken: list[Block] = []
     for block in part.blocks:
         if taken and sum(one.lines for one in taken) + block.lines > HIGHEST:
-            yield _slide(part.title, taken)
-            taken = []
+            leads = len(taken) > 1 and taken[-1].html.startswith("<p>") and not block.html.startswith("<p>")
+            yield _slide(part.title, taken[:-1] if leads else taken)
+            taken = taken[-1:] if leads else []
         taken.append(block)
     if taken:
         yield _slide(part.title, taken)
