@@ -26,7 +26,7 @@ from cerify.semantics.events import Schema, Stream
 
 FEW = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
-SOME = settings(max_examples=1000, derandomize=True, database=None, deadline=None)
+SOME = settings(max_examples=300, derandomize=True, database=None, deadline=None)
 
 
 @pytest.mark.parametrize("name", PROFILES)

@@ -37,8 +37,9 @@ def test_every_case_expects_what_the_evaluators_say_today(evaluator: str, start:
         assert found == one.matches, one.id
 
 
-def test_every_query_is_well_typed_and_survives_printing() -> None:
-    for one in suite():
+@pytest.mark.parametrize("start", sampled(range(4), (0,)))
+def test_every_query_is_well_typed_and_survives_printing(start: int) -> None:
+    for one in suite()[start::4]:
         q = parse(one.query)
         assert parse(show(q)) == q, one.id
         LANGUAGES["sase"].require_typed(q, schema_of_json(one.schema))

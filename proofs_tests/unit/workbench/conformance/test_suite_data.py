@@ -47,8 +47,9 @@ def test_every_case_expects_what_the_denotation_says_today() -> None:
         assert found == case.matches, case.id
 
 
-def test_every_query_is_well_typed_and_survives_printing() -> None:
-    for case in suite():
+@pytest.mark.parametrize("start", sampled(range(4), (0,)))
+def test_every_query_is_well_typed_and_survives_printing(start: int) -> None:
+    for case in suite()[start::4]:
         phi = parse(case.query)
         assert parse(show(phi)) == phi, case.id
         require_typed(phi, schema_of_json(case.schema))
