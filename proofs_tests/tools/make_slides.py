@@ -152,7 +152,7 @@ def _block(tokens: list[Token], page: Path) -> Iterator[Block]:
     elif first.type == "math_block":
         yield Block(MARKDOWN.renderer.render([first], MARKDOWN.options, {}), 2)
     elif first.type == "paragraph_open" and (image := next(_images(tokens), None)) is not None:
-        yield Block(_picture(page.parent / str(image.attrs["src"]), image.content), HIGHEST)
+        yield Block(_picture(page.parent / str(image.attrs["src"]), image.content), HIGHEST - 3)
     elif first.type == "paragraph_open":
         text = tokens[1].content
         found = SENTENCE.match(text)
