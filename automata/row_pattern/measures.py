@@ -235,12 +235,10 @@ def _blocks(q: MatchRecognize, S: Stream, automaton: Automaton, budget: Budget) 
             failed = error
         if not some:
             break
-        labels = [{row: A for A, its in match.bindings or () for row in its} for match in some]
-        states = [
-            state_of[its[row], row in match.excluded]
-            for match, its in zip(some, labels, strict=True)
-            for row in match.events
-        ]
+        states: list[int] = []
+        for match in some:
+            label, excluded = {row: A for A, its in match.bindings or () for row in its}, {*match.excluded}
+            states += [state_of[label[row], row in excluded] for row in match.events]
         yield Labelled(
             np.array([match.events[0] if match.events else match.at for match in some]),
             np.array([match.match_number for match in some]),

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import types as T
+from pyspark.sql.conversion import ArrowTableToRowsConversion, LocalDataToArrowConversion
 from pyspark.sql.functions import arrow_udtf, udtf
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, OrderingColumn, PartitioningColumn, SelectedColumn
 
 from cerify.automata.evaluator import Output
@@ -141,13 +141,11 @@ class MatchRecognize:
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the output."""
-        assert self._recognized.query is not None
-        kinds = to_arrow_schema(self._recognized.rows, timezone="UTC")
-        columns = zip(*self._rows, strict=True) if self._rows else ()
-        arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds.types, strict=False)]
-        batches = [pa.record_batch(arrays, names=kinds.names)] if arrays else []
-        for batch in output_rows(batches, self._recognized.query):
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        given, query = self._recognized.rows, self._recognized.query
+        assert query is not None
+        table = LocalDataToArrowConversion.convert(self._rows, given, False)
+        for batch in output_rows(table.to_batches(), query):
+            yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), self._recognized.schema)
 
 
 def register(session: SparkSession, name: str = "cel_match") -> None:

@@ -202,10 +202,21 @@ def test_the_clause_in_sql(sql: SparkSession) -> None:
 
 
 @pytest.mark.thorough
-def test_one_partition_in_sql(sql: SparkSession) -> None:
-    whole = CLAUSE.replace("PARTITION BY symbol ORDER BY day", "ORDER BY symbol DESC NULLS LAST, day DESC")
-    made = sql.sql(f"SELECT * FROM match_recognize(TABLE(ticks), '{whole}')")
-    assert [tuple(row) for row in made.collect()] == [(5, 17), (7, 15), (4, 17)]
+def test_in_sql_the_answer_is_that_over_the_data_frame(sql: SparkSession) -> None:
+    values = (
+        "n, n / 2 AS f, DATE '2020-01-01' + CAST(n AS INT) AS d, CAST(n AS DECIMAL(9, 2)) AS m, array(n, 2) AS list"
+    )
+    others = "timestamp_micros(n) AS ts, IF(n = 2, NULL, 'a') AS s, CAST(NULL AS VOID) AS v, n % 2 = 0 AS even"
+    sql.sql(f"SELECT {values}, {others} FROM (SELECT id AS n FROM range(6))").createOrReplaceTempView("typed")
+    for rows in ("ONE ROW PER MATCH", "ALL ROWS PER MATCH WITH UNMATCHED ROWS"):
+        measures = "FIRST(d) AS d1, LAST(A.ts) AS t1, CLASSIFIER() AS c, AVG(f) AS f1, v AS v1"
+        pattern = "PATTERN (A B+) DEFINE B AS n % 4 <> 0"
+        clause = f"MATCH_RECOGNIZE (ORDER BY even DESC NULLS LAST, m DESC MEASURES {measures} {rows} {pattern})"
+        made = sql.sql(f"SELECT * FROM match_recognize(TABLE(typed), '{clause}')")
+        right = recognized(sql.table("typed"), clause)
+        assert [tuple(row) for row in made.collect()] == right
+        assert right
+    sql.catalog.dropTempView("typed")
 
 
 def test_errors_of_the_clause_in_sql(sql: SparkSession) -> None:

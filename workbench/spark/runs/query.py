@@ -31,6 +31,8 @@ class Query:
     def parsed(self) -> Any:
         """The tree of the query, checked. Raises ParseError, IllFormed and Unsupported."""
         with errors_in(self.text):
+            if self.plugin.row_type is not None:
+                raise Unsupported(f"{self.plugin.title} makes a table: use cerify.spark.match_recognize(df, clause)")
             phi = self.plugin.parse(self.text)
             if self.schema is not None:
                 self.plugin.require_typed(phi, self.schema)

@@ -75,7 +75,8 @@ def output_rows(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[
     """The batches of the output table for some rows, grouped by partition, in order."""
     with serialize_error(), errors_in(query.text):
         for table in whole_partitions(batches, query):
-            yield from _answered(table, query)
+            with query.budget.timed():
+                yield from _answered(table, query)
 
 
 def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[pa.Table]:
@@ -116,13 +117,14 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
     q, S = query.clause, _stream(table, query)
     partitioned, automaton, blocks = blocks_by(query.evaluator)(q, S, query.budget)
     conditions, nothing = Conditions(partitioned), np.empty(0, np.int64)
-    first = covered = 0
+    by_definition = [Output(replace(q, measures=(one,)), S) for one in q.measures]
+    first = covered = 0  # rows of which it is known whether they are in a match, and the row up to which matches reach
     try:
         for block in chain(blocks, [Labelled(nothing, nothing, np.zeros(1, np.int64), nothing.astype(np.int32))]):
             made = MatchRows(q, conditions, automaton, block)
             measures = [
-                _typed(values if values is not None else _by_definition(q, S, n, automaton, block), *query.measures[n])
-                for n, values in enumerate(made.measure(one.expression) for one in q.measures)
+                _measure(made, output, automaton, *typed)
+                for output, typed in zip(by_definition, query.measures, strict=True)
             ]
             places, end = made.places, int(block.begins[-1]) + 1 if len(block.begins) else len(S)
             if q.rows == "all with unmatched":
@@ -153,22 +155,25 @@ def _stream(table: pa.Table, query: RowQuery) -> Stream:
     return Stream.from_table(pa.table(columns))
 
 
-def _by_definition(q: MatchRecognize, S: Stream, n: int, automaton: Automaton, block: Labelled) -> list[Any]:
-    """The values of a measure that columns do not hold."""
-    output, offsets = Output(replace(q, measures=(q.measures[n],)), S), block.offsets.tolist()
-    values: list[Any] = []
-    for i, (begin, number) in enumerate(zip(block.begins.tolist(), block.numbers.tolist(), strict=True)):
-        states = block.states[offsets[i] : offsets[i + 1]].tolist()
-        match = evaluate.numbered(automaton, range(begin, begin + max(len(states), 1)), states, number)
-        values += [value for _, (value,) in output.measured(match)]
-    return values
-
-
-def _typed(values: pa.Array | list[Any], name: str, type_: ValueType | None) -> pa.Array:
-    """The values of a measure in the type of its column. Raises InputError for one that does not fit."""
+def _measure(made: MatchRows, output: Output, automaton: Automaton, name: str, type_: ValueType | None) -> pa.Array:
+    """The values of the measure of an output. Raises InputError for one that its type does not hold."""
+    values = made.measure(output.clause.measures[0].expression)
+    if values is None:
+        values = _row_by_row(output, automaton, made.block)
     if type_ is None:
         return pa.nulls(len(values))
     try:
         return values.cast(ARROW[type_]) if isinstance(values, pa.Array) else pa.array(values, ARROW[type_])
     except (pa.ArrowInvalid, OverflowError) as error:
         raise InputError(f"the measure {name} is not exact as 64-bit {type_}, so CAST it: {error}") from None
+
+
+def _row_by_row(output: Output, automaton: Automaton, block: Labelled) -> list[Any]:
+    """The values of a measure by the definition, where columns do not hold them."""
+    offsets = block.offsets.tolist()
+    values: list[Any] = []
+    for i, (begin, number) in enumerate(zip(block.begins.tolist(), block.numbers.tolist(), strict=True)):
+        states = block.states[offsets[i] : offsets[i + 1]].tolist()
+        match = evaluate.numbered(automaton, range(begin, begin + max(len(states), 1)), states, number)
+        values += [value for _, (value,) in output.measured(match)]
+    return values

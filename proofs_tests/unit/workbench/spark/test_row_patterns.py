@@ -17,7 +17,7 @@ from cerify.automata.row_pattern import kernels, measures
 from cerify.automata.row_pattern.measures import MatchRows
 from cerify.equivalence.generate.row_pattern import PROFILES
 from cerify.semantics.arrow_types import ARROW
-from cerify.semantics.errors import CerifyError, IllFormed
+from cerify.semantics.errors import CerifyError, IllFormed, Unsupported
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.show import show
@@ -25,6 +25,7 @@ from cerify.semantics.values import EXACT, INT64, value_type_of
 from cerify.spark.errors import WorkerError, deserialize_error
 from cerify.spark.row_patterns import recognition
 from cerify.spark.runs import row_patterns, rows
+from cerify.spark.runs.query import Query
 from proofs_tests.support import sampled
 from proofs_tests.unit.automata.row_pattern.test_compiled import FLOATS, INTS, TEXTS, TIMES, WORDS
 from proofs_tests.unit.workbench.spark.row_tables import SCHEMA, Row, arrow, by_partition, case, expected, grouped
@@ -124,3 +125,9 @@ def test_measures_of_all_types_at_their_limits(seed: int) -> None:
             continue
         assert found(q, data, rng, schema) == right, (show(q), data)
     assert typed > 20
+
+
+def test_functions_that_find_matches_say_which_one_makes_tables() -> None:
+    """Found by a trial: `match` took the clause, and Spark failed while it read the answer."""
+    with pytest.raises(Unsupported, match=r"use cerify\.spark\.match_recognize"):
+        _ = Query("MATCH_RECOGNIZE (PATTERN (A))", "row-pattern").parsed
