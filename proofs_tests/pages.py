@@ -7,7 +7,6 @@ status: 0 if nothing was found, 1 if something was.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -30,12 +29,11 @@ ROOT = Path(__file__).parent.parent
 TOY = ROOT / "docs" / "guide" / "adapters" / "toy.py"
 WIDTHS = (390, 820, 1280)
 TALLEST = 12_000  # pixels of a page that a picture has
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 VIOLATIONS = {"resultTypes": ["violations"]}  # of what passes, axe would else look for a selector for each element
-SCHEMES: dict[Literal["light", "dark"], dict[str, Any]] = {
-    "light": VIOLATIONS,
-    "dark": VIOLATIONS | {"runOnly": ["color-contrast"]},
-}
-"""The schemes, each with the options of axe for it."""
+COLOURS = VIOLATIONS | {"runOnly": ["color-contrast"]}
+THE_REST = VIOLATIONS | {"rules": {"color-contrast": {"enabled": False}}}
+OUTSIDE = {"exclude": [["article"]]}  # of what a page says: the menus, which differ from width to width
 FOCUSED = 12  # how many steps of the tabulator key are looked at
 
 STREAM = "type,x,time\nA,1,0\nB,2,60\nA,3,120\nC,1,180\nB,5,240\n"
@@ -70,6 +68,11 @@ PANES = {
 BROWSERS = os.cpu_count() or 1
 WAIT = 60_000  # milliseconds, for a machine that does much else
 
+AXE = """async (runs) => {
+    const found = [];
+    for (const [part, options] of runs) found.push(...(await axe.run(part ?? document, options)).violations);
+    return found;
+}"""
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 FOCUS = """() => {
     let e = document.activeElement;
@@ -104,16 +107,17 @@ class Problem:
         return f"{self.page} {self.width} {self.scheme}: {self.rule}: {self.said}\n    {self.where}"
 
 
-def problems_of(tab: Any, name: str, width: int, pictures: Path | None = None) -> Iterator[Problem]:
+def problems_of(tab: Any, name: str, width: int, pictures: Path | None = None, whole: bool = True) -> Iterator[Problem]:
     """What axe-core finds on the page that is open, at this width, light and dark; each is drawn to a folder.
 
-    In dark, axe looks at colours alone: nothing else depends on them.
+    In dark it looks at colours alone: nothing else depends on them. Where the page is not to be looked at whole, its
+    article has been at another width, and its colours, which take most of the time, are the same.
     """
     from axe_playwright_python.sync_playwright import Axe
 
     tab.evaluate(Axe().axe_script)
     tab.set_viewport_size({"width": width, "height": 900})
-    for scheme, options in SCHEMES.items():
+    for scheme in SCHEMES:
         tab.emulate_media(color_scheme=scheme)
         if pictures is not None:
             height = min(tab.evaluate("document.documentElement.scrollHeight"), TALLEST)
@@ -121,7 +125,8 @@ def problems_of(tab: Any, name: str, width: int, pictures: Path | None = None) -
             tab.set_viewport_size({"width": width, "height": height})  # a frame outside of it is not drawn
             tab.screenshot(path=file)
             tab.set_viewport_size({"width": width, "height": 900})
-        for found in tab.evaluate(f"axe.run({json.dumps(options)}).then(found => found.violations)"):
+        runs = [(None if whole else OUTSIDE, COLOURS), *([(None, THE_REST)] if scheme == "light" else [])]
+        for found in tab.evaluate(AXE, runs):
             for node in found["nodes"]:
                 said = "; ".join(check["message"] for check in [*node["any"], *node["all"], *node["none"]])
                 where = " ".join(map(str, node["target"]))
@@ -142,7 +147,7 @@ def page_problems(
             live.scroll_into_view_if_needed()
             live.content_frame.locator(".found button").first.wait_for(timeout=WAIT)
             tab.evaluate("scrollTo(0, 0)")
-        yield from problems_of(tab, name, width, pictures)
+        yield from problems_of(tab, name, width, pictures, whole=width == widths[0])
         yield from _by_keyboard(tab, name, width)
 
 
