@@ -1,43 +1,36 @@
 import java.time.Instant;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
-import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.Schema;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.types.Row;
 
-/** MATCH_RECOGNIZE in Flink SQL over one row, or two: a greedy quantifier does not give a row back. */
+/** MATCH_RECOGNIZE in Flink SQL over one row, or two: greedy and optional variables, anchors, and a cast. */
 public final class GreedyRows {
-
-    private GreedyRows() {}
-
     /** Prints what is expected of each pattern, and the rows that Flink reports. */
     public static void main(String[] arguments) {
-        report("A* B", "the row 1", 1);
-        report("A* B", "the row 2", 1, 2);
-        report("A*? B", "the row 1, and the row 2", 1, 2);
+        report("A* B", "x > 0", "the row 1", 1);
+        report("A* B", "x > 0", "the row 2", 1, 2);
+        report("A*? B", "x > 0", "the row 1, and the row 2", 1, 2);
+        report("A? B", "x > 0", "the row 2", 1, 2);
+        report("^ B", "x > 0", "the row 1", 1, 2);
+        report("B $", "x > 0", "the row 2", 1, 2);
+        report("B", "CAST(x / 2.0 AS BIGINT) = 1", "the row 1", 1, 3);
     }
 
-    private static void report(String pattern, String expected, long... values) {
+    private static void report(String pattern, String condition, String expected, long... values) {
         StreamExecutionEnvironment environment = StreamExecutionEnvironment.getExecutionEnvironment();
         environment.setParallelism(1);
-        StreamTableEnvironment tables =
-                StreamTableEnvironment.create(environment, EnvironmentSettings.inStreamingMode());
+        StreamTableEnvironment tables = StreamTableEnvironment.create(environment);
         Row[] rows = new Row[values.length];
         for (int i = 0; i < rows.length; i++) {
             rows[i] = Row.of(Instant.ofEpochSecond(i), values[i]);
         }
-        tables.createTemporaryView(
-                "t",
-                environment.fromData(Types.ROW_NAMED(new String[] {"at", "x"}, Types.INSTANT, Types.LONG), rows),
-                Schema.newBuilder()
-                        .column("at", "TIMESTAMP_LTZ(3)")
-                        .column("x", "BIGINT")
-                        .watermark("at", "`at`")
-                        .build());
+        var schema = Schema.newBuilder().column("at", "TIMESTAMP_LTZ(3)").column("x", "BIGINT").watermark("at", "`at`");
+        var type = Types.ROW_NAMED(new String[] {"at", "x"}, Types.INSTANT, Types.LONG);
+        tables.createTemporaryView("t", environment.fromData(type, rows), schema.build());
         System.out.println(pattern + " on " + values.length + " rows: as the last row of each match expected " + expected);
         tables.executeSql("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY `at` MEASURES B.x AS b PATTERN (" + pattern
-                        + ") DEFINE A AS x > 0, B AS x > 0)")
-                .print();
+                + ") DEFINE " + (pattern.contains("A") ? "A AS x > 0, " : "") + "B AS " + condition + ")").print();
     }
 }

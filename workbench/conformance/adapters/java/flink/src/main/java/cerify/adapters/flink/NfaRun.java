@@ -23,7 +23,7 @@ import org.apache.flink.configuration.Configuration;
  */
 final class NfaRun {
 
-    private static final int MOST_PARTIAL_MATCHES = 20_000;
+    private static final int MOST_PARTIAL_MATCHES = 3_000;
 
     private final NFA<Integer> nfa;
     private final AfterMatchSkipStrategy skipping;

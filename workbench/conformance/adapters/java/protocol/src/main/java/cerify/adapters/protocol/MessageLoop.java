@@ -25,14 +25,20 @@ public final class MessageLoop {
     }
 
     /**
-     * Serves standard input and output, then ends the program, since threads of an engine may be no daemons. What else prints
-     * to standard output, also while the engine is made, goes to standard error instead.
+     * Serves standard input and output, then ends the program, since threads of an engine may be no daemons; the status is 1 if
+     * the engine cannot be made. What else prints to standard output, also meanwhile, goes to standard error instead.
      */
     public static void serve(Supplier<Engine> engine) throws IOException {
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         System.setOut(System.err);
-        new MessageLoop(engine.get()).run(System.in, answers);
-        System.exit(0);
+        int status = 1;
+        try {
+            new MessageLoop(engine.get()).run(System.in, answers);
+            status = 0;
+        } catch (RuntimeException e) {
+            e.printStackTrace();
+        }
+        System.exit(status);
     }
 
     /** Answers every message of the input, until stop. */
