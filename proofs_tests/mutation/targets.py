@@ -182,7 +182,10 @@ AREAS = (
             f"{SUITES}/test_sase_suite.py -k 'every_case and kernel'",
         ),
     ),
-    Area("automata/row_pattern/", ("unit/automata/row_pattern", "unit/semantics/row_pattern")),
+    Area(
+        "automata/row_pattern/",
+        ("unit/automata/row_pattern", "unit/semantics/row_pattern", "unit/workbench/spark/test_row_patterns.py"),
+    ),
     Area(
         "automata/",
         (

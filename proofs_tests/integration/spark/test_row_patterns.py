@@ -110,6 +110,7 @@ def test_without_partition_by_all_rows_are_one_partition_and_a_warning_says_so(s
         assert recognized(ticks(spark, "a"), clause) == [(1, 3, 15)]
 
 
+@pytest.mark.thorough
 def test_rows_are_sorted_as_the_clause_says(spark: SparkSession) -> None:
     rows = [("a", None, 1), ("a", 1, 2), ("a", 2, 3)]
     df = spark.createDataFrame(rows, TICKS)
