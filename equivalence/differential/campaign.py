@@ -138,6 +138,11 @@ class Summary:
         return len(self.disagreements) + len(self.disputes)
 
     @property
+    def last(self) -> Disagreement | None:
+        """The last disagreement, if there is one."""
+        return self.disagreements[-1] if self.disagreements else None
+
+    @property
     def agreed(self) -> int:
         """How many cases both answered, with the same matches."""
         return self.outcomes["matched"] + self.outcomes["empty"]
@@ -176,20 +181,18 @@ def campaign(
     cause_of: CauseOf = by_index,
     seconds: float | None = None,
 ) -> Summary:
-    """What the evaluators disagree on, over all cases of a plan, or until stop_after causes or EACH times as many
-    disagreements are found.
+    """What the evaluators disagree on, until stop_after causes or EACH times as many disagreements are found.
 
-    A disagreement is shrunk until its cause is one that EACH others have, or is known; of several in a row about one
-    query, each begins with what the query of the last one was shrunk to. A case is not begun after the
-    seconds. A KeyboardInterrupt ends the campaign with what was found until then. With more than one process the
-    evaluators must be functions that another process can import. The cases asked and the disagreements do not depend on
-    the number of processes, nor on what a checkpoint has of them already. Raises BrokenProcessPool if a process dies.
+    A disagreement is shrunk until its cause is one that EACH others have, or is known, first to what the last one about
+    the same query was. A case is not begun after the seconds. A KeyboardInterrupt ends the campaign with what was found
+    until then. With more than one process the evaluators must be functions that another process can import. The cases
+    asked and the disagreements do not depend on the number of processes, nor on what a checkpoint has of them already.
+    Raises BrokenProcessPool if a process dies.
     """
     begun = time.monotonic()
     summary = Summary(plan.cases)
     known = {} if checkpoint is None else dict(checkpoint.known)
     causes, most = Counter[object](), EACH * stop_after
-    last: Disagreement | None = None
 
     def frequent(d: Disagreement) -> bool:
         why = cause_of(d)
@@ -203,13 +206,12 @@ def campaign(
                     summary.resumed += 1
                 else:
                     _, outcome, found = next(outcomes)
-                    disagreement = None if found is None else shrunk(plan, index, found, frequent, last)
+                    disagreement = None if found is None else shrunk(plan, index, found, frequent, summary.last)
                     if checkpoint is not None:
                         checkpoint.add(index, outcome, disagreement)
                 summary.outcomes[outcome] += 1
                 if disagreement is not None:
                     (summary.disputes if disagreement.disputed else summary.disagreements).append(disagreement)
-                    last = disagreement
                 summary.seconds = time.monotonic() - begun
                 progress(summary)
                 if disagreement is not None and (why := cause_of(disagreement)) is not None:
