@@ -1,4 +1,4 @@
-"""The reference of the command line: a section for each command there is, after the page's own text."""
+"""The reference of the command line: a section for each command there is, after what the page says of all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def listed(app: Sphinx, docname: str, source: list[str]) -> None:
     """Adds the sections."""
     if docname == PAGE:
         app.env.note_dependency(cli.__file__, docname=docname)
-        source[0] += "".join(SECTION.format(name=name) for name in sorted(cli.COMMANDS))
+        opening, *rest = source[0].partition("\n## ")  # under a heading they would be below it
+        sections = "".join(SECTION.format(name=name) for name in sorted(cli.COMMANDS))
+        source[0] = "".join([opening, sections, *rest])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
