@@ -138,11 +138,6 @@ class Summary:
         return len(self.disagreements) + len(self.disputes)
 
     @property
-    def last(self) -> Disagreement | None:
-        """The last disagreement, if there is one."""
-        return self.disagreements[-1] if self.disagreements else None
-
-    @property
     def agreed(self) -> int:
         """How many cases both answered, with the same matches."""
         return self.outcomes["matched"] + self.outcomes["empty"]
@@ -206,7 +201,8 @@ def campaign(
                     summary.resumed += 1
                 else:
                     _, outcome, found = next(outcomes)
-                    disagreement = None if found is None else shrunk(plan, index, found, frequent, summary.last)
+                    last = summary.disagreements[-1:]
+                    disagreement = None if found is None else shrunk(plan, index, found, frequent, *last)
                     if checkpoint is not None:
                         checkpoint.add(index, outcome, disagreement)
                 summary.outcomes[outcome] += 1
