@@ -180,9 +180,8 @@ def campaign(
 
     A disagreement is shrunk until its cause is one that EACH others have, or is known, first to what the last one about
     the same query was. A case is not begun after the seconds. A KeyboardInterrupt ends the campaign with what was found
-    until then. With more than one process the evaluators must be functions that another process can import. The cases
-    asked and the disagreements do not depend on the number of processes, nor on what a checkpoint has of them already.
-    Raises BrokenProcessPool if a process dies.
+    until then. With several processes the evaluators must be functions that another process can import. The cases and
+    disagreements do not depend on their number, nor on what a checkpoint has. Raises BrokenProcessPool if one dies.
     """
     begun = time.monotonic()
     summary = Summary(plan.cases)
