@@ -44,10 +44,10 @@ QUICK = (
 
 FIRST = (
     "test_docs.py",
+    "test_architecture.py",
     "integration/spark",
     "claims/test_claims.py",
     "integration/test_conform.py",
-    "test_architecture.py",
     "test_book.py",
     "integration",
     "unit/workbench/conformance",
@@ -93,7 +93,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if place(item.path, QUICK) < len(QUICK) and item.get_closest_marker("thorough") is None:
             item.add_marker("quick")
-    items.sort(key=lambda item: place(item.path, FIRST))
+    spark = FIRST.index(
+        "integration/spark"
+    )  # later than the pages in which the loops are compiled that Spark runs, too
+    items.sort(key=lambda item: max(place(item.path, FIRST), spark * needs_spark(item.nodeid)))
+
+
+def needs_spark(nodeid: str) -> bool:
+    """Whether a test is of Spark, by its file or the page that it runs."""
+    return "/spark" in nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -104,7 +112,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     class Files(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            if "/spark/" in file or "/spark" in nodeid:
+            if needs_spark(nodeid):
                 return "spark"
             return nodeid if file.removeprefix("proofs_tests/") in SINGLE else file
 
