@@ -12,7 +12,7 @@ import pytest
 
 from cerify import protocol
 from cerify.conformance import sql
-from cerify.conformance.harness import message_of
+from cerify.conformance.harness import Engine, message_of
 from cerify.conformance.model import Case
 from cerify.conformance.run import conform
 from cerify.semantics.errors import InputError
@@ -84,11 +84,11 @@ for line in sys.stdin:
 
 
 def test_an_engine_that_answers_with_tables() -> None:
-    cases = [one for one in CASES if one.feature in ("row-output", "row-partition", "row-exclusion")][::25]
+    cases = [one for one in CASES if one.feature in ("row-output", "row-partition", "row-exclusion")][::9]
     right = conform([sys.executable, "-c", ENGINE % ":"], cases)
     assert (right.totals["passed"], right.conforms) == (len(cases), True)
-    wrong = conform([sys.executable, "-c", ENGINE % "1:"], cases[:1])
-    assert wrong.totals["failed"] == 1
+    with Engine([sys.executable, "-c", ENGINE % "1:"]) as wrong:
+        assert wrong.run(cases[0]).outcome == "failed"
 
 
 @pytest.mark.parametrize(
