@@ -1,5 +1,6 @@
 """Events, schemas and streams."""
 
+import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,7 @@ from cerify import match
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.json_events import json_of_event
-from cerify.semantics.values import Value, parse_time, show_time
+from cerify.semantics.values import Value, parse_time, plain, show_time
 
 EVENTS = [
     Event("T", {"id": 1, "tmp": 40.5}),
@@ -168,3 +169,8 @@ def test_text_is_read_as_a_time_under_the_key_time_and_where_the_schema_has_one(
     schema = Schema({"A": {"time": "string", "x": "timestamp"}})
     assert Stream(rows, schema)[0].attributes == {"time": "2026-01-01T12:00:00Z", "x": noon}
     assert Stream([{"type": "A", "time": 3}])[0].attributes == {"time": 3}
+
+
+@pytest.mark.parametrize(("value", "text"), [(2.0, "2"), (0.5, "0.5"), (float("nan"), "null"), ([-1e300, 2], None)])
+def test_a_result_has_whole_numbers_without_point(value: object, text: str | None) -> None:
+    assert json.dumps(plain(value)) == (text or f"[{int(-1e300)}, 2]")

@@ -68,6 +68,18 @@ def written(folder: Path, decorator: str, outer: str) -> Path:
     return folder
 
 
+def test_a_loop_is_logged_if_it_is_not_in_the_cache(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = object.__new__(jit._LoopCache)
+    cache._name = "run"
+    with caplog.at_level("INFO", logger="cerify"):
+        for found in ("machine code", None):
+            monkeypatch.setattr(jit._FunctionCache, "load_overload", lambda *_, found=found: found)
+            assert cache.load_overload(None, None) == found
+    assert [record.getMessage() for record in caplog.records] == ["compiling run"]
+
+
 def test_a_compilation_is_announced_once(toy: Path) -> None:
     code = """
 import logging, sys

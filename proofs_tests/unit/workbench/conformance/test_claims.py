@@ -48,6 +48,12 @@ def test_the_tree_of_every_query_of_the_suite_fits_its_schema(language: str) -> 
         validator.validate({"node": both, "right": {"node": right}})
 
 
+def test_the_tree_of_a_time_is_a_node() -> None:
+    tree = tree_of_text("cel", "A FILTER A.time > timestamp '2026-01-01T00:00:00Z'")
+    (node,) = (one for one in nodes_in(tree) if one["node"] == "Timestamp")
+    assert node["value"] == "2026-01-01T00:00:00Z"
+
+
 def test_every_node_is_on_the_page() -> None:
     page = PAGE.read_text(encoding="utf-8")
     for language in BUILT_IN:

@@ -10,7 +10,7 @@ from cerify.conformance.identification.questions import questions
 from cerify.conformance.identification.stages import STAGES
 from proofs_tests.support import sampled
 
-NUMBER = {"cel": 8349, "core-cel": 4663, "sase": 8836, "event-expression": 6060, "row-pattern": 3328}
+NUMBER = {"cel": 8348, "core-cel": 4662, "sase": 8835, "event-expression": 6059, "row-pattern": 3328}
 """The questions of each language."""
 
 
@@ -37,3 +37,10 @@ def test_every_value_shows_in_a_question_of_its_stage(language: str) -> None:
                 if all(known.answer(question, other) == known.answer(question, known.default) for question in pool):
                     unseen.append((axis.name, value))
     assert unseen == [("connectives", "and-as-or")] * (language == "sase")  # its conditions have no `and` below `or`
+
+
+def test_tables_with_partitions_have_two() -> None:
+    templates = [t for stage in STAGES["row-pattern"] for t in stage.templates if "PARTITION BY p" in t.query]
+    assert templates
+    for template in templates:
+        assert {event.get("p") for event in template.letters} == {0, 1}

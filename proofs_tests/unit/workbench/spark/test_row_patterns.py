@@ -131,3 +131,10 @@ def test_functions_that_find_matches_say_which_one_makes_tables() -> None:
     """Found by a trial: `match` took the clause, and Spark failed while it read the answer."""
     with pytest.raises(Unsupported, match=r"use cerify\.spark\.match_recognize"):
         _ = Query("MATCH_RECOGNIZE (PATTERN (A))", "row-pattern").parsed
+
+
+def test_the_sum_of_a_column_without_values_is_null() -> None:
+    q = parse("MATCH_RECOGNIZE (PARTITION BY t ORDER BY n MEASURES SUM(x) AS s, AVG(x) AS a PATTERN (A B))")
+    schema = pa.schema([("t", pa.int64()), ("n", pa.int64()), ("x", pa.int64())])
+    data = [(0, n, None) for n in range(4)]
+    assert found(q, data, Random(0), schema) == expected(q, data, schema)

@@ -19,7 +19,7 @@ STAGES = (
     Stage(("any",), (Template("any", AB, 2), Template("any", AB, 3, STARTED))),
     Stage(("not",), (Template("!A", AB, 3), Template("!A", AB, 3, STARTED))),
     _asked("nth", "<2> A", longest=5),
-    _asked("every", "every <2> A", longest=6),
+    _asked("every", "every <2> A", longest=5),
     Stage(("pipe", "first"), tuple(Template(query, ABC, 4) for query in ("first", "A | <2> any", "B | first"))),
     _asked("sequence", "sequence(A, B)", "(A or B) | sequence(A, B)"),
     _asked(
