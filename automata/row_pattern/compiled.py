@@ -39,6 +39,11 @@ class Labelled:
     offsets: NDArray[np.int64]
     states: NDArray[np.int32]
 
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Of each match the row after its last one, in the partitioned table; an empty match counts for one row."""
+        return self.begins + np.maximum(np.diff(self.offsets), 1)
+
 
 def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
     """The matches in the order in which they are found, the partitions in the order of their first row.

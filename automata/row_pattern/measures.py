@@ -201,7 +201,7 @@ def unmatched(block: Labelled, first: int, end: int, covered: int) -> Any:
 
     covered: the row up to which earlier matches reach. block: the matches that start in these rows.
     """
-    reach = np.append(covered, block.begins + np.maximum(np.diff(block.offsets), 1))
+    reach = np.append(covered, block.ends)
     places = np.arange(first, end)
     last = np.searchsorted(block.begins, places, "right")
     return places[np.maximum.accumulate(reach)[last] <= places]

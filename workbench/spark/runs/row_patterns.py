@@ -132,8 +132,7 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
                 order = np.argsort(np.append(made.begins, more), kind="stable")
                 places = np.append(places, more)[order]
                 measures = [pa.concat_arrays([one, pa.nulls(len(more), one.type)]).take(order) for one in measures]
-                reach = block.begins + np.maximum(np.diff(block.offsets), 1)
-                covered = int(reach.max(initial=covered))
+                covered = int(block.ends.max(initial=covered))
             first = end
             shown = {name: table[name].take(places) for name in (*query.first, *query.others)}
             named = dict(zip((name for name, _ in query.measures), measures, strict=True))
