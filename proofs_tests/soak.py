@@ -23,7 +23,7 @@ import pyarrow as pa
 
 import cerify
 from cerify.equivalence.generate.cel import CORE, case
-from cerify.equivalence.verdict import Different, Equivalent
+from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, QueryWarning
@@ -157,8 +157,11 @@ def queries(wanted: int, seconds: float, each: int = 500) -> tuple[int, int, Mem
             found = cerify.compile(query, evaluator="automaton", budget=budget).count(S)
             if done % 100 == 0 and found != (expected := len(cerify.match(query, S, evaluator="denotational"))):
                 raise AssertionError(f"{query}: {found} matches, not {expected}, over {list(S)}")
-            if not isinstance(cerify.equivalent(query, f"({query}) OR ({query})", budget=budget), Equivalent):
-                raise AssertionError(f"{query} is not proved to be itself")
+            verdict = cerify.equivalent(query, f"({query}) OR ({query})", budget=budget)
+            if isinstance(verdict, Undecided):  # the solver's time is that of the clock on the wall
+                continue
+            if not isinstance(verdict, Equivalent):
+                raise AssertionError(f"{query} is not proved to be itself: {verdict}")
             differ += isinstance(cerify.equivalent(query, before, budget=budget), Different)
         except BudgetExceeded:
             continue

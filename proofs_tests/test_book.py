@@ -45,6 +45,12 @@ STATE = "1."  # begins an address of the playground
 STRING = re.compile(r'\s*f?".*",?')  # a line that is one text, which the formatter does not break
 WIDEST = 85  # characters of code that a page shows without wrapping
 SHOWN = 25  # entries of the table of contents, before one is unfolded
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HEAD = [["type", "x"], ["A", "1"]]
+NOT_SHOWN = (  # by the playground: options of commands, and of calls
+    *("--exercises", "--schema", "--level", "--bound", "--contained", "--reading", "--valuation", "contained("),
+    *("budget=", "bound=", "level=", "reading=", "aggregates=", "order_by="),
+)
 ID = re.compile(r"`((?:tods21|cep17|sase07|icde08|vldb92)\.[^`]+)`")
 
 sys.path.insert(0, str(DOCS / "_ext"))
@@ -239,28 +245,80 @@ def test_names_in_a_source_file(tmp_path: Path) -> None:
 
 
 def test_examples_become_states_of_the_playground() -> None:
-    playground = pytest.importorskip("playground", reason="needs the extra docs")
-    page = "`a.csv`:\n\n```csv\ntype,x\nA,1\n```\n"
-    commands = "$ cerify match 'A ; B' a.csv --json\n{}\n$ cerify match A none.csv\n$ cerify equiv A 'A OR A'\n"
-    shown = [(state["query"], state["stream"], state["pane"]) for state in playground.of_console(commands, page)]
-    assert shown == [("A ; B", [["type", "x"], ["A", "1"]], "matches"), ("A", [["type"]], "compare")]
-    session = '>>> found("A+", "A B")\n[(0,)]\n>>> print("A+", "A B")\nA+ A B\n'
-    (state,) = playground.of_session(session, "cel", {})
-    assert state["stream"] == [["type"], ["A"], ["B"]]
+    examples = pytest.importorskip("examples", reason="needs the extra docs")
+    page = "`a.csv`:\n\n```csv\ntype,x\nA,1\nB,2\n```\n"
+    commands = (
+        "$ cerify match --language core-cel 'A AS x' a.csv --json\n{}\n$ cerify equiv A 'A OR A'\n"
+        "$ cerify explain 'A ; B' a.csv --match 0,1\n$ cerify grade cel-then 'A ; ; B'\n$ cerify check A\n"
+    )
+    match, equivalent, explained, graded = (one.shown for one in examples.in_console(commands, page))
+    assert (match["query"], match["language"], match["stream"]) == ("A AS x", "core-cel", [*HEAD, ["B", "2"]])
+    assert (equivalent["other"], equivalent["stream"], equivalent["pane"]) == ("A OR A", [["type"]], "compare")
+    assert (explained["events"], explained["at"], explained["pane"]) == ([0, 1], 1, "why")
+    assert (graded["exercise"], graded["answer"], graded["pane"]) == ("cel-then", "A ; ; B", "exercises")
     session = (
-        '>>> S = Stream([Event("A", {"x": 1}), Event("B")])\n>>> n = len(gone)\n'
-        '>>> [m.at for m in match("A ; B", S)]\n>>> cerify.match("A", S, reading=n)\n'
+        '>>> S, f = Stream([Event("A", {"x": 1}), Event("B")]), "FILTER A.x > 0"\n'
+        ">>> def found(query, events=S):\n...     return match(query, events)\n"
+        '>>> [m.at for m in match(f"A {f}", S)], found("A"), found("B", "B A"), print("A", S)\n'
         '>>> equivalent("a", "b", languages=("event-expression", "sase"))\n'
     )
-    match, equivalent = playground.of_session(session, "cel", {"Event": Event, "Stream": Stream})
-    assert match["stream"] == [["type", "x"], ["A", "1"], ["B", ""]]
-    assert (equivalent["other"], equivalent["language"], equivalent["otherLanguage"], equivalent["pane"]) == (
-        *("b", "event-expression", "sase"),
-        "compare",
+    names = {"Event": Event, "Stream": Stream}
+    match, with_default, found, equivalent = (one.shown for one in examples.in_session(session, "cel", names))
+    assert (match["query"], match["stream"]) == ("A FILTER A.x > 0", [*HEAD, ["B", ""]])
+    assert (with_default["stream"], found["stream"]) == (match["stream"], [["type"], ["B"], ["A"]])
+    assert (equivalent["other"], equivalent["language"], equivalent["otherLanguage"]) == (
+        "b",
+        "event-expression",
+        "sase",
     )
-    assert playground.runs(state)
-    assert not playground.runs(state | {"query": "A ; ;"})
-    assert playground.address(state, "guide/match").startswith("../playground/index.html#1.")
+    playground = pytest.importorskip("playground", reason="needs the extra docs")
+    assert playground.address(match, "guide/match").startswith("../playground/index.html#1.")
+
+
+def test_an_example_that_the_playground_does_not_show_has_a_reason() -> None:
+    examples = pytest.importorskip("examples", reason="needs the extra docs")
+    page = "`a.csv`:\n\n```csv\ntype\n" + 41 * "A\n" + "```\n\n`b.csv`:\n\n```csv\ntype\nA\n```\n"
+    for command, reason in {
+        "match A a.csv": "LARGE",
+        "match A none.csv": "NO_STREAM",
+        "grade --language cel": "NO_STREAM",
+        "match 'A ; ;' b.csv": "ERROR",
+        "match A b.csv --consumption any": "OPTION",
+        "equiv A B --schema '{}'": "OPTION",
+    }.items():
+        (found,) = examples.in_console(f"$ cerify {command}\n", page)
+        assert found.shown == examples.Reason[reason], command
+    session = '>>> S = read("a.csv")\n>>> match("A", S), contained("A", "B"), match("A", [Event("A")], budget=1)\n'
+    shown = [one.shown.name for one in examples.in_session(session, "cel", {"S": Stream([]), "Event": Event})]
+    assert shown == ["COMPUTED", "OPTION", "OPTION"]
+
+
+@pytest.mark.thorough
+def test_the_examples_of_the_book_have_links_or_a_reason() -> None:
+    """A command is never too hard to read, and an option is one of those that the playground has not."""
+    examples = pytest.importorskip("examples", reason="needs the extra docs")
+    linked, commands = 0, 0
+    for path in DOCS.rglob("*.md"):
+        page = path.read_text(encoding="utf-8")
+        blocks = BLOCK.findall(page)
+        commands += sum(
+            len(re.findall(r"^\$ cerify (?:match|explain|step|draw|equiv|grade) ", text, re.M)) for _, text in blocks
+        )
+        for text, shown in (one for found in examples.in_blocks(page, blocks) for one in found):
+            commands -= text.startswith("cerify ")
+            match shown:
+                case dict():
+                    linked += 1
+                case examples.Reason.OPTION:
+                    assert any(option in text for option in NOT_SHOWN), text
+                case examples.Reason.NO_STREAM:
+                    assert text.startswith("cerify grade --language"), text
+                case examples.Reason.COMPUTED:
+                    assert not text.startswith("cerify "), text
+                case _:
+                    assert (path.stem, shown.name) in (("match", "ERROR"), ("correlated", "LARGE")), text
+    assert commands == 0, "a command has no example"
+    assert linked > 150
 
 
 def test_braces_of_a_formula_match() -> None:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import cerify
+from cerify.semantics.events import Event, Stream
+
 DOCS = Path(__file__).parent.parent / "docs"
 BOX = re.compile(r"^```\{literalinclude\} (\S+)\n((?::.*\n)*)```$", re.MULTILINE)
 BOXES = [
@@ -42,3 +45,17 @@ def test_a_box_shows_what_is_in_the_file_and_is_linked(page: Path, path: str, op
     assert options.get("end-before", "") in shown[start + 1 :]
     text = page.read_text(encoding="utf-8")
     assert f"]({path}#{name})" in text or (f"]({path}" in text and "start-at" in options)
+
+
+@pytest.mark.parametrize(
+    ("page", "language", "query"),
+    [
+        ("cel.md", "cel", "(A ; B) WITHIN 5 [time]"),
+        ("sase-plus.md", "sase", "PATTERN SEQ(A a, B b) WITHIN 5 seconds RETURN a.time"),
+    ],
+)
+def test_a_window_is_closed_in_the_formula_where_it_is_in_the_definition(page: str, language: str, query: str) -> None:
+    (sign,) = re.findall(r"- t\(.*?\)+ (<|\\le) w", (DOCS / "theory" / page).read_text(encoding="utf-8"))
+    S = Stream([Event("A", {"time": 0}), Event("B", {"time": 5})])
+    found = cerify.match(query, S, language=language, evaluator="denotational")
+    assert bool(found) == (sign == r"\le")

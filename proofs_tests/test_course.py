@@ -43,7 +43,7 @@ def test_a_session_has_slides_of_the_book_and_all_its_exercises(session: Path) -
     """A part that the book has no longer is an InputError."""
     text = page_of(session)
     number = int(session.stem[-1])
-    assert len(list(slides_of(session))) >= 8
+    assert text.count("<section ") >= 8
     assert all(f"<code>{e.id}</code>" in text for e in exercises().values() if e.session == number)
     assert "<pre>" in text
     assert not re.search(r"(?:src|href)=\"(?!data:)", text)
@@ -57,20 +57,76 @@ def test_a_part_that_the_book_has_not_is_named(tmp_path: Path) -> None:
         page_of(session)
 
 
-def test_a_slide_has_the_clause_and_the_first_sentence(tmp_path: Path) -> None:
+def blocks_of(tmp_path: Path, text: str) -> list[str]:
+    """The blocks of slides that are made of a page with the text."""
     page = tmp_path / "page.md"
+    page.write_text(f"# Title\n\n{text}")
+    (part,) = parts_of(page)
+    return [block.html for block in part.blocks]
+
+
+def test_a_slide_has_the_clause_and_sentences_without_links_to_source(tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text(
         "def f():\n    match x:\n        case 1:\n            return 2\n        case 3:\n            pass\n"
     )
-    page.write_text(
-        '# Title\n\nOne `a. B` here. Two.\n\n```{literalinclude} code.py\n:pyobject: f\n:start-at: "case 1"\n'
-        ':end-before: "case 3"\n:dedent: 8\n```\n\n```{stepper} A\n```\n'
+    text = (
+        "One `a. B` here. Two.\n([`f` in code.py](code.py#f),\n[`g` in code.py](code.py#g))\n\n"
+        '```{literalinclude} code.py\n:pyobject: f\n:start-at: "case 1"\n'
+        ':end-before: "case 3"\n:dedent: 8\n```\n\nGo: see. And so:\n\n```{stepper} A\n```\n'
     )
-    (part,) = parts_of(page)
-    assert [block.html for block in part.blocks] == [
-        "<p>One <code>a. B</code> here.</p>\n",
+    assert blocks_of(tmp_path, text) == [
+        "<p>One <code>a. B</code> here. Two.</p>\n",
         "<pre><code>case 1:\n    return 2</code></pre>",
+        "<p>Go: see.</p>\n",
     ]
+
+
+def test_a_long_paragraph_ends_with_a_sentence(tmp_path: Path) -> None:
+    sentence = f"A {'word ' * 50}end."
+    (block,) = blocks_of(tmp_path, f"{sentence} {sentence} Third.\n")
+    assert block == f"<p>{sentence}</p>\n"
+
+
+def test_a_program_stands_on_a_slide_whole_or_by_its_name(tmp_path: Path) -> None:
+    short = 'def f():\n    """Text.\n' + "\n" * 20 + '    """\n    return 1\n'
+    long = "def g():\n" + "    print()\n" * 30
+    (tmp_path / "code.py").write_text(f"{short}\n\n{long}")
+    shown = blocks_of(
+        tmp_path, "".join(f"```{{literalinclude}} ../{tmp_path.name}/code.py\n:pyobject: {f}\n```\n\n" for f in "fg")
+    )
+    assert shown[0] == "<pre><code>def f():\n    return 1</code></pre>"
+    assert shown[1] == f"<p><code>g</code> is in {tmp_path.name}/code.py.</p>\n"
+
+
+def test_a_session_stands_on_a_slide_if_its_names_do(tmp_path: Path) -> None:
+    session = "```python\n>>> {}\n\n```\n\n"
+    texts = ["found('A')", "z = 1\n" + ">>> z\n1\n" * 20, "z", "x = [len(y) for y in 'a']", "match('A', x)", "found(x)"]
+    shown = blocks_of(tmp_path, "".join(map(session.format, texts)))
+    assert ["x = [len" in shown[0], "match(" in shown[1], len(shown)] == [True, True, 2]
+
+
+def test_what_a_comment_leaves_to_the_book_is_on_no_slide(tmp_path: Path) -> None:
+    assert blocks_of(tmp_path, "One.\n\n<!-- book only -->\n\nTwo.\n\nThree.\n") == ["<p>One.</p>\n", "<p>Three.</p>\n"]
+
+
+def test_an_example_is_a_query_with_the_drawing_of_its_matches(tmp_path: Path) -> None:
+    (html,) = blocks_of(tmp_path, "```{example} A ; B\nA A B\n```\n")
+    assert html.startswith("<figure><pre><code>A ; B</code></pre><svg ")
+    assert html.count('class="flag"') == 2
+
+
+@pytest.mark.parametrize("session", SESSIONS, ids=range(1, 9))
+def test_slides_break_off_nothing(session: Path) -> None:
+    """Each session has a drawing; no program and no paragraph ends in the middle, and no slide is there twice."""
+    slides = list(slides_of(session))
+    assert len(set(slides)) == len(slides)
+    assert any("<svg " in one or "<img " in one for one in slides)
+    assert not any("…</code></pre>" in one or re.search(r":</p>\s*$", one) for one in slides)
+
+
+def test_no_part_of_the_book_is_in_two_sessions() -> None:
+    parts = [link for one in SESSIONS for part in parts_of(one) if part.title == "In the book" for link in part.links]
+    assert len(set(parts)) == len(parts)
 
 
 @pytest.mark.thorough

@@ -1,10 +1,16 @@
 """What a user installs: every package folder, every data file, and nothing under a generic name."""
 
+import re
 import subprocess
+import sys
+import tomllib
 import zipfile
+from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from cerify.conformance.engines import sources
 from proofs_tests.benchmarks.installed import COMMANDS, build_wheel, command_of, environment
@@ -86,3 +92,66 @@ def test_the_version_is_that_of_the_changelogs_package() -> None:
     assert cerify.__version__
     assert f"\n## {cerify.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"\nversion: {cerify.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+IMPORTING = """
+import sys
+from importlib import import_module
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+sys.path.insert(0, "docs/_ext")
+for name in {names}:
+    import_module(name)
+"""
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def needed(texts: Iterable[str], found: set[tuple[str, frozenset[str]]]) -> set[str]:
+    """The distributions that requirements bring, where they are installed."""
+    optional = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for one in map(Requirement, texts):
+        key = (normal(one.name), frozenset(one.extras))
+        if key in found:
+            continue
+        found.add(key)
+        if key[0] == "cerify":
+            needed([text for extra in one.extras for text in optional[extra]], found)
+            continue
+        try:
+            required = map(Requirement, metadata.requires(one.name) or ())
+        except metadata.PackageNotFoundError:
+            continue
+        extras = ("", *one.extras)
+        chosen = (r for r in required if r.marker is None or any(r.marker.evaluate({"extra": e}) for e in extras))
+        needed(map(str, chosen), found)
+    return {name for name, _ in found}
+
+
+def importing_the_book(*requirements: str) -> subprocess.CompletedProcess[str]:
+    """Import what the book is made of, without the packages that are not required."""
+    core = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    there = needed([*core, *requirements], set())
+    by_module = metadata.packages_distributions()
+    blocked = {name for name, of in by_module.items() if "cerify" not in of and there.isdisjoint(map(normal, of))}
+    pages = (page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
+    modules = {name for page in pages for name in re.findall(r"automodule:: ([\w.]+)", page)}
+    modules |= {f"cerify.commands.{path.stem}" for path in (ROOT / "workbench" / "commands").glob("*.py")}
+    names = sorted(modules) + sorted(path.stem for path in (ROOT / "docs" / "_ext").glob("*.py"))
+    command = [sys.executable, "-c", IMPORTING.format(blocked=blocked, names=names)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.thorough
+def test_the_extra_docs_has_what_the_book_imports() -> None:
+    pytest.importorskip("sphinx", reason="needs the extra docs")
+    ran = importing_the_book("cerify[docs]")
+    assert ran.returncode == 0, ran.stderr
+    assert "No module named" in importing_the_book("cerify[columns,draw,research]", "sphinx").stderr

@@ -18,7 +18,7 @@ from cerify.semantics.values import KIND_OF, Value, kind
 Rule = Literal[
     "unbound", "unused", "unsafe", "never", "event_type", "attribute", "kind", "arithmetic", "order", "like",
     "twice", "reference", "good_formula", "strategy", "partition", "negation", "window", "result", "stream",
-    "navigation", "subset", "output", "repeated",
+    "navigation", "subset", "output", "repeated", "row_window",
 ]  # fmt: skip
 """What is wrong.
 
@@ -49,6 +49,7 @@ navigation  PREV, NEXT, FIRST, LAST or an aggregate is inside one that cannot ha
 subset      a union variable is no union of variables of the pattern
 output      rows that are left out of the output of all rows
 repeated    a part of a pattern that matches no row is quantified, where the reading refuses that
+row_window  WINDOW with an anchor or MATCH_NUMBER
 """
 
 
@@ -76,6 +77,7 @@ MENDS: Mapping[Rule, str] = {
     "subset": "list variables of the pattern, and give the union a name of its own",
     "output": "leave {- -} out, or WITH UNMATCHED ROWS",
     "repeated": "quantify a part that matches at least one row",
+    "row_window": "leave it out, or use MATCH_RECOGNIZE",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import chain
@@ -64,11 +65,17 @@ def _parsed(language: Language[Any], text: str) -> Any:
             hint = f"it is a query in another language: {' or '.join(others)}"
         elif (there := _marked(language, text)) is not None:
             hint = f"this looks like {there.title}: --language {there.name}"
-        elif error.span is not None and (sign := language.foreign_sign(text[error.span.start :])) is not None:
+        elif error.span is not None and (sign := _foreign_sign(language, text, error.span.start)) is not None:
             hint = f"in {language.title} it is written {sign}"
         else:
             raise
         raise ParseError(f"{error.message}; {hint}", error.span) from None
+
+
+def _foreign_sign(language: Language[Any], text: str, at: int) -> str | None:
+    """What the language says for the word or sign at an error, or for the one before it, which it read otherwise."""
+    before = re.search(r"(\w+\s+|=)\Z", text[:at])
+    return language.foreign_sign(text[at:]) or (language.foreign_sign(text[before.start() :]) if before else None)
 
 
 def _marked(language: Language[Any], text: str) -> Language[Any] | None:

@@ -89,11 +89,10 @@ def read(text: str | bytes, message: Message, where: str = "the message") -> Jso
     """
     obj = parse_json(text, where)
     checked = obj
-    if message == "answer":
-        _require_one_kind(obj, where)
+    kind = _kind_of_answer(obj, where) if message == "answer" else ""
     if isinstance(obj, dict) and isinstance(matches := obj.get("matches"), list):
         checked = obj | {"matches": [_beginning(match) for match in matches[:FIRST_MATCHES]]}
-    problem = best_match(_validator(message, tuple(LANGUAGES)).iter_errors(checked))
+    problem = best_match(_validator(message, tuple(LANGUAGES), kind).iter_errors(checked))
     if problem is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.absolute_path)
         raise InputError(f"{where}{': at ' + place.lstrip('.') if place else ''}: {problem.message}")
@@ -110,20 +109,27 @@ def _beginning(obj: Any, depth: int = 3) -> Any:
     return obj
 
 
-def _require_one_kind(obj: Any, where: str) -> None:
-    """Raises InputError unless the answer has one of KINDS; the JSON Schema would explain for each why it is not."""
+def _kind_of_answer(obj: Any, where: str) -> str:
+    """Which of KINDS the answer has. Raises InputError for none and for several."""
     kinds = [kind for kind in KINDS if kind in obj] if isinstance(obj, dict) else []
     if len(kinds) != 1:
         raise InputError(
             f"{where}: it has {' and '.join(kinds) or 'none'}, where one of {', '.join(KINDS)} is expected"
         )
+    return kinds[0]
 
 
 @cache
-def _validator(message: Message, languages: tuple[str, ...]) -> Draft202012Validator:
-    """The validator of a message's JSON Schema; a message that names a language may name registered ones too."""
+def _validator(message: Message, languages: tuple[str, ...], kind: str) -> Draft202012Validator:
+    """The validator of a message's JSON Schema; a message that names a language may name registered ones too.
+
+    Of an answer it has the alternatives for its kind only: checking all of them takes several times as long, and an
+    error would say of each why it is not met.
+    """
     path = Path(__file__).parent / "schemas" / f"{message}.json"
     schema = json.loads(path.read_text(encoding="utf-8"))
+    if kind:
+        schema["oneOf"] = [one for one in schema["oneOf"] if kind in one.get("required", ())]
     fields = schema["properties"]
     for one in (fields.get("language", {}), fields.get("languages", {}).get("items", {})):
         if "enum" in one:

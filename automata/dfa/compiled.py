@@ -34,13 +34,22 @@ class CompiledRunner(TableRunner):
         """
         return self.read_classes(self.classes.of_stream(S))
 
-    def read_classes(self, classes: NDArray[np.int32]) -> list[Positions]:
-        """The same for events given by their classes, as self.classes numbers them."""
-        if starts := sorted(self.classes.starts):
+    def read_classes(self, classes: NDArray[np.int32], begins: NDArray[np.int64] | None = None) -> list[Positions]:
+        """The same for events given by their classes, as self.classes numbers them.
+
+        begins: the rows at which a new history begins, whose start events the caller has checked; positions count on.
+        """
+        if begins is None and (starts := sorted(self.classes.starts)):
             self._require_starts(np.flatnonzero(np.isin(classes, starts)).tolist())
         with numba_required():
             from cerify.automata.dfa.kernels import advance_four, advance_one
         self._tabulate()
+        step = self._step
+        if begins is not None:  # a class more for each class, which leads on from the first state
+            first = np.repeat(self._first, [len(A.following) for A in self.automata])
+            classes = classes.copy()
+            classes[begins] += len(step)
+            step = np.concatenate([step, step[:, first]])
         automata = len(self.automata)
         states, counts = self._first + np.array(self.states, np.int32), np.zeros(automata, np.int64)
         out = np.empty((automata, min(CHUNK, len(classes)) + 1), np.int32)
@@ -51,13 +60,13 @@ class CompiledRunner(TableRunner):
         for begin in range(0, len(classes), CHUNK):
             chunk = classes[begin : begin + CHUNK]
             for advance, some in lanes:
-                advance(chunk, self._step, self._accepting, states[some], out[some], counts[some])
+                advance(chunk, step, self._accepting, states[some], out[some], counts[some])
             for k, count in enumerate(counts.tolist()):
                 found[k].append(out[k, :count].copy())
-        begins = range(self.position, self.position + len(classes), CHUNK)
+        chunks = range(self.position, self.position + len(classes), CHUNK)
         self.states = (states - self._first).tolist()
         self.position += len(classes)
-        return [_positions(begins, parts) for parts in found]
+        return [_positions(chunks, parts) for parts in found]
 
     def _tabulate(self) -> None:
         known = len(self._steps)

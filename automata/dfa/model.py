@@ -111,7 +111,12 @@ def digest(*parts: object) -> str:
 def require_first(event: Event, position: int) -> None:
     """Raises InputError for a start event that is not the first event (section 2.1)."""
     if event.type == START and position > 0:
-        raise InputError(f"event {position} is a {START} event; a history has one at its beginning or none")
+        raise late_start(position)
+
+
+def late_start(position: int) -> InputError:
+    """The error for a start event at this position."""
+    return InputError(f"event {position} is a {START} event; a history has one at its beginning or none")
 
 
 def symbols(variables: Names, types: Iterable[int]) -> list[Symbol]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate.automaton_evaluator import CoreEvaluator
 from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.compiled_evaluator import Classes, CompiledEvaluator
+from cerify.automata.evaluate.scope_columns import NO_BEGINS, Longs
 from cerify.semantics.events import Stream
 
 
@@ -21,9 +22,11 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
     last: int64 [., 4], the roots at the last position with any, of a formula that looks ahead; see update_lists.
     """
 
-    def advance(self, S: Stream, classes: Classes | None = None) -> Iterator[NDArray[np.int64]]:
+    def advance(
+        self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
+    ) -> Iterator[NDArray[np.int64]]:
         """As in CompiledEvaluator; of a formula that looks ahead nothing."""
-        for roots in super().advance(S, classes):
+        for roots in super().advance(S, classes, begins):
             if self.waits:
                 self.last = roots[roots[:, 0] == roots[-1, 0]].copy()
             else:

@@ -14,10 +14,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.automaton_evaluator import CelEvaluator
-from cerify.automata.evaluate.batches import EventBatch, MatchBatch, total
+from cerify.automata.evaluate.batches import EventBatch, MatchBatch, Numbers, total
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_state import CompiledState
-from cerify.automata.evaluate.scope_columns import EncodedKeys
+from cerify.automata.evaluate.scope_columns import NO_BEGINS, EncodedKeys, Longs
 from cerify.automata.evaluator import Batch
 from cerify.semantics.budget import check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded
@@ -65,20 +65,21 @@ class CompiledEvaluator(CompiledState):
         Without window and partition that takes no more time than reading; else time linear in the nodes of the window
         for each position with matches.
         """
-        event_batches = self.event_batches(S, classes)
-        return sum(
-            total(numbers) for batch in event_batches for _, numbers in self.store.numbers(batch, self.transitions)
-        )
+        return sum(total(numbers) for _, numbers in self.tallies(S, classes))
+
+    def tallies(self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS) -> Iterator[Numbers]:
+        """As `tally`, the positions and the numbers of matches; begins: as in `advance`."""
+        for batch in self.event_batches(S, classes, begins):
+            yield from self.store.numbers(batch, self.transitions)
 
     def numbers(self, S: Stream) -> Iterator[tuple[int, int]]:
         """Each position with matches, and their number, as `tally`. The iterator must be exhausted."""
         number, at = 0, -1
-        for batch in self.event_batches(S):
-            for positions, numbers in self.store.numbers(batch, self.transitions):
-                for position, more in zip(positions.tolist(), numbers.tolist(), strict=True):
-                    if position != at and number:
-                        yield at, number
-                    number, at = (number if position == at else 0) + more, position
+        for positions, numbers in self.tallies(S):
+            for position, more in zip(positions.tolist(), numbers.tolist(), strict=True):
+                if position != at and number:
+                    yield at, number
+                number, at = (number if position == at else 0) + more, position
         if number:
             yield at, number
 
@@ -99,9 +100,14 @@ class CompiledEvaluator(CompiledState):
                     yield matches.first(left)
                     break
 
-    def advance(self, S: Stream, classes: Classes | None = None) -> Iterator[NDArray[np.int64]]:
-        """Read all events; yields the roots of the sets of complex events completed, to be used before the next."""
-        for batch in self.event_batches(S, classes):
+    def advance(
+        self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
+    ) -> Iterator[NDArray[np.int64]]:
+        """Read all events; yields the roots of the sets of complex events completed, to be used before the next.
+
+        A new stream begins at each row in begins; positions count on.
+        """
+        for batch in self.event_batches(S, classes, begins):
             for roots in self.store.advance(batch, self.transitions):
                 check_time()
                 yield roots
@@ -118,8 +124,10 @@ class CompiledEvaluator(CompiledState):
         numbers = [known[type_] for type_ in types]
         return classes if numbers == list(range(len(numbers))) else np.array(numbers, np.int32)[classes]
 
-    def event_batches(self, S: Stream, classes: Classes | None = None) -> Iterator[EventBatch]:
-        """A batch piece by piece, each to be read before the next is taken.
+    def event_batches(
+        self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
+    ) -> Iterator[EventBatch]:
+        """A batch piece by piece, each to be read before the next is taken; begins: as in `advance`.
 
         Whatever is wrong with the batch is found before anything changes.
         """
@@ -127,12 +135,15 @@ class CompiledEvaluator(CompiledState):
         n, base, none = len(S), self.position, np.zeros(0, np.int64)
         if classes is None:
             classes = self.classes(S)
+        if begins.size:
+            classes = classes.copy()
+            classes[begins] = -1 - classes[begins]
         low, admitted, range_windows = none, none.astype(np.bool_), []
         if not self.unwindowed:
             first = max(base + 1 - self.scope.events, -n) if self.scope.events is not None else -n
             low, admitted = np.maximum(np.arange(first, first + n), 0), np.ones(n, np.bool_)
             for range_window in self.range_windows:
-                range_window_, low_, admitted_ = range_window.read(S.table, base)
+                range_window_, low_, admitted_ = range_window.read(S.table, base, begins)
                 range_windows.append(range_window_)
                 # an event that reaches nowhere itself still follows what the ones before it have left behind
                 low, admitted = np.maximum.accumulate(np.maximum(low, low_)), admitted & admitted_

@@ -26,9 +26,9 @@ def update_lists(  # type: ignore[no-untyped-def]
 ):
     """Read events from index start on; stop where there might not be room for the nodes or roots that an event adds.
 
-    classes: int32 [n], base the position of the first; skip to busy are those of TransitionTables. roots: int64 [R, 4],
-    a row (position, first, last, number) for each list completed. Returns the index reached, the number of nodes and
-    of roots.
+    classes: int32 [n], base the position of the first; a class is given as -1 - c where a new stream begins. skip to
+    busy are those of TransitionTables. roots: int64 [R, 4], a row (position, first, last, number) for each list
+    completed. Returns the index reached, the number of nodes and of roots.
     """
     states = ends.shape[0]
     ends_, runs_ = np.empty((states, 2), np.int32), np.empty(states, np.int64)
@@ -43,6 +43,14 @@ def update_lists(  # type: ignore[no-untyped-def]
             mask |= np.uint64(1) << np.uint64(min(q, LAST_BIT))
     for i in range(start, classes.size):
         c = classes[i]
+        if c < 0:
+            if found and tree[0].next >= 0:  # lists of the stream before go through the terminator
+                return i, nodes, found
+            for a in range(alive):
+                ends[live[a], 0], runs[live[a]] = -1, 0
+            tree[0].next = -1
+            ends[0, 0], ends[0, 1], runs[0] = 0, 0, 1
+            live[0], alive, mask, c = 0, 1, np.uint64(1), -1 - c
         if mask & busy[c] == 0:
             continue
         if nodes + marks.shape[0] > tree.size or found + finals.size > roots.shape[0]:

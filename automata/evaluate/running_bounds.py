@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from cerify.automata.evaluate.scope import Unordered, Width, Windows, measurable, within_width
+from cerify.automata.evaluate.scope import Width, Windows, decrease, measurable, within_width
 from cerify.semantics.events import Event
 from cerify.semantics.values import Value, kind
 
@@ -26,10 +26,7 @@ class RunningWindow:
         if self.reached:
             last = self.reached[-1][1]
             if kind(last) != kind(value) or last > value:  # type: ignore[operator]
-                raise Unordered(
-                    f"position {position}: {self.attribute!r} is less than before; "
-                    "a window on it needs events in its order, so sort the stream by it"
-                )
+                raise decrease(self.attribute, position)
         self.reached.append((position, value))
         while not within_width(self.width, [self.reached[0][1], value]):
             self.reached.popleft()

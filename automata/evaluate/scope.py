@@ -30,7 +30,23 @@ Key: TypeAlias = tuple[tuple[str, Value], ...]
 
 
 class Unordered(InputError):
-    """The values of a window's attribute decrease, so that no position bounds where a match may begin."""
+    """The values of a window's attribute decrease, so that no position bounds where a match may begin.
+
+    attribute, row: where rows are read in batches, the attribute, and the first row of the batch that is less than one
+    before.
+    """
+
+    attribute, row = "", -1
+
+
+def decrease(attribute: str, position: int, row: int = -1) -> Unordered:
+    """The error for an event, at this position and in this row, that is less than one before."""
+    error = Unordered(
+        f"position {position}: {attribute!r} is less than before; "
+        "a window on it needs events in its order, so sort the stream by it"
+    )
+    error.attribute, error.row = attribute, row
+    return error
 
 
 @dataclass(frozen=True)

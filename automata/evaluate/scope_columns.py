@@ -17,11 +17,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.batches import require
-from cerify.automata.evaluate.scope import Unordered, Width
+from cerify.automata.evaluate.scope import Unordered, Width, decrease
 
 Longs = NDArray[np.int64]
 NO_KEY, UNKNOWN = -1, -2
 MICROSECONDS = 10**6
+STACKED = 2.0**61  # the greatest range of the values of several streams, one above the other
+NO_BEGINS = np.zeros(0, np.int64)
 
 
 @dataclass
@@ -34,36 +36,65 @@ class RangeWindowState:
     values: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
     kind: str = ""
 
-    def read(self, table: pa.Table, base: int) -> tuple[RangeWindowState, Longs, NDArray[np.bool_]]:
+    def read(
+        self, table: pa.Table, base: int, begins: Longs = NO_BEGINS
+    ) -> tuple[RangeWindowState, Longs, NDArray[np.bool_]]:
         """The range_window after the batch; how far back each of its events reaches; whether it has a measurable value.
 
-        The rows of the batch have the positions from base on. Raises Unordered.
+        The rows of the batch have the positions from base on; a new stream begins at each row in begins. Raises
+        Unordered.
         """
         values, marks, kind = _measured(table, self.attribute)
         if self.kind and kind and kind != self.kind:
             raise Unordered(f"{self.attribute!r} was a {self.kind} in earlier batches and is a {kind} now")
         low = np.zeros(table.num_rows, np.int64)
         if not marks.any() or self.width < 0:
-            return self, low, marks & (self.width >= 0)
+            after = self if not begins.size else RangeWindowState(self.attribute, self.width)
+            return after, low, marks & (self.width >= 0)
         rows = np.flatnonzero(marks)
+        old = self.values.size
         known = np.concatenate([self.values.astype(values.dtype), values[rows]])
         positions = np.concatenate([self.positions, rows + base])
-        back = np.flatnonzero(known[1:] < known[:-1])
-        if back.size:
-            raise Unordered(
-                f"position {positions[back[0] + 1]}: {self.attribute!r} is less than before; "
-                "a window on it needs events in its order, so sort the stream by it"
-            )
+        firsts = np.unique(np.searchsorted(rows, begins)) + old  # where the values of a stream begin
+        decreasing = known[1:] < known[:-1]
+        decreasing[firsts[(firsts > 0) & (firsts < known.size)] - 1] = False
+        if decreasing.any():
+            position = int(positions[decreasing.argmax() + 1])
+            raise decrease(self.attribute, position, position - base)
         with np.errstate(over="ignore"):  # a difference may be infinite, and so wider than every window
-            begin = _begins(known, kind, self.width)
-        new = self.values.size
-        low[rows] = positions[begin[new:]]
-        kept = begin[-1]
+            begin = _begins_in_streams(known, kind, self.width, firsts)
+        low[rows] = positions[begin[old:]]
+        kept = known.size if begins.size and begins[-1] > rows[-1] else begin[-1]
         return (
             RangeWindowState(self.attribute, self.width, positions[kept:], known[kept:], kind),
             np.maximum.accumulate(low),
             marks,
         )
+
+
+def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = None) -> tuple[NDArray[np.bool_], Any]:
+    """The rows whose measurable value is less than one before in their stream, and the greatest value of the last one.
+
+    A new stream begins at each row in begins. greatest: that value of the stream to which row 0 belongs otherwise.
+    """
+    values, marks, _ = _measured(table, name)
+    found, rows = np.zeros(values.size, np.bool_), np.flatnonzero(marks)
+    if not rows.size:
+        return found, None if begins.size else greatest
+    known = values[rows]
+    streams = np.searchsorted(begins, rows, "right")  # of each value; 0 for the one that continues
+    continues = streams[0] == 0 and greatest is not None
+    down = (known[1:] < known[:-1]) & (streams[1:] == streams[:-1])
+    for i in np.unique(np.concatenate([streams[1:][down], streams[:1] if continues else streams[:0]])).tolist():
+        part = np.flatnonzero(streams == i)
+        above = np.maximum.accumulate(known[part])
+        if i == 0 and continues:
+            above = np.maximum(above, greatest)
+        found[rows[part]] = known[part] < above
+    if streams[-1] < begins.size:  # the last stream has no value
+        return found, None
+    last = known[streams == streams[-1]].max()
+    return found, max(last, greatest) if continues and streams[-1] == 0 else last
 
 
 def ascends(table: pa.Table, name: str) -> bool:
@@ -108,6 +139,26 @@ def _begins(values: NDArray[Any], kind: str, width: Width) -> NDArray[np.intp]:
     ticks = np.uint64(min(_ticks(width) if kind == "timestamp" else floor(width), 2**64 - 1))
     above = values.view(np.uint64) ^ np.uint64(1 << 63)  # from 0 on, so that no difference overflows
     return np.searchsorted(above, np.where(above < ticks, np.uint64(0), above - ticks), "left")
+
+
+def _begins_in_streams(values: NDArray[Any], kind: str, width: Width, firsts: Longs) -> NDArray[np.intp]:
+    """As _begins, for the values of several streams; the values of a stream begin at each index in firsts."""
+    edges = np.unique(np.concatenate([[0], firsts[firsts < values.size]]))
+    if edges.size == 1:
+        return _begins(values, kind, width)
+    sizes = np.diff(np.append(edges, values.size))
+    if kind != "number":
+        # one after the other, each stream more than the width above the one before
+        ticks = float(_ticks(width) if kind == "timestamp" else floor(width))
+        spans = values[edges + sizes - 1].astype(np.float64) - values[edges]
+        if spans.sum() + edges.size * (ticks + 2) < STACKED:
+            gaps = values[edges[1:] - 1] - values[edges[:-1]] + int(ticks) + 1
+            offsets = np.concatenate([[0], np.cumsum(gaps)]) - values[edges]
+            return _begins(values + np.repeat(offsets, sizes), kind, width)
+    ends = np.append(edges[1:], values.size)
+    return np.concatenate(
+        [_begins(values[a:b], kind, width) + a for a, b in zip(edges.tolist(), ends.tolist(), strict=True)]
+    )
 
 
 def _as_float(width: Width) -> float:

@@ -151,13 +151,13 @@ def update_scoped(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Read events from index start on; stop where there might not be room for the nodes or roots that an event adds.
 
-    classes, numbers int32, admitted bool, low int64 [n]: of each event its class, the number of its key or -1, whether
-    a match can have it, and how far back it reaches; base is the position of the first. skip to busy are those of
-    TransitionTables. roots: int64 [R, 2], a row (position, node) for each set of complex events completed. With consume
-    a position with one forgets all partial matches. counters: the number of nodes; the state of the run that has marked
-    nothing, or -1; in how many slots a key is, over all keys; how many nodes or roots were missing where it stopped.
-    scratch: five int32 [max(S, 2 × rows of marks)], as a state may be that of the run that has marked nothing and of
-    others. Returns the index reached and the number of roots.
+    classes, numbers int32, admitted bool, low int64 [n]: of each event its class, given as -1 - c where a new stream
+    begins, the number of its key or -1, whether a match can have it, and how far back it reaches; base is the position
+    of the first. skip to busy are those of TransitionTables. roots: int64 [R, 2], a row (position, node) for each set
+    of complex events completed. With consume a position with one forgets all partial matches. counters: the number of
+    nodes; the state of the run that has marked nothing, or -1; in how many slots a key is, over all keys; how many
+    nodes or roots were missing where it stopped. scratch: five int32 [max(S, 2 × rows of marks)], as a state may be
+    that of the run that has marked nothing and of others. Returns the index reached and the number of roots.
     """
     states, width = slot.size, rows.shape[2] - NODES
     flat, row_width = rows.reshape(-1), rows.shape[2]
@@ -180,6 +180,15 @@ def update_scoped(  # type: ignore[no-untyped-def]
     index = start
     while index < classes.size:
         c, k = classes[index], numbers[index]
+        if c < 0:
+            for a in range(alive):
+                s = slot[live[a]]
+                _empty(rows, s, first, keys)
+                slot[live[a]] = -1
+                free[spare] = s
+                spare += 1
+            alive, members, unmarked, c = 0, 0, 0, -1 - c
+            mask, origin = np.uint64(0), np.uint64(1)
         if (mask | origin) & busy[c] == 0:
             index += 1
             continue

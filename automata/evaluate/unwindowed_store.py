@@ -113,6 +113,8 @@ class UnwindowedStore(MatchStore):
         runs = dict(enumerate(known))
         positions, numbers = [], []
         for position, c in enumerate(batch.classes.tolist(), batch.base):
+            if c < 0:
+                runs, c = {0: 1}, -1 - c
             runs_: dict[int, int] = {}
             marks = transitions.marks[transitions.begin[c] : transitions.begin[c + 1]].tolist()
             for p, q in [*enumerate(transitions.skip[c].tolist()), *((p, q) for p, _, q in marks)]:

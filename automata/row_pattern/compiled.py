@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from cerify.automata.evaluate.stores import numba_required
 from cerify.automata.row_pattern.columns import PartitionedTable
-from cerify.automata.row_pattern.compile import ACCEPT, Automaton, compile_pattern
+from cerify.automata.row_pattern.compile import ACCEPT, Automaton
 from cerify.automata.row_pattern.conditions import why_not, why_not_compiled
 from cerify.automata.row_pattern.evaluate import numbered, skip_error
 from cerify.automata.row_pattern.vectors import Conditions
+from cerify.automata.row_pattern.windows import BEFORE, framed
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.events import Stream
 from cerify.semantics.packages import np
@@ -23,6 +24,8 @@ from cerify.semantics.row_pattern.resolve import columns_of, resolved
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Places = NDArray[np.int64]
+
 MATCHES_TOGETHER = 1 << 16
 
 
@@ -31,9 +34,11 @@ class Labelled:
     """Some matches, one after the other, as arrays, which are written over with the next ones.
 
     begins, numbers: int64, of each match the row of the partitioned table at which it starts, and its number in its
-    partition. offsets, states: the states of the rows of match i are states[offsets[i] : offsets[i + 1]].
+    partition. offsets, states: the states of the rows of match i are states[offsets[i] : offsets[i + 1]]. searched:
+    int64, of each match the row whose search finds it, in WINDOW with SEEK one before its start.
     """
 
+    searched: NDArray[np.int64]
     begins: NDArray[np.int64]
     numbers: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -43,6 +48,16 @@ class Labelled:
     def ends(self) -> NDArray[np.int64]:
         """Of each match the row after its last one, in the partitioned table; an empty match counts for one row."""
         return self.begins + np.maximum(np.diff(self.offsets), 1)
+
+    def matches(self, A: Automaton, positions: Places, windows: bool) -> Iterator[NumberedMatch]:
+        """The matches of rows that have these positions."""
+        offsets = self.offsets.tolist()
+        for i, (r, s, number) in enumerate(
+            zip(self.searched.tolist(), self.begins.tolist(), self.numbers.tolist(), strict=True)
+        ):
+            states = self.states[offsets[i] : offsets[i + 1]].tolist()
+            places = positions[s : s + len(states)].tolist()
+            yield numbered(A, places[-1] if states and not windows else int(positions[r]), places, states, number)
 
 
 def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
@@ -58,21 +73,17 @@ class CompiledRun:
     """A clause over one table. Raises Unsupported, BudgetExceeded."""
 
     def __init__(self, q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> None:
-        self.automaton = compile_pattern(q.pattern, budget)
-        if (refused := why_not(q) or why_not_compiled(q, self.automaton)) is not None:
+        if (refused := why_not(q) or why_not_compiled(q, budget)) is not None:
             raise refused
         self.q = resolved(q, columns_of(S))
+        self.framed = framed(self.q, budget)
+        self.automaton = self.framed.pattern
         self.table = PartitionedTable.of(self.q, S)
 
     def answers(self) -> Iterator[NumberedMatch]:
         """The matches in the order in which they are found. Raises as `blocks` does."""
-        positions = self.table.positions
         for block in self.blocks():
-            offsets = block.offsets.tolist()
-            for i, (begin, number) in enumerate(zip(block.begins.tolist(), block.numbers.tolist(), strict=True)):
-                states = block.states[offsets[i] : offsets[i + 1]].tolist()
-                places = positions[begin : begin + max(len(states), 1)].tolist()
-                yield numbered(self.automaton, places, states, number)
+            yield from block.matches(self.automaton, self.table.positions, self.q.window is not None)
 
     def count(self) -> int:
         """The number of the matches. Raises as `blocks` does."""
@@ -83,27 +94,36 @@ class CompiledRun:
         with numba_required():
             from cerify.automata.row_pattern import kernels
         longest = int(np.diff(self.table.starts).max(initial=0))
-        open_ = np.empty((longest + 1, _words(len(self.automaton.variables))), np.uint64)
+        open_ = np.empty((longest + 1, _words(len(self.framed.automaton.variables))), np.uint64)
         numbers = np.zeros(7, np.int64)
         numbers[kernels.SKIP] = {
             "past last row": kernels.PAST_LAST, "next row": kernels.NEXT, "first": kernels.FIRST, "last": kernels.LAST,
         }[self.q.skip.to]  # fmt: skip
         begins, found, offsets = (np.empty(together + more, np.int64) for more in (0, 0, 1))
         states = np.empty(max(longest, together), np.int32)
-        tables, codes = _tables(self.automaton, self._conditioned), self._codes
+        tables, codes = _tables(self.framed.automaton, self._conditioned), self._codes
         while numbers[kernels.PARTITION] < len(self.table.starts) - 1 and not numbers[kernels.ERROR]:
             check_time()
             kernels.find(
                 self.table.starts, codes, *tables, open_, self._wanted, numbers, begins, found, offsets, states
             )
             some = int(numbers[kernels.FOUND])
-            yield Labelled(begins[:some], found[:some], offsets[: some + 1], states[: offsets[some]])
+            yield self._unframed(begins[:some], found[:some], offsets[: some + 1], states[: offsets[some]])
         if error := int(numbers[kernels.ERROR]):
             raise skip_error(self.q.skip, int(numbers[kernels.MATCH]), error == kernels.FIRST_ROW)
 
+    def _unframed(self, searched: Places, numbers: Places, offsets: Places, states: NDArray[np.int32]) -> Labelled:
+        """The matches with the states of the pattern, without the rows before them."""
+        if self.q.window is None:
+            return Labelled(searched, searched, numbers, offsets, states)
+        states = states % max(1, len(self.automaton.variables))
+        before = np.array([A == BEFORE for A in self.automaton.variables], np.bool_)[states]
+        left_out = np.append(0, np.cumsum(before))[offsets]
+        return Labelled(searched, searched + np.diff(left_out), numbers, offsets - left_out, states[~before])
+
     @cached_property
     def _conditioned(self) -> list[str]:
-        return [A for A in self.q.primary if A in self.q.conditions]
+        return [*self.framed.q.conditions]
 
     @property
     def _codes(self) -> NDArray[np.uint8]:
@@ -111,15 +131,16 @@ class CompiledRun:
         conditions = Conditions(self.table)
         codes = np.zeros((-(-len(self._conditioned) // 8), len(self.table)), np.uint8)
         for i, A in enumerate(self._conditioned):
-            true = conditions.truths(self.q.conditions[A], A).view(np.uint8)
+            true = conditions.truths(self.framed.q.conditions[A], A).view(np.uint8)
             codes[i // 8] |= true << np.uint8(i % 8)
         return codes
 
     @property
     def _wanted(self) -> NDArray[np.uint8]:
-        """1 for the states of the variable to skip to."""
+        """1 for the states of the variable to skip to, 2 for those of rows before a match."""
         its = self.q.unions[self.q.skip.variable] if self.q.skip.variable is not None else ()
-        return np.array([A in its for A in self.automaton.variables], np.uint8)
+        wanted = [2 if A == BEFORE else A in its for A in self.automaton.variables]
+        return np.resize(np.array(wanted, np.uint8), len(self.framed.automaton.variables))
 
 
 def _tables(A: Automaton, conditioned: Sequence[str]) -> tuple[NDArray[Any], ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from cerify.automata.row_pattern.compile import Automaton
+from cerify.automata.row_pattern.compile import compile_pattern
+from cerify.automata.row_pattern.windows import last_place, searched_pattern
+from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize
@@ -37,9 +39,10 @@ def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
     return next((e for e in rows.lookups(q.conditions[variable]) if not _fixed(e, its)), None)
 
 
-def why_not_compiled(q: MatchRecognize, A: Automaton) -> Unsupported | None:
-    """Why the compiled loops cannot carry the automaton of a clause; None if they can."""
-    if (states := len(A.variables)) <= MOST_STATES:
+def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
+    """Why the compiled loops cannot carry the automaton of a clause; None if they can. Raises BudgetExceeded."""
+    states = len(compile_pattern(searched_pattern(q), budget).places) * (last_place(q) + 1)
+    if states <= MOST_STATES:
         return None
     message = f"the automaton of the pattern has {states} states, and the compiled loops carry {MOST_STATES}"
     return Unsupported(message, q.pattern.span)

@@ -1,9 +1,9 @@
-"""The matches of a clause by its automaton: partitions, where the search goes on, match numbers."""
+"""The matches of a clause by its automaton: partitions and frames, where the search goes on, match numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -85,29 +85,50 @@ class Run:
 
     @cached_property
     def search(self) -> Lookahead | Backtracking:
-        """What finds the match that starts at a row."""
+        """What finds the match that starts at a row, over all rows."""
         ahead = Lookahead(self.q, self.automaton, self.columns, len(self.places))
         return ahead if why_not(self.q) is None else Backtracking(ahead, self.budget)
 
+    def found(self, r: int, number: int) -> tuple[int, list[int]] | None:
+        """The row at which the match starts that a search at the row r finds, and the states of the match.
+
+        In WINDOW the rows of the frame of r are searched as if they were a partition.
+        """
+        window = self.q.window
+        if window is None:
+            states = self.search.match_at(r, number)
+            return None if states is None else (r, states)
+        check_time()
+        rows = slice(r, None if window.following is None else r + window.following + 1)
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        framed = replace(self, places=self.places[rows], columns=columns)
+        for n in range(len(framed.places) if window.seek else 1):
+            if (states := framed.search.match_at(n, number)) is not None:
+                return r + n, states
+        return None
+
     def matches(self) -> Iterator[NumberedMatch]:
         """The matches in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
-        s, number = 0, 0
-        while s < len(self.places):
-            if s % ROWS_TOGETHER == 0:
+        r, number = 0, 0
+        while r < len(self.places):
+            if r % ROWS_TOGETHER == 0:
                 check_time()
-            states = self.search.match_at(s, number + 1)
-            if states is None:
-                s += 1
+            found = self.found(r, number + 1)
+            if found is None:
+                r += 1
                 continue
             number += 1
-            yield numbered(self.automaton, self.places[s : s + max(len(states), 1)], states, number)
-            s = self._resumed(s, states, number)
+            s, states = found
+            places = self.places[s : s + len(states)]
+            at = places[-1] if states and self.q.window is None else self.places[r]
+            yield numbered(self.automaton, at, places, states, number)
+            r = self._resumed(r, s, states, number)
 
-    def _resumed(self, s: int, states: list[int], number: int) -> int:
-        """The row where the search goes on. Raises IllFormed where that is no later row."""
+    def _resumed(self, r: int, s: int, states: list[int], number: int) -> int:
+        """The row where the search goes on after that at the row r. Raises IllFormed where that is no later row."""
         skip = self.q.skip
         if skip.to == "next row" or not states:
-            return s + 1
+            return r + 1
         if skip.variable is None:
             return s + len(states)
         its = self.q.unions[skip.variable]
@@ -118,15 +139,14 @@ class Run:
         return s + step
 
 
-def numbered(A: Automaton, places: Sequence[int], states: Sequence[int], number: int) -> NumberedMatch:
-    """The match of the rows at these positions in these states; one without rows is at the first position."""
+def numbered(A: Automaton, at: int, places: Sequence[int], states: Sequence[int], number: int) -> NumberedMatch:
+    """The match of the rows at these positions in these states, reported at a position."""
     bound: dict[str, list[int]] = {}
-    for place, state in zip(places, states, strict=False):
+    for place, state in zip(places, states, strict=True):
         bound.setdefault(A.variables[state], []).append(place)
-    events = tuple(places) if states else ()
-    excluded = tuple(place for place, state in zip(events, states, strict=True) if A.excluded[state])
+    excluded = tuple(place for place, state in zip(places, states, strict=True) if A.excluded[state])
     bindings = tuple((name, tuple(sorted(bound[name]))) for name in sorted(bound))
-    return NumberedMatch(places[-1], events, bindings, match_number=number, excluded=excluded)
+    return NumberedMatch(at, tuple(places), bindings, match_number=number, excluded=excluded)
 
 
 def skip_error(skip: Skip, number: int, to_first: bool) -> IllFormed:

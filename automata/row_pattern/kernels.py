@@ -12,7 +12,7 @@ Arrays, with n rows, m states in W words of 64 bits, P partitions, and c variabl
     anchors   uint8 [.]            1: before the first row only; 2: after the last row only
     open_     uint64 [longest + 1, W]  for each row of a partition the states in which it may be taken so that a match
                                    can be completed; none after the last row
-    wanted    uint8 [m]            1 for the states of the variable to skip to
+    wanted    uint8 [m]            1 for the states of the variable to skip to, 2 for those of rows before a match
     numbers   int64 [7]            see the constants below; they live from call to call
     begins, matches, offsets       int64 [matches], [matches], [matches + 1]: the row at which each match starts, its
                                    number, and where its states are
@@ -123,11 +123,14 @@ def find(  # type: ignore[no-untyped-def]
             if step == 0 or skip == NEXT:
                 step = 1
             elif skip != PAST_LAST:
-                k = 0 if skip == FIRST else step - 1
-                while 0 <= k < step and not wanted[labels[written + k]]:
+                first = 0
+                while first < step and wanted[labels[written + first]] == 2:
+                    first += 1
+                k = first if skip == FIRST else step - 1
+                while first <= k < step and wanted[labels[written + k]] != 1:
                     k += 1 if skip == FIRST else -1
-                if k == 0 or not 0 <= k < step:
-                    numbers[ERROR] = FIRST_ROW if k == 0 else NO_ROW
+                if k == first or not first <= k < step:
+                    numbers[ERROR] = FIRST_ROW if k == first else NO_ROW
                     numbers[FOUND] = found
                     return
                 step = k

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 class MatchRows:
     """The rows of the output that some matches of a clause make.
 
-    of, ends: int64, of each row its match, and how many rows of all matches are labelled up to it. begins, places:
-    int64, of each row where its match starts in the partitioned table, and the row of the table that it shows.
+    of, ends: int64, of each row its match, and how many rows of all matches are labelled up to it. searched, begins,
+    places: int64, of each row where in the partitioned table its match is found and where it starts, and the row of the
+    table that it shows.
     """
 
     def __init__(self, q: MatchRecognize, conditions: Conditions, automaton: Automaton, block: Labelled) -> None:
@@ -61,9 +62,9 @@ class MatchRows:
             self.of, self.ends = np.append(of[shown], empty), np.append(shown + 1, block.offsets[empty])
             order = np.argsort(self.of, kind="stable")
             self.of, self.ends = self.of[order], self.ends[order]
-        self.begins = block.begins[self.of]
+        self.searched, self.begins = block.searched[self.of], block.begins[self.of]
         seen = self.ends > block.offsets[self.of]
-        self.places = np.where(seen, self.labelled[self.ends - 1], self.begins)
+        self.places = np.where(seen, self.labelled[self.ends - 1], self.begins) if q.window is None else self.searched
 
     def measure(self, e: rows.Expression) -> pa.Array | None:
         """The values of a measure; None where columns do not hold it: values of several types, or beyond 64 bits."""
@@ -105,8 +106,11 @@ class MatchRows:
                 starts, far = self.conditions.table.starts, min(offset, len(self.conditions.table))
                 places = places + (far if function == "NEXT" else -far)
                 partition = np.searchsorted(starts, self.begins, "right") - 1
-                inside = (starts[partition] <= places) & (places < starts[partition + 1])
-                return self._in_rows(inner.argument, places, there & inside)
+                first, end = starts[partition], starts[partition + 1]
+                if (window := self.q.window) is not None:
+                    first = self.searched
+                    end = end if window.following is None else np.minimum(end, first + window.following + 1)
+                return self._in_rows(inner.argument, places, there & (first <= places) & (places < end))
             case rows.Aggregate():
                 return self._aggregated(e)
             case _:
@@ -196,11 +200,14 @@ class MatchRows:
         return pa.repeat(column, length) if isinstance(column, pa.Scalar) else column
 
 
-def unmatched(block: Labelled, first: int, end: int, covered: int) -> Any:
+def unmatched(q: MatchRecognize, block: Labelled, first: int, end: int, covered: int) -> Any:
     """The rows of the table from first to before end in which no match starts and which are in none.
 
-    covered: the row up to which earlier matches reach. block: the matches that start in these rows.
+    In WINDOW those whose search finds none. covered: the row up to which earlier matches reach. block: the matches that
+    searches in these rows find.
     """
+    if q.window is not None:
+        return np.setdiff1d(np.arange(first, end), block.searched)
     reach = np.append(covered, block.ends)
     places = np.arange(first, end)
     last = np.searchsorted(block.begins, places, "right")
@@ -239,8 +246,10 @@ def _blocks(q: MatchRecognize, S: Stream, automaton: Automaton, budget: Budget) 
         for match in some:
             label, excluded = {row: A for A, its in match.bindings or () for row in its}, {*match.excluded}
             states += [state_of[label[row], row in excluded] for row in match.events]
+        starts = np.array([match.events[0] if match.events else match.at for match in some])
         yield Labelled(
-            np.array([match.events[0] if match.events else match.at for match in some]),
+            np.array([match.at for match in some]) if q.window is not None else starts,
+            starts,
             np.array([match.match_number for match in some]),
             np.cumsum([0, *(len(match.events) for match in some)]),
             np.array(states, np.int32),

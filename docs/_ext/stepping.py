@@ -1,14 +1,13 @@
 """Runs and examples, made when the book is built, by the evaluator as it then is.
 
-A block `{stepper} QUERY` with events as CSV becomes a link to the page that `cerify step` writes. A block
-`{example} QUERY`, with events as CSV or a line of event types, becomes the query, a drawing of the stream with its
-matches, that link, and one to the playground; with the option `live` the playground itself, where it can run.
+A block `{stepper} QUERY` with events as CSV becomes a link to the page that `cerify step` writes, and one to the
+playground. A block `{example} QUERY`, with events as CSV or a line of event types, becomes the query, a drawing of the
+stream with its matches, and these links; with the option `live` the playground itself, where it can run.
 A block `{exercises} N` lists the exercises of a session of the course.
 """
 
 from __future__ import annotations
 
-import json
 import posixpath
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +15,8 @@ from warnings import catch_warnings, simplefilter
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from playground import PlaygroundLink, Rows, rows_of, state_of
+from examples import Rows, exercise_state, rows_of, state_of
+from playground import PlaygroundLink, links
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -25,7 +25,7 @@ from cerify.draw.stepper import stepper, summary
 from cerify.drawing import record
 from cerify.grade.exercises import LEVELS, exercises
 from cerify.languages import DEFAULT
-from cerify.playground.session import EXAMPLES, evaluate
+from cerify.playground.session import evaluate
 from cerify.semantics.csv_rows import events_of_rows
 from cerify.semantics.errors import CerifyError, QueryWarning, Unsupported
 from cerify.semantics.events import Stream
@@ -37,16 +37,13 @@ class Exercises(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
         found = nodes.bullet_list()
         for one in exercises().values():
             if one.session == int(self.arguments[0]):
-                query, rows = (examples[one.language][name] for name in ("query", "stream"))
-                state = state_of(query, rows, one.language, "exercises", exercise=one.id, answer="")
                 text = nodes.paragraph(
                     "", f"{one.sentence} ({LEVELS[one.level]}, ", nodes.literal("", one.id), nodes.Text(") ")
                 )
-                text += PlaygroundLink(state=state, text="Try it")
+                text += PlaygroundLink(state=exercise_state(one.id), text="Try it")
                 found += nodes.list_item("", text)
         return [found]
 
@@ -71,7 +68,8 @@ class Stepper(SphinxDirective):
         run = recorded(query, language, rows)
         link = self._page(run)
         link += [nodes.Text("Go through the run of "), nodes.literal("", query), nodes.Text(" step by step")]
-        return [nodes.paragraph("", "", link, nodes.Text(f": {summary(run)}."))]
+        state = state_of(query, rows, language, "steps")
+        return [nodes.paragraph("", "", link, nodes.Text(f": {summary(run)}.")), links([state])]
 
     def _page(self, run: Recording) -> nodes.reference:
         """Writes the page of the run. Returns a link to it, without a text."""

@@ -23,15 +23,15 @@ function drawer(box, drawn, name) {
     });
     return button;
   });
-  const told = () => buttons.forEach((button) => button.setAttribute("aria-expanded", String(input.checked)));
+  const update = () => buttons.forEach((button) => button.setAttribute("aria-expanded", String(input.checked)));
   const open = (now) => {
     input.checked = now;
-    told();
+    update();
     if (now) setTimeout(() => shown.querySelector("a, input").focus(), 50);
     else if (last) last.focus();
   };
-  told();
-  input.addEventListener("change", told);
+  update();
+  input.addEventListener("change", update);
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && input.checked) open(false);
   });

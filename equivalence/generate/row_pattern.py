@@ -1,4 +1,4 @@
-"""Random clauses of MATCH_RECOGNIZE, and tables for them: nested patterns, NULLs, ties, partitions, all skips.
+"""Random clauses of MATCH_RECOGNIZE and WINDOW, and tables: nested patterns, NULLs, ties, partitions, all skips.
 
 Everything comes from the random.Random that is passed in, so that the same seed gives the same cases. A clause is
 well-formed. Tables have a partition p, an order o with ties and NULLs, numbers x and y, and a string z.
@@ -24,6 +24,7 @@ from cerify.semantics.row_pattern.clauses import (
     RowsPerMatch,
     Skip,
     Subset,
+    Window,
 )
 from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.operators import QUANTIFIERS
@@ -39,15 +40,22 @@ class RowProfile:
     """What clauses are made of: how often a condition looks at what the match has so far, and a value is NULL.
 
     failing: whether AFTER MATCH SKIP may lead nowhere on the table, so that there is an error in place of matches.
+    windows: whether clauses are of WINDOW.
     """
 
     context: float = 0.4
     null: float = 0.15
     variables: str = "ABC"
     failing: bool = False
+    windows: bool = False
 
 
-PROFILES = {"everything": RowProfile(), "columns": RowProfile(context=0)}
+PROFILES = {
+    "everything": RowProfile(),
+    "columns": RowProfile(context=0),
+    "windows": RowProfile(windows=True),
+    "windows on columns": RowProfile(context=0, windows=True),
+}
 
 
 def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[MatchRecognize, Stream]:
@@ -82,10 +90,12 @@ def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
     primary = MatchRecognize(pattern).primary
     subsets = (Subset("U", tuple(rng.sample(primary, rng.randint(1, len(primary))))),) if primary else ()
     subsets = subsets if rng.random() < 0.3 else ()
-    make = _Maker(rng, [*primary, *(one.name for one in subsets)])
+    make = _Maker(rng, [*primary, *(one.name for one in subsets)], profile.windows)
     define = [Definition(A, make.condition(profile.context)) for A in primary if rng.random() < 0.8]
     measures = [Measure(make.measure(), f"m{n}") for n in range(rng.randint(0, 3))]
     rows_: RowsPerMatch = rng.choice(("one", "one", "all", "all omit empty", "all with unmatched"))
+    if profile.windows:
+        rows_ = "one"
     if rows_ == "all with unmatched" and "{-" in _text(pattern):
         rows_ = "all"
     order = [Order(rows.Column("o"), rng.random() < 0.3, rng.choice((None, "FIRST", "LAST")))]
@@ -98,6 +108,7 @@ def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
         rows_,
         make.skip(),
         subsets,
+        Window(rng.choice((None, None, 0, 1, 2, 3, 4)), rng.random() < 0.5) if profile.windows else None,
     )
 
 
@@ -110,7 +121,7 @@ def _text(pattern: rows.Pattern) -> str:
 def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows.Pattern:
     if nodes <= 1 or nesting == 0:
         leaf = rng.random()
-        if leaf < 0.08:
+        if leaf < (0.14 if profile.windows else 0.08):
             return rows.Empty()
         return (
             rows.Anchor(rng.choice(("start", "end"))) if leaf < 0.14 else rows.Variable(rng.choice(profile.variables))
@@ -131,10 +142,10 @@ def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows
 
 
 class _Maker:
-    """Makes conditions, measures and the skip of a clause with these variables."""
+    """Makes conditions, measures and the skip of a clause with these variables, without MATCH_NUMBER for windows."""
 
-    def __init__(self, rng: Random, variables: list[str]) -> None:
-        self.rng, self.variables = rng, variables
+    def __init__(self, rng: Random, variables: list[str], windows: bool = False) -> None:
+        self.rng, self.variables, self.windows = rng, variables, windows
 
     def skip(self) -> Skip:
         if self.variables and self.rng.random() < 0.3:
@@ -201,7 +212,7 @@ class _Maker:
             lambda: rows.Physical(rng.choice(("PREV", "NEXT")), column, rng.choice((0, 1, 1, 2))),
             lambda: rows.Count(A, seen),
             lambda: rows.Aggregate(rng.choice(("COUNT", "SUM", "AVG", "MIN", "MAX")), column, seen),
-            lambda: rows.MatchNumber(),
+            lambda: rows.Count() if self.windows else rows.MatchNumber(),
             lambda: rows.Case(
                 rows.Comparison(self._classifier(A), "=", rows.Constant(rng.choice("ABC"))), column, self._constant()
             ),

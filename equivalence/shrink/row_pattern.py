@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, dropped, varied
 from cerify.semantics import trees
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip, Window
 from cerify.semantics.row_pattern.operators import constructs
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.resolve import columns_in
@@ -33,10 +33,15 @@ def size(q: MatchRecognize) -> int:
 def complexity(q: MatchRecognize) -> int:
     """How far the output, the skip and the nodes are from the plainest."""
     nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]
+    window = 0 if q.window is None else 1 + q.window.seek + (-1 if (end := q.window.following) is None else end) + 1
     output = ("one", "all", "all omit empty", "all with unmatched").index(q.rows)
     skip = ("past last row", "next row", "last", "first").index(q.skip.to)
     return (
-        output + skip + sum(one.descending + (one.nulls is not None) for one in q.order) + sum(map(_complexity, nodes))
+        window
+        + output
+        + skip
+        + sum(one.descending + (one.nulls is not None) for one in q.order)
+        + sum(map(_complexity, nodes))
     )
 
 
@@ -76,6 +81,11 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
             yield pruned(replace(q, **changed))
     simpler: tuple[RowsPerMatch, ...] = ("one", "all")
     yield from (replace(q, rows=rows_) for rows_ in simpler)
+    if q.window is not None:
+        yield replace(q, window=None)
+        yield from (replace(q, window=window) for window in (Window(), replace(q.window, seek=False)))
+        if q.window.following:
+            yield replace(q, window=replace(q.window, following=q.window.following - 1))
     yield from (replace(q, skip=skip) for skip in (Skip(), Skip("next row")))
     for order in varied(q.order, lambda one: (Order(one.column),)):
         yield replace(q, order=order)

@@ -169,9 +169,10 @@ def main() -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--events", default=EVENTS, show_default=True)
 @click.option("--skewed", is_flag=True, help="Half of the events have one key.")
-def generate_command(folder: Path, events: int, skewed: bool) -> None:
+@click.option("--per-key", default=PER_KEY, show_default=True, help="Events of a key, on average.")
+def generate_command(folder: Path, events: int, skewed: bool, per_key: int) -> None:
     """Write the events into FOLDER, which must not be there yet."""
-    generate(folder, events, skewed)
+    generate(folder, events, skewed, per_key)
 
 
 @main.command("measure")

@@ -73,10 +73,10 @@ def test_a_defect_fails_the_build_until_it_is_in_the_baseline(engine: Path) -> N
     report = engine / "cerify-report"
     assert all((report / name).stat().st_size > 0 for name in FILES)
     summary = json.loads((report / "run.jsonl").read_text(encoding="utf-8").splitlines()[0])["summary"]
-    assert summary["totals"]["failed"] == 5
-    assert len(ElementTree.parse(report / "junit.xml").findall(".//failure")) == 5
+    assert summary["totals"]["failed"] == 6
+    assert len(ElementTree.parse(report / "junit.xml").findall(".//failure")) == 6
     page = (engine / "page.md").read_text(encoding="utf-8")
-    assert re.search(r"toy 1 +│ 13 +│ 18 ", page)
+    assert re.search(r"toy 1 +│ 14 +│ 20 ", page)
 
     (report / "run.jsonl").rename(engine / "baseline.jsonl")
     statuses, printed = ran(engine, command=f"{sys.executable} adapter.py", options=SEQ, baseline="baseline.jsonl")

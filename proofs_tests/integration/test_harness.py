@@ -42,7 +42,7 @@ def children() -> set[int]:
 @pytest.mark.parametrize(
     ("how", "outcome", "says"),
     [
-        ("dies", "crashed", "ended with status 7 before it answered; its standard error ends in: out of luck"),
+        ("dies", "crashed", "ended with status 7 before it answered; on its standard error: out of luck"),
         ("hangs", "timeout", "no answer within 1 s"),
         ("hangs with a child", "timeout", "no answer within 1 s"),
         ("floods a line", "protocol", f"a line of more than {LONGEST_LINE} bytes"),

@@ -134,7 +134,8 @@ def test_a_link_opens_the_same_state_elsewhere(page: Any, browser: Any) -> None:
 def test_a_box_on_a_page_shows_the_query_and_its_matches(browser: Any, site: str) -> None:
     """As the landing page of the book has it, with the query and the stream of an example."""
     playground = pytest.importorskip("playground", reason="needs the extra docs")
-    state = playground.state_of("A ; B", playground.rows_of("A A B"))
+    examples = pytest.importorskip("examples", reason="needs the extra docs")
+    state = examples.state_of("A ; B", examples.rows_of("A A B"))
     box = browser.new_context(viewport={"width": 700, "height": 700}).new_page()
     box.goto(site + playground.address(state, "index").replace("playground/index.html", "?box"))
     box.wait_for_selector(".found button", timeout=WAIT)

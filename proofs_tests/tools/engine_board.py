@@ -140,7 +140,7 @@ def page(
     ]
     history = [
         [run["engine"]["name"], run["engine"]["version"], run["date"], *map(str, totals(run))]
-        for run in sorted(runs, key=lambda run: (run["engine"]["name"], run["date"]))
+        for run in sorted(runs, key=lambda run: (run["engine"]["name"], age(run)))
     ]
     return (
         HEAD
@@ -180,8 +180,14 @@ def feature_tables(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> 
 
 def newest(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The newest run of each engine, by the engine's name."""
-    found = {run["engine"]["name"]: run for run in sorted(runs, key=lambda run: run["date"])}
+    found = {run["engine"]["name"]: run for run in sorted(runs, key=age)}
     return [found[name] for name in sorted(found)]
+
+
+def age(run: dict[str, Any]) -> tuple[str, list[tuple[int, str]]]:
+    """What runs are sorted by: the day, and on the same day the version, whose numbers count as numbers."""
+    parts = re.findall(r"\d+|\D+", run["engine"]["version"])
+    return run["date"], [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 def compared(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:

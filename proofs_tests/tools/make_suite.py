@@ -59,18 +59,19 @@ def cases_of(source: Source) -> Iterator[Case]:
     printed = list(source.printed())
     wanted = {(feature, source.text(query)) for feature, query in (*queries, *((f, q) for f, q, _ in printed))}
     last: Counter[str] = Counter()
-    published = set()
+    published, asked = set(), set()
     cases = []
     for case in load(source.file) if (SUITES / f"{source.file}.jsonl").exists() else ():
         number = int(case.id.rpartition("/")[2])
         last[case.feature] = max(last[case.feature], number)
         if (case.feature, case.query) in wanted:
             published.add((case.feature, case.query))
+            asked.add((case.feature, case.query, json.dumps(list(case.events))))
             cases.append(source.case(case.feature, number, case.query, stream_of(case)))
     new = [(source.file, *one) for one in queries if (one[0], source.text(one[1])) not in published]
     with get_context("spawn").Pool() as pool:
         found = chain.from_iterable(pool.starmap(chosen, new, chunksize=4))
-    fresh = (one for one in printed if (one[0], source.text(one[1])) not in published)
+    fresh = (one for one in printed if _asked(source, *one) not in asked)
     cases += numbered(source, chain(fresh, found), last)
     yield from cases
     yield from new_twins(source, cases)
@@ -85,9 +86,11 @@ def new_twins(source: Source, cases: Sequence[Case]) -> Iterator[Case]:
         asked.add((case.feature, case.query, json.dumps(list(case.events))))
     show = language_named(source.language).show
     made = ((feature, show(query), S) for feature, query, S in twins(cases))
-    yield from numbered(
-        source, (t for t in made if (*t[:2], json.dumps([json_of_event(e) for e in t[2]])) not in asked), last
-    )
+    yield from numbered(source, (twin for twin in made if _asked(source, *twin) not in asked), last)
+
+
+def _asked(source: Source, feature: str, query: str, S: Stream) -> tuple[str, str, str]:
+    return feature, source.text(query), json.dumps([json_of_event(event) for event in S])
 
 
 def chosen(name: str, feature: str, query: str) -> list[tuple[str, str, Stream]]:

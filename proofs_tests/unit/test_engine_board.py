@@ -21,6 +21,14 @@ def test_the_comparison_is_that_of_the_stored_runs() -> None:
     assert page == engine_board.compared(engine_board.results(), engine_board.findings())
 
 
+def test_of_two_runs_of_one_day_that_of_the_later_version_is_the_newest() -> None:
+    versions = ("5.1.9", "5.1.30", "5.1.27", "5.2.1")
+    runs = [{"engine": {"name": "e", "version": version}, "date": "2026-11-23"} for version in versions]
+    assert engine_board.newest(runs)[0]["engine"]["version"] == "5.2.1"
+    assert engine_board.newest(runs[:3])[0]["engine"]["version"] == "5.1.30"
+    assert engine_board.newest([*runs, runs[0] | {"date": "2026-11-24"}])[0]["engine"]["version"] == "5.1.9"
+
+
 def test_a_cell_of_the_comparison_is_what_was_stored() -> None:
     run = {"engine": {"name": "esper", "version": "9"}, "date": "2026-11-22", "features": {}}
     answers = {"cel/seq/001": "passed", "cel/seq/007": "{0, 1, 3} at 3", "cel/cseq/001": "skipped"}

@@ -1,4 +1,4 @@
-"""The clause MATCH_RECOGNIZE as a whole: ISO/IEC 9075-2, feature R010."""
+"""The clauses MATCH_RECOGNIZE and WINDOW as a whole: ISO/IEC 9075-2, features R010 and R020."""
 
 from __future__ import annotations
 
@@ -66,8 +66,16 @@ RowsPerMatch: TypeAlias = Literal["one", "all", "all omit empty", "all with unma
 
 
 @dataclass(frozen=True)
+class Window:
+    """ROWS BETWEEN CURRENT ROW AND … FOLLOWING, None for UNBOUNDED; SEEK, or INITIAL."""
+
+    following: int | None = None
+    seek: bool = False
+
+
+@dataclass(frozen=True)
 class MatchRecognize:
-    """A whole clause."""
+    """A whole clause; with a window, that of WINDOW."""
 
     pattern: syntax.Pattern
     define: tuple[Definition, ...] = ()
@@ -77,6 +85,7 @@ class MatchRecognize:
     rows: RowsPerMatch = "one"
     skip: Skip = Skip()
     subsets: tuple[Subset, ...] = ()
+    window: Window | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @cached_property
@@ -94,6 +103,11 @@ class MatchRecognize:
     def conditions(self) -> dict[str, syntax.Expression]:
         """The conditions of the variables that have one."""
         return {one.variable: one.condition for one in self.define}
+
+    @property
+    def all_columns(self) -> bool:
+        """Whether the output has all columns of the table."""
+        return self.rows != "one" or self.window is not None
 
     @property
     def expressions(self) -> tuple[syntax.Expression, ...]:

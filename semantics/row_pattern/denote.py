@@ -1,11 +1,12 @@
-"""The meaning of MATCH_RECOGNIZE: ISO/IEC 9075-2, feature R010.
+"""The meaning of MATCH_RECOGNIZE and WINDOW: ISO/IEC 9075-2, features R010 and R020.
 
 Letters, here and in every module of this package:
     q  a clause         P  a partition: its rows in order         s  the row at which a match starts, from 0
-    p  a pattern        w  a labelling: the labels of the rows s, s + 1, …
+    p  a pattern        w  a labelling: the labels of the rows s, s + 1, …      r  the row at which a search begins
 
 A pattern denotes, at a row, a sequence of labellings in the order of preferment. A labelling is feasible if each row's
-condition is true at the time the row is labelled; the match at a row is the first feasible labelling.
+condition is true at the time the row is labelled; the match at a row is the first feasible labelling. In WINDOW a row
+has the match at this row, with SEEK at the first row from it on that has one, over the rows of its frame alone.
 """
 
 from __future__ import annotations
@@ -38,11 +39,15 @@ Watch: TypeAlias = Callable[[Iterator[Labelling]], Iterator[Labelling]]
 
 @dataclass(frozen=True)
 class Found:
-    """A match: the row of the partition at which it starts, the labels of its rows, and its number from 1."""
+    """A match: the row of the partition at which it starts, the labels of its rows, and its number from 1.
+
+    row: the row whose search it ends, with SEEK before the start.
+    """
 
     start: int
     labelling: Labelling
     number: int
+    row: int
 
     @property
     def end(self) -> int:
@@ -52,11 +57,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The labellings of a clause's pattern at a row s of a partition P, in the match of that number."""
+    """The labellings of a clause's pattern at a row s of a partition P, in the match of that number.
+
+    visible: the rows that can be labelled and looked at.
+    """
 
     q: MatchRecognize
     P: Sequence[Row]
     s: int
+    visible: range
     number: int
     reading: RowReading
     watch: Watch
@@ -73,7 +82,7 @@ class Meaning:
             case rows.Empty():
                 yield w
             case rows.Anchor(place):
-                if self.s + len(w) == (0 if place == "start" else len(self.P)):
+                if self.s + len(w) == (self.visible.start if place == "start" else self.visible.stop):
                     yield w
             case rows.Concatenation(left, right):  # lexicographic
                 for u in self.labellings(left, w):
@@ -120,7 +129,7 @@ class Meaning:
 
     def feasible(self, w: Labelling) -> bool:
         """Whether the condition of the last label is true of its row; without a condition it is, if there is a row."""
-        if self.s + len(w) > len(self.P):
+        if self.s + len(w) > self.visible.stop:
             return False
         condition = self.q.conditions.get(w[-1].variable)
         return condition is None or value(condition, self.frame(w, len(w))) is True
@@ -128,27 +137,51 @@ class Meaning:
     def frame(self, w: Labelling, current: int) -> Frame:
         """What expressions look at when the rows of w are labelled, and `current` of them seen."""
         labels = tuple(label.variable for label in w)
-        return Frame(self.P, self.s, labels, current, self.number, self.q.unions, self.reading)
+        return Frame(self.P, self.visible, self.s, labels, current, self.number, self.q.unions, self.reading)
+
+
+MatchAt: TypeAlias = Callable[[int, range, int], Labelling | None]
+"""The match that starts at a row, over the rows that are visible, and has a number."""
 
 
 def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Watch) -> Iterator[Found]:
     """The matches in a partition, in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
-    s, last = 0, 0
-    while s < len(P):
-        labelling = next(Meaning(q, P, s, last + 1, reading, watch).labellings(q.pattern, ()), None)
-        if labelling is None:
-            s += 1
+
+    def match_at(s: int, visible: range, number: int) -> Labelling | None:
+        return next(Meaning(q, P, s, visible, number, reading, watch).labellings(q.pattern, ()), None)
+
+    r, last = 0, 0
+    while r < len(P):
+        found = searched(q, r, len(P), last, reading, match_at)
+        if found is None:
+            r += 1
             continue
-        number = last if not labelling and reading.empty_matches == "unnumbered" else last + 1
-        found = Found(s, labelling, number)
         yield found
-        s, last = resumed(q, found, reading), number
+        r, last = resumed(q, found, reading), found.number
+
+
+def searched(q: MatchRecognize, r: int, length: int, last: int, reading: RowReading, match_at: MatchAt) -> Found | None:
+    """What a search at the row r of a partition of that length finds; last: the number of the match before."""
+    visible = visible_rows(q, r, length)
+    seek = q.window is not None and q.window.seek
+    for s in range(r, visible.stop) if seek else (r,):
+        if (labelling := match_at(s, visible, last + 1)) is not None:
+            unnumbered = not labelling and reading.empty_matches == "unnumbered"
+            return Found(s, labelling, last if unnumbered else last + 1, r)
+    return None
+
+
+def visible_rows(q: MatchRecognize, r: int, length: int) -> range:
+    """The rows that a search at the row r labels and looks at: of the partition, in WINDOW of the frame of the row."""
+    if q.window is None:
+        return range(length)
+    return range(r, length if q.window.following is None else min(length, r + 1 + q.window.following))
 
 
 def resumed(q: MatchRecognize, found: Found, reading: RowReading) -> int:
     """The row at which the search goes on after a match. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
     if not found.labelling or q.skip.to == "next row":
-        return found.start + 1
+        return found.row + 1
     if q.skip.to == "past last row" or q.skip.variable is None:
         return found.end
     wanted = q.unions[q.skip.variable]
@@ -156,11 +189,11 @@ def resumed(q: MatchRecognize, found: Found, reading: RowReading) -> int:
     to = None if not places else places[0] if q.skip.to == "first" else places[-1]
     if to is None:
         if reading.skip_to_nothing == "next_row":
-            return found.start + 1
+            return found.row + 1
         raise IllFormed(f"no row of match {found.number} is labelled {q.skip.variable}, to skip to", q.skip.span)
     if to == found.start:
         if reading.skip_to_first == "next_row":
-            return found.start + 1
+            return found.row + 1
         raise IllFormed(
             f"the first row of match {found.number} is the one to skip to: it would match again", q.skip.span
         )

@@ -23,12 +23,14 @@ Row: TypeAlias = Mapping[str, Value]
 class Frame:
     """What an expression looks at.
 
-    partition: its rows. start: the row at which the match starts. labels: the variables of the rows from start on, as
-    far as they are labelled. current: how many of them RUNNING sees; the last of these is the current row. number:
-    that of the match. unions: the primary variables that each variable stands for.
+    partition: its rows. visible: those that PREV and NEXT lead to. start: the row at which the match starts. labels:
+    the variables of the rows from start on, as far as they are labelled. current: how many of them RUNNING sees; the
+    last of these is the current row. number: that of the match. unions: the primary variables that each variable
+    stands for.
     """
 
     partition: Sequence[Row]
+    visible: range
     start: int
     labels: tuple[str, ...]
     current: int
@@ -61,7 +63,7 @@ def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
             if r is None:
                 return None
             r += offset if function == "NEXT" else -offset
-            return value(inner.argument, f, r) if 0 <= r < len(f.partition) else None
+            return value(inner.argument, f, r) if r in f.visible else None
         case rows.Logical(_, argument):
             r = row_of(e, f)
             return None if r is None else value(argument, f, r)

@@ -31,7 +31,7 @@ def answers(
     watch = Watch(budget.valuations)
     for places in partitions(q, table, reading):
         for found in matches(q, [table[place] for place in places], reading, watch):
-            yield match_of(found, places)
+            yield match_of(q, found, places)
 
 
 def table_of(S: Stream) -> list[Row]:
@@ -69,7 +69,7 @@ def _key(value: Value | None) -> Any:
     return kind(value), is_nan, 0 if is_nan else value
 
 
-def match_of(found: Found, places: list[int]) -> NumberedMatch:
+def match_of(q: MatchRecognize, found: Found, places: list[int]) -> NumberedMatch:
     """A match in a partition whose rows have these positions."""
     events = tuple(places[found.start : found.end])
     bound: dict[str, list[int]] = {}
@@ -77,7 +77,7 @@ def match_of(found: Found, places: list[int]) -> NumberedMatch:
         bound.setdefault(label.variable, []).append(place)
     excluded = tuple(place for place, label in zip(events, found.labelling, strict=True) if label.excluded)
     bindings = tuple((A, tuple(sorted(bound[A]))) for A in sorted(bound))
-    at = events[-1] if events else places[found.start]
+    at = events[-1] if events and q.window is None else places[found.row]
     return NumberedMatch(at, events, bindings, match_number=found.number, excluded=excluded)
 
 

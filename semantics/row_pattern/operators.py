@@ -138,6 +138,10 @@ def _other_features(q: MatchRecognize) -> Iterator[str]:
     yield from (name for name, parts in lists.items() if parts)
     if q.rows != "one":
         yield q.rows.replace("all", "all rows")
+    if q.window is not None:
+        yield "window"
+        yield from ("seek",) * q.window.seek
+        yield from ("frame end",) * (q.window.following is not None)
     if q.skip.to != "past last row":
         yield "skip to" if q.skip.variable is not None else "skip to next row"
     nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]

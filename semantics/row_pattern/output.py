@@ -1,4 +1,4 @@
-"""The table that MATCH_RECOGNIZE makes of its matches: ISO/IEC 9075-2, feature R010."""
+"""The table that MATCH_RECOGNIZE or WINDOW makes of its matches: ISO/IEC 9075-2, features R010 and R020."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from cerify.semantics.events import Stream, result_of
 from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.row_pattern.denote import visible_rows
 from cerify.semantics.row_pattern.expressions import Frame, Row, value
 from cerify.semantics.row_pattern.interpreter import partitions, table_of
 from cerify.semantics.row_pattern.matches import NumberedMatch
@@ -53,14 +54,14 @@ class Output:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The columns that come before the measures: those of PARTITION BY, and with ALL ROWS those of ORDER BY."""
-        order = (one.column.name for one in self.q.order if self.q.rows != "one")
+        """The columns that come before the measures: those of PARTITION BY, and of ORDER BY if it has all."""
+        order = (one.column.name for one in self.q.order if self.q.all_columns)
         return tuple(dict.fromkeys([*(one.name for one in self.q.partition), *order]))
 
     @cached_property
     def others(self) -> tuple[str, ...]:
-        """The columns that come after the measures: with ALL ROWS the rest of the table's."""
-        return tuple(name for name in columns_of(self.S) if self.q.rows != "one" and name not in self.keys)
+        """The columns that come after the measures: the rest of the table's, if the output has all."""
+        return tuple(name for name in columns_of(self.S) if self.q.all_columns and name not in self.keys)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -69,12 +70,12 @@ class Output:
 
     def rows(self, found: Iterable[NumberedMatch]) -> Iterator[OutputRow]:
         """The rows of the table, of all matches of the clause."""
-        starts = {_first(match): match for match in found}
+        starts = {self.row_of(match): match for match in found}
         matched = starts.keys() | {place for match in starts.values() for place in match.events}
         for start in (place for places in self.partitions for place in places):
             if start in starts:
                 yield from (self._row(place, measures) for place, measures in self.measured(starts[start]))
-            elif self.q.rows == "all with unmatched" and start not in matched:
+            elif self.q.window is not None or (self.q.rows == "all with unmatched" and start not in matched):
                 yield self._row(start, (None,) * len(self.q.measures))
 
     def measured(self, match: NumberedMatch) -> Iterator[tuple[int, OutputRow]]:
@@ -84,7 +85,7 @@ class Output:
         if not match.events:
             shown = [] if self.q.rows == "all omit empty" else [(match.at, 0)]
         elif self.q.rows == "one":
-            shown = [(match.events[-1], len(labels))]
+            shown = [(match.at, len(labels))]
         else:
             shown = [(place, k) for k, place in enumerate(match.events, 1) if place not in match.excluded]
         for place, current in shown:
@@ -93,8 +94,9 @@ class Output:
 
     def frame(self, match: NumberedMatch, labels: tuple[str, ...], current: int) -> Frame:
         """What measures look at in a match with these labels, in the row of that number from 1; 0 if it is empty."""
-        partition, s = self.place[_first(match)]
-        return Frame(partition, s, labels, current, match.match_number, self.q.unions, self.reading)
+        partition, s = self.place[match.events[0] if match.events else match.at]
+        visible = visible_rows(self.q, self.place[match.at][1], len(partition))
+        return Frame(partition, visible, s, labels, current, match.match_number, self.q.unions, self.reading)
 
     def with_result(self, match: NumberedMatch) -> NumberedMatch:
         """The match with the measures by name as its result; with ALL ROWS the list of the values in its rows."""
@@ -106,11 +108,10 @@ class Output:
             columns = {name: values[0] for name, values in columns.items()}
         return replace(match, result=result_of(columns))
 
+    def row_of(self, match: NumberedMatch) -> int:
+        """The position of the row whose search finds a match: its first one, in WINDOW that of the frame."""
+        return match.events[0] if match.events and self.q.window is None else match.at
+
     def _row(self, place: int, measures: OutputRow) -> OutputRow:
         row = self.table[place]
         return (*(row.get(name) for name in self.keys), *measures, *(row.get(name) for name in self.others))
-
-
-def _first(match: NumberedMatch) -> int:
-    """The position at which a match starts."""
-    return match.events[0] if match.events else match.at

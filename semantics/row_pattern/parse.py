@@ -1,4 +1,4 @@
-"""From text to a clause of MATCH_RECOGNIZE, with errors that know their place in the text.
+"""From text to a clause of MATCH_RECOGNIZE or WINDOW, with errors that know their place in the text.
 
 The tree is the clause with its abbreviations written out: a simple CASE is one of comparisons, ALL ROWS PER MATCH shows
 empty matches, AFTER MATCH SKIP TO A is SKIP TO LAST A, and an identifier without quotation marks is in upper case where
@@ -7,6 +7,7 @@ it names a variable.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,10 +20,20 @@ from lark.visitors import v_args
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
 from cerify.semantics.parsing import MAX_DEPTH, parsed, span_of
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Measure, Order, RowsPerMatch, Skip, Subset
+from cerify.semantics.row_pattern.clauses import (
+    Definition,
+    MatchRecognize,
+    Measure,
+    Order,
+    RowsPerMatch,
+    Skip,
+    Subset,
+    Window,
+)
 from cerify.semantics.row_pattern.parse_expressions import ExpressionBuilder, Identifier, whole
 from cerify.semantics.trees import children
 
+FRAME = re.compile(r"ROWS BETWEEN CURRENT ROW AND (?:CURRENT ROW|UNBOUNDED FOLLOWING|([0-9]{1,18}) FOLLOWING)")
 ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unmatched", "SHOW": "all"}
 
 
@@ -64,7 +75,15 @@ class _Builder(ExpressionBuilder):
     """One method for each alternative of the grammar, in the grammar's order."""
 
     def clause(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
-        return MatchRecognize(**{one.field: one.value for one in clauses}, span=span_of(meta))
+        found = {one.field: one.value for one in clauses}
+        if (search := found.get("search")) is not None:
+            raise ParseError(f"{search.upper()} is for row patterns in WINDOW (…)", span_of(search))
+        return MatchRecognize(**found, span=span_of(meta))
+
+    def window(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
+        found = {one.field: one.value for one in clauses}
+        seek = found.pop("search", "INITIAL").upper() == "SEEK"
+        return MatchRecognize(**found | {"window": Window(found["window"], seek)}, span=span_of(meta))
 
     def partition(self, meta: Meta, *columns: rows.Column) -> _Clause:
         return _Clause("partition", columns)
@@ -90,6 +109,18 @@ class _Builder(ExpressionBuilder):
         words = token.upper().split()
         return _Clause("rows", "one" if words[0] == "ONE" else ROWS[words[4] if len(words) > 4 else "SHOW"])
 
+    def frame(self, meta: Meta, token: Token) -> _Clause:
+        if (found := FRAME.fullmatch(" ".join(token.upper().split()))) is None:
+            raise ParseError(
+                "the rows of a row pattern are ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING, or AND n FOLLOWING",
+                span_of(token),
+            )
+        unbounded = "UNBOUNDED" in found[0]
+        return _Clause("window", None if unbounded else int(found[1] or 0))
+
+    def search(self, meta: Meta, token: Token) -> _Clause:
+        return _Clause("search", token)
+
     def skip_place(self, meta: Meta, token: Token) -> _Clause:
         to = " ".join(token.lower().split()[3:]).removeprefix("to ")
         return _Clause("skip", Skip(cast("Any", to), None, span_of(meta)))
@@ -98,11 +129,7 @@ class _Builder(ExpressionBuilder):
         first = token.upper().endswith("FIRST")
         return _Clause("skip", Skip("first" if first else "last", variable, span_of(meta)))
 
-    def pattern_clause(self, meta: Meta, keyword: Token, pattern: rows.Pattern, *_: None) -> _Clause:
-        if keyword.upper() != "PATTERN":
-            raise Unsupported(
-                "INITIAL and SEEK are of the WINDOW clause (feature R020), which is not supported", span_of(keyword)
-            )
+    def pattern_clause(self, meta: Meta, pattern: rows.Pattern, *_: None) -> _Clause:
         return _Clause("pattern", pattern)
 
     def within(self, meta: Meta, token: Token) -> None:

@@ -1,4 +1,4 @@
-"""From a clause of MATCH_RECOGNIZE to its text, in one line, which parses back to an equal clause."""
+"""From a clause of MATCH_RECOGNIZE or WINDOW to its text, in one line, which parses back to an equal clause."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.operators import printed
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip, Window
 from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
 from cerify.semantics.values import Value
 
@@ -25,7 +25,8 @@ SHORT = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 
 def show(q: MatchRecognize) -> str:
     """The text of a clause. Raises BudgetExceeded where it is nested too deeply."""
-    return f"MATCH_RECOGNIZE ({' '.join(filter(None, texts(q).values()))})"
+    keyword = "MATCH_RECOGNIZE" if q.window is None else "WINDOW"
+    return f"{keyword} ({' '.join(filter(None, texts(q).values()))})"
 
 
 def texts(q: MatchRecognize) -> dict[str, str]:
@@ -40,9 +41,9 @@ def texts(q: MatchRecognize) -> dict[str, str]:
         "partition": _listed("PARTITION BY ", (_column(one) for one in q.partition)),
         "order": _listed("ORDER BY ", map(_order, q.order)),
         "measures": _listed("MEASURES ", measures),
-        "rows": ROWS[q.rows],
+        "rows": ROWS[q.rows] if q.window is None else _frame(q.window),
         "skip": _skip(q.skip),
-        "pattern": f"PATTERN ({show_pattern(q.pattern)})",
+        "pattern": f"{'SEEK ' if q.window and q.window.seek else ''}PATTERN ({show_pattern(q.pattern)})",
         "subset": _listed("SUBSET ", subsets),
         "define": _listed("DEFINE ", define),
     }
@@ -123,6 +124,11 @@ def _variable(name: str) -> str:
 
 def _order(one: Order) -> str:
     return f"{_column(one.column)}{' DESC' * one.descending}{'' if one.nulls is None else ' NULLS ' + one.nulls}"
+
+
+def _frame(window: Window) -> str:
+    end = "UNBOUNDED" if window.following is None else str(window.following)
+    return f"ROWS BETWEEN CURRENT ROW AND {end} FOLLOWING"
 
 
 def _skip(skip: Skip) -> str:

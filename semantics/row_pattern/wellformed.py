@@ -1,4 +1,4 @@
-"""The problems of a clause that show before any row is read: ISO/IEC 9075-2, feature R010."""
+"""The problems of a clause that show before any row is read: ISO/IEC 9075-2, features R010 and R020."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cerify.semantics.values import ValueType
 def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
     """All problems of the clause; unknown columns and type errors only if there is no other problem."""
     with depth_limited(q.span):
-        return [*_names(q), *_variables(q), *_navigation(q), *_pattern(q, reading)] or [*_typed(q, schema)]
+        return [*_names(q), *_variables(q), *_navigation(q), *_pattern(q, reading), *_window(q)] or [*_typed(q, schema)]
 
 
 def require_wellformed(q: MatchRecognize, reading: RowReading = STANDARD) -> None:
@@ -123,6 +123,16 @@ def _pattern(q: MatchRecognize, reading: RowReading) -> Iterator[Problem]:
             yield Problem("output", "{- -} cannot be used with ALL ROWS PER MATCH WITH UNMATCHED ROWS", p.span)
         if isinstance(p, rows.Quantified) and reading.empty_iterations == "refused" and may_be_empty(p.pattern):
             yield Problem("repeated", "a part of the pattern that may match no row is quantified", p.span)
+
+
+def _window(q: MatchRecognize) -> Iterator[Problem]:
+    """What the clause WINDOW does not have: anchors and MATCH_NUMBER."""
+    if q.window is None:
+        return
+    for node in (node for root in (q.pattern, *q.expressions) for node in subtrees(root)):
+        if isinstance(node, rows.Anchor | rows.MatchNumber):
+            text = {"start": "^", "end": "$"}[node.place] if isinstance(node, rows.Anchor) else "MATCH_NUMBER()"
+            yield Problem("row_window", f"{text} cannot be used in WINDOW", node.span)
 
 
 def may_be_empty(p: rows.Pattern) -> bool:

@@ -179,8 +179,12 @@ def command(asked: Asked) -> int:
 
 def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:
     if unknown := sorted(set(wanted) - known):
-        near = [name for one in unknown for name in get_close_matches(one, known)]
-        others = count_of(near or sorted(known), 60)
+        near = dict.fromkeys(
+            name
+            for one in unknown
+            for name in (*(n for n in sorted(known) if one.startswith(n)), *get_close_matches(one, known))
+        )
+        others = count_of(list(near) or sorted(known), 60)
         raise click.UsageError(
             f"the suite has no {what} {', '.join(unknown)}; "
             f"{'did you mean' if near else 'it has'} {others}{'?' if near else ''}"
@@ -190,6 +194,8 @@ def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:
 def _print(report: Report) -> None:
     console = Screen(soft_wrap=True)
     console.print(printable(f"{report.engine} {report.version}, {report.suite}"), style="bold")
+    for warning in report.warnings:
+        console.print(printable(f"warning: {warning}"))
     if report.held_to:
         console.print(f"held to {report.held_to}")
     if report.ended:
@@ -207,8 +213,13 @@ def _print(report: Report) -> None:
             console.print(line)
     console.print(f"\n{score(report)}")
     _print_table(report)
-    for reason, number in list(skips(report))[:SKIPS]:
+    reasons = list(skips(report))
+    for reason, number in reasons[:SKIPS]:
         console.print(f"  skipped {number:>5,}  {printable(reason) or 'without a reason'}")
+    if rest := sum(number for _, number in reasons[SKIPS:]):
+        console.print(
+            f"  skipped {rest:>5,}  for {plural(len(reasons) - SKIPS, 'other reason')}, listed by --html and --json"
+        )
     if unasked := unasked_sentence(report):
         console.print(unasked)
     if report.known:

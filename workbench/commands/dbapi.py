@@ -62,6 +62,8 @@ class Database:
 
     def matches(self, q: MatchRecognize, S: Stream) -> list[NumberedMatch]:
         """The matches with their results. Raises Unsupported, and the errors of the DB-API."""
+        if q.window is not None:
+            raise Unsupported("row patterns of WINDOW are not written as SQL for databases")
         table = f"cerify_{next(self.numbers)}"
         try:
             for statement in created(table, S):

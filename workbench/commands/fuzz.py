@@ -43,7 +43,7 @@ from cerify.conformance.campaigns import (
     generated_languages,
     plan_of,
 )
-from cerify.conformance.claims import Claims, claims_of_engine
+from cerify.conformance.claims import Claims, claims_of_engine, unknown_names
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
@@ -354,6 +354,8 @@ def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple
             names = ", ".join(engine.info.languages) or "none"
             ended = f"the engine does not speak {asked.language}, but {names}"
             return name, plan, Summary(asked.cases, ended=ended)
+        for warning in unknown_names(engine.info.claims):
+            echo(f"cerify: warning: {warning}", error=True)
         claims = claims_of_engine(engine, asked.language)
         if claims != Claims():
             claimed = ClaimedMaker(asked.known_language, plan.maker, claims, plan.stream)

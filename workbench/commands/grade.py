@@ -14,7 +14,7 @@ import click
 from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, completes, option, takes
 from cerify.grade import sheet
 from cerify.grade.exercises import FILE as COURSE
-from cerify.grade.exercises import LEVELS, Exercise, exercise, exercises
+from cerify.grade.exercises import LEVELS, Exercise, UnusableAnswer, exercise, exercises
 from cerify.grade.grading import Right, graded
 from cerify.grade.text import feedback, json_of, solution, statement
 from cerify.languages import LANGUAGES
@@ -140,7 +140,10 @@ def _sheet(asked: Asked, file: Path) -> int:
             write_whole(asked.out, json.dumps(sheet.not_marked(error), indent=1) + "\n")
         raise
     limited = asked.source != COURSE or asked.language is not None or asked.session is not None
-    tasks = asked.tasks if limited else {id_: one for id_, one in asked.tasks.items() if id_ in answers}
+    try:
+        tasks = {id_: one for id_, one in asked.tasks.items() if limited or id_ in answers}
+    except UnusableAnswer as error:  # what is printed here may be shown to students
+        raise InputError(error.withheld) from None
     found = sheet.results(answers, tasks)
     text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
     if asked.out is not None:

@@ -67,6 +67,8 @@ def _print(profile: Profile) -> None:
         cells = (*(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)), row[3])
         console.print("  ".join(cells).rstrip(), markup=False, highlight=False, soft_wrap=True)
     console.print(f"{profile.questions} questions.")
+    for remark in profile.remarks:
+        console.print(f"Note: {remark}.", markup=False, soft_wrap=True)
     if profile.stopped:
         console.print(f"Not asked to the end: {profile.stopped}.", markup=False, soft_wrap=True)
 

@@ -22,6 +22,7 @@ Given: TypeAlias = frozenset[Match] | str | None
 """The matches of an answer, the word "error" for an error, None where there is neither."""
 
 PASSED = 150  # cases that the engine passed on which a choice must not predict a wrong answer
+MOSTLY = 0.5  # the share of the answers that a cause has to give
 EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can make a right answer
 SAMPLE = 120  # failing cases on which choices are compared
 COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
@@ -29,10 +30,12 @@ SHOWN = 3  # causes of a defect that are listed
 
 
 def given_by(result: Result) -> Given:
-    """What the engine answered."""
+    """What the engine answered; None too where the matches are the expected ones, and only their form is wrong."""
     if result.outcome == "error":
         return "error"
-    return None if result.matches is None else frozenset(result.matches)
+    if result.matches is None or set(result.matches) == set(result.case.matches):
+        return None
+    return frozenset(result.matches)
 
 
 @dataclass
@@ -40,12 +43,14 @@ class Choices:
     """The choices of a language, and what an engine with some of them answers; each question is answered once.
 
     passed: cases that the engine passed. held: the choices that the expected matches have, by axis, where they are not
-    those of the definition: each answer is one with these, but for the axes that are chosen.
+    those of the definition: each answer is one with these, but for the axes that are chosen. excluded: whether no
+    choice is considered, since the answers do not depend on the queries.
     """
 
     language: str
     passed: Sequence[Case] = ()
     held: Mapping[str, str] = field(default_factory=dict)
+    excluded: bool = False
     _streams: dict[str, Stream] = field(default_factory=dict)
     _possible: dict[Choice, bool] = field(default_factory=dict)
 
@@ -55,7 +60,7 @@ class Choices:
 
     def __iter__(self) -> Iterator[Choice]:
         """Every value of every axis but the expected one."""
-        for axis in AXES.get(self.language, {}).values():
+        for axis in () if self.excluded else AXES.get(self.language, {}).values():
             expected = self.held.get(axis.name, axis.default)
             yield from ((axis.name, value) for value in axis.values if value != expected)
 
@@ -157,11 +162,12 @@ def _taken(choice: Choice, taken: Iterable[Choice]) -> bool:
 
 
 def causes_of(choices: Choices, results: Sequence[Result], first: Choice | None = None) -> tuple[Cause, ...]:
-    """The choices that give the first result, of a smallest case, and most of the others; `first` in front if given."""
+    """The choices that give the first result, of a smallest case, and half of all; `first` in front if given."""
     number = {
         c: sum(choices.reproduces([c], one) for one in results)
         for c in choices
         if c == first or (choices.reproduces([c], results[0]) and choices.possible(c))
     }
-    ordered = sorted((c for c in number if number[c]), key=lambda c: (c != first, -number[c]))
+    enough = (c for c in number if number[c] and (c == first or number[c] >= MOSTLY * len(results)))
+    ordered = sorted(enough, key=lambda c: (c != first, -number[c]))
     return tuple(Cause(*c, number[c], len(results)) for c in ordered[:SHOWN])

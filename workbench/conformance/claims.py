@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -103,6 +104,27 @@ def claims_of_json(claims: Mapping[str, Json], language: str) -> Claims:
     return Claims(
         names("operators"), names("strategies"), names("predicates"), names("output"), bool(claimed.get("ordered_time"))
     )
+
+
+@lru_cache
+def names_of(language: str) -> frozenset[str]:
+    """The names of the operators and strategies in the suite's queries in a language, which claims may have."""
+    return frozenset().union(
+        *(operators_of(language, query) for query in {c.query for c in load(None) if c.language == language})
+    )
+
+
+def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
+    """A sentence for each name of an operator or a strategy in claims that is none; features of the suite are some."""
+    for language, claimed in claims.items():
+        for field in ("operators", "strategies"):
+            if not claimed.get(field) or language not in INTERPRETATIONS:
+                continue
+            features = {case.feature for case in load(None) if case.language == language}
+            for name in sorted(set(claimed[field]) - names_of(language) - features):
+                near = get_close_matches(name, names_of(language), 1)
+                meant = f"did you mean {near[0]!r}" if near else f"there are {', '.join(sorted(names_of(language)))}"
+                yield f"claims.{language}.{field}: no operator has the name {name!r}; {meant}{'?' if near else ''}"
 
 
 @lru_cache(maxsize=10_000)

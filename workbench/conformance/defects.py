@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,9 @@ from cerify.conformance.causes import Choice, Choices, causes_of, chosen_for
 from cerify.conformance.model import Defect, Result
 from cerify.conformance.peeling import Kernel, Peeler
 from cerify.conformance.why import why_of
+
+EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
+MATCH = re.compile(r"\{.*\}")  # in a sentence about the form of an answer
 
 Progress = Callable[[str, int, int], None]
 
@@ -41,21 +45,42 @@ def defects_behind(
             (r.case for r in results if r.outcome == "passed" and r.case.language == language),
             key=lambda case: (len(case.query) + 8 * len(case.events), case.id),
         )
-        choices = Choices(language, passed, peeler.oracle.held(language))
         own = [kernel for kernel in kernels if kernel.signature.language == language]
         failing = [result for result in failures if result.case.language == language]
+        empty = always_empty([result for result in results if result.case.language == language])
+        choices = Choices(language, passed, peeler.oracle.held(language), excluded=empty)
         found += [(group, choices) for group in _grouped(peeler, own, failing, choices)]
     found.sort(key=lambda pair: (-len(pair[0].cases), pair[0].kernels[0].result.case.query))
     return [_defect(f"d{i}", *pair, by_id) for i, pair in enumerate(found, 1)]
 
 
+def always_empty(results: Sequence[Result]) -> bool:
+    """Whether the engine gave no match in any of its answers, though several of them should have had some."""
+    answers = [result for result in results if result.matches is not None]
+    return not any(one.matches for one in answers) and sum(bool(one.case.matches) for one in answers) >= EMPTY
+
+
+def described(results: Sequence[Result], empty: bool) -> str:
+    """What is wrong with answers where that has nothing to do with the operators of the queries; "" otherwise."""
+    if empty and results[0].matches is not None:
+        return "the engine gives no match in any of its answers"
+    if all(one.outcome == "failed" and set(one.matches or ()) == set(one.case.matches) for one in results):
+        return "the matches are the expected ones, and only the form of the answers is wrong"
+    return ""
+
+
 def _grouped(peeler: Peeler, kernels: Sequence[Kernel], failing: Sequence[Result], choices: Choices) -> list[Group]:
-    """The kernels, where those that one choice explains are together, and the cases go to what explains them."""
+    """The kernels, where those that one choice explains are together, and the cases go to what explains them.
+
+    Those that do not depend on the operators of their queries are together too.
+    """
     chosen = chosen_for(choices, [kernel.result for kernel in kernels], failing)
     alone = {k.signature: next((c for c in chosen if choices.reproduces([c], k.result)), None) for k in kernels}
     groups: dict[object, list[Kernel]] = {}
     for kernel in sorted(kernels, key=lambda k: alone[k.signature] is None):
-        own = alone[kernel.signature] or _needed(choices, chosen, kernel.result, groups)
+        own: object = alone[kernel.signature] or _needed(choices, chosen, kernel.result, groups)
+        if text := described([kernel.result], choices.excluded):
+            own = text, MATCH.sub("", kernel.result.detail)
         groups.setdefault(own or kernel.signature, []).append(kernel)
     return [Group(tuple(group), key if key in chosen else None) for key, group in groups.items()]
 
@@ -83,6 +108,7 @@ def _defect(id_: str, group: Group, choices: Choices, by_id: dict[str, Result]) 
         cases=tuple(sorted(group.cases)),
         variants=others,
         causes=causes_of(choices, [first.result, *recorded], group.choice),
+        description=described([first.result, *recorded], choices.excluded),
         why=why_of(first.result, {name: choices.held[name] for name in bearing}),
         stopped=first.stopped,
         held=choices.held,

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias, TypeVar, assert_never
 
 from cerify.automata.algebra.values import DEFAULT
 from cerify.equivalence.shrink.operations import QueryOperations
-from cerify.equivalence.shrink.smaller import fewer_events, renamed
+from cerify.equivalence.shrink.smaller import fewer_events, renamed, replacing
 from cerify.languages.language import Language
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -42,6 +42,7 @@ ABSENT = "absent"
 UNBOUND = "unbound"
 """The element of a query that names a variable which nothing binds."""
 
+TYPES = [f"{letter}{number}" for number in range(100) for letter in "ABCDEFGH"]  # names for new event types
 CHOICES = 8  # ways to put operands in the place of operators
 ALTERNATIVES = 40  # pairs without an element that are looked at
 FURTHER = 100  # the same for those that are one reduction further away
@@ -146,6 +147,20 @@ def _bound_otherwise(operations: QueryOperations[Q], query: Q) -> Iterator[Q]:
     types = sorted(set(operations.types(query)))
     for variable in sorted(set(operations.names(query)) - set(types)):
         yield from (renamed(operations, query, variable, R) for R in types)
+
+
+def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[tuple[Q, Stream]]:
+    """The query and the stream with a new event type in place of one name in the query, and for some of the events."""
+    used = {*operations.names(query), *(event.type for event in S), *(S.schema.types if S.schema is not None else ())}
+    new = next(name for name in TYPES if name not in used)
+    schema = S.schema
+    if schema is not None:
+        schema = Schema({**schema.types, new: dict(schema.attributes)})
+    for number in range(len(operations.names(query))):
+        other = operations.mapped(query, name=replacing(number, new))
+        for chosen in product((False, True), repeat=len(S)):
+            events = [Event(new, e.attributes) if c else e for e, c in zip(S, chosen, strict=True)]
+            yield other, Stream(events, schema)
 
 
 def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:

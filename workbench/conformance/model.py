@@ -71,8 +71,8 @@ class Result:
     """The result of one case: the engine's matches where it gave some, and a sentence where it did not.
 
     second: the matches by the plain definition, where these were computed: of a disputed case they contradict the
-    expected ones, of a failed one they are the same. stderr: the end of what the engine wrote on standard error
-    meanwhile, of a case that it did not pass.
+    expected ones, of a failed one they are the same. stderr: the beginning and the end of what the engine
+    wrote on standard error meanwhile, of a case that it did not pass.
     """
 
     case: Case
@@ -101,9 +101,11 @@ class Defect:
     kind: what is wrong with its answers; operators: without any one of these the answer to the smallest case is right.
     result: what the engine did on the smallest case found; original: on the case of the suite that this was found from;
     variants: on the smallest cases of other kinds or operators that have the same cause. cases: the ids of the failing
-    cases that it explains. causes: the likely ones, the best first. why: an explanation of the difference. stopped:
+    cases that it explains. causes: the likely ones, the best first. description: what is wrong in a
+    sentence, where that has nothing to do with the operators. why: an explanation of the difference. stopped:
     why the search for a smaller case ended early, "" if it did not. held: the choices of a policy or a reading by which
     its cases are judged, by axis; bearing: the axes of these that bear on the smallest case.
+    baseline: whether all its cases fail in the same way in a baseline; "" without one.
     """
 
     id: str
@@ -114,10 +116,12 @@ class Defect:
     cases: tuple[str, ...]
     variants: tuple[Result, ...] = ()
     causes: tuple[Cause, ...] = ()
+    description: str = ""
     why: str = ""
     stopped: str = ""
     held: Mapping[str, str] = field(default_factory=dict)
     bearing: tuple[str, ...] = ()
+    baseline: Literal["", "new", "known"] = ""
 
     @property
     def language(self) -> str:
@@ -133,7 +137,8 @@ class Report:
     cases, of the suite and met while shrinking, about which cerify contradicts itself. known: the ids of the failing
     cases that fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the
     choices that the engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine.
-    options: those of `cerify conform` that say what is expected of which cases.
+    options: those of `cerify conform` that say what is expected of which cases. warnings: what is wrong in the
+    claims.
     """
 
     engine: str
@@ -150,6 +155,7 @@ class Report:
     held_to: str = ""
     command: Sequence[str] = ()
     options: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
     @property
     def totals(self) -> Counter[Outcome]:

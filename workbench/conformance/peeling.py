@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from cerify.conformance.canonical import canonical
-from cerify.conformance.elements import Elements, elements, operations_of, without
+from cerify.conformance.elements import Elements, elements, of_another_type, operations_of, without
 from cerify.conformance.model import Case, Kind, Result
 from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.signature import UNANSWERED, kinds_of
@@ -32,6 +32,7 @@ QUESTIONS = 30_000  # to the engine, for all failures together
 SLOW_SECONDS = 180.0  # for questions that are not answered
 TRIES = 600  # queries and streams looked at to shrink one failure
 SEEDS = 2  # failures of each signature that are shrunk
+MOST_RETYPED = 5  # events of a case of which some are given another type
 DEPTH = 60  # cases that one failure is taken apart into
 
 INTERRUPTED = "the search for smaller cases was interrupted"
@@ -239,7 +240,11 @@ class Peeler:
         candidates = [other for other in known if other.language == signature.language]
         if signature in candidates:
             return signature
-        return self._general(signature, small, candidates) or self._written_out(small, candidates)
+        return (
+            self._general(signature, small, candidates)
+            or self._written_out(small, candidates)
+            or self._of_other_types(signature, small, candidates)
+        )
 
     def _general(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
         """One of fewer elements that the case has too, once it is without the others."""
@@ -248,6 +253,26 @@ class Peeler:
                 smaller = self._shrunk(small, other.blamed)
                 language = LANGUAGES[signature.language]
                 if not signature.blamed <= elements(language, smaller.query, smaller.S):
+                    return other
+        return None
+
+    def _of_other_types(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
+        """One of fewer elements that the case has once one of its equal event types is another one.
+
+        In `(A FILTER A.x > 0) OR A` the filter is needed since both sides are equal without it; in `A OR B` it is not.
+        """
+        language = LANGUAGES[signature.language]
+        if (operations := operations_of(language)) is None or len(small.S) > MOST_RETYPED:
+            return None
+        others = [o for o in known if o.kind == signature.kind and o.blamed and o.blamed < signature.blamed]
+        for query, S in of_another_type(operations, small.query, small.S) if others else ():
+            if not self.fails(query, S, small):
+                continue
+            for other in others:
+                left: Failing | None = replace(small, query=query, S=S)
+                for e in sorted(signature.blamed - other.blamed):
+                    left = left and self._failing_without(left, e)
+                if left is not None and other.blamed <= elements(language, left.query, left.S):
                     return other
         return None
 

@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 import warnings
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -29,8 +28,8 @@ from cerify.semantics.errors import InputError
 LONGEST_LINE = 64 * 2**20  # bytes; an answer of ten million positions has fewer
 SOON = 0.005  # seconds until one looks again whether killed processes have ended
 WAITING_LINES = 4  # lines read ahead; a flood then waits in the pipe
-KEPT_STDERR = 4096  # characters
-SHOWN_STDERR = 500
+KEPT_STDERR = 4096  # characters, of the beginning and of the end
+SHOWN_STDERR = 500  # the same, as they are shown
 POLL = 0.05  # seconds between two looks at the process and its memory
 KILLED = 5.0  # seconds within which a killed process has ended, also on a busy machine
 GRACE = 0.2  # seconds in which the last words of a process that has ended may still arrive
@@ -60,6 +59,36 @@ class EngineFailure(Exception):
         self.detail = detail
 
 
+class Excerpt:
+    """The beginning and the end of a text that arrives in pieces."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was added."""
+        self._begin, self._end = "", ""
+        self._left_out = False
+
+    def add(self, text: str) -> None:
+        """Add a piece."""
+        room = KEPT_STDERR - len(self._begin)
+        end = self._end + text[room:]
+        self._begin, self._end = self._begin + text[:room], end[-KEPT_STDERR:]
+        self._left_out |= len(end) > KEPT_STDERR
+
+    def text(self) -> str:
+        """The text, or its first and its last lines with "..." between them; a line too long for that is cut."""
+        between = "\n...\n" if self._left_out else ""
+        whole = (self._begin + between + self._end).strip()
+        if len(whole) <= 2 * SHOWN_STDERR:
+            return whole
+        begin, end = whole[:SHOWN_STDERR], whole[-SHOWN_STDERR:]
+        first = begin.rpartition("\n")[0] if whole[SHOWN_STDERR] != "\n" else begin
+        last = end.partition("\n")[2] if whole[-SHOWN_STDERR - 1] != "\n" else end
+        return f"{first or begin}\n...\n{last or end}"
+
+
 def _runs(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.Error):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
@@ -83,10 +112,13 @@ class EngineProcess:
                 env=os.environ | {MARK: self._mark},
             )
         except OSError as error:
-            raise InputError(f"the engine cannot be started: {argv[0]}: {error.strerror or error}") from None
+            hint = ""
+            if isinstance(error, FileNotFoundError) and " " in argv[0]:
+                hint = "; give the program and its arguments apart, without quotation marks around them all"
+            raise InputError(f"the engine cannot be started: {argv[0]}: {error.strerror or error}{hint}") from None
         self._lines: queue.Queue[bytes | EngineFailure | None] = queue.Queue(WAITING_LINES)
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._stderr: deque[str] = deque(maxlen=KEPT_STDERR)
+        self._stderr = Excerpt()
         self._closed = False
         self._family: set[psutil.Process] = set()  # all that the process has started, as far as it was seen
         self._looked = 0.0
@@ -143,13 +175,16 @@ class EngineProcess:
             return None
 
     def stderr(self) -> str:
-        """The end of what the process wrote on standard error since the last question, or since its start."""
-        return "".join(self._stderr).strip()[-SHOWN_STDERR:]
+        """The beginning and the end of what the process wrote on standard error since the last question, or its start.
+
+        Some runtimes print the message of an error at the top, others at the bottom.
+        """
+        return self._stderr.text()
 
     def last_words(self) -> str:
         """The same, as part of a message."""
         words = self.stderr()
-        return f"; its standard error ends in: {words}" if words else ""
+        return f"; on its standard error: {words}" if words else ""
 
     def close(self) -> None:
         """End the process and all that it has started."""
@@ -256,7 +291,7 @@ class EngineProcess:
 
     def _drain(self) -> None:
         for chunk in iter(lambda: self._pipe(self._process.stderr).read1(4096), b""):  # type: ignore[attr-defined]
-            self._stderr.extend(chunk.decode(errors="replace"))
+            self._stderr.add(chunk.decode(errors="replace"))
 
     @staticmethod
     def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

@@ -3,17 +3,18 @@
 A node is an object whose key "node" names its class in the syntax tree, with a key for each of its fields. The negation
 of a condition is "Complement", since event expressions have a "Not" of their own. Tuples and
 sets are lists, a timestamp is {"node": "Timestamp", "value": ISO 8601 text}; where in the text a node stands is left
-out. `nodes` lists the nodes of a language with their fields.
+out. `nodes` lists the nodes of a language with their fields, `choices` the fields that have one of a few values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.semantics import predicates
@@ -27,11 +28,20 @@ LEFT_OUT = frozenset({"span", "having_span"})
 
 
 @lru_cache(maxsize=1_000)
+def parsed(language: str, query: str) -> Any:
+    """A query as its syntax tree; None for a text that is no query of the language."""
+    try:
+        return LANGUAGES[language].parse(query)
+    except CerifyError:
+        return None
+
+
+@lru_cache(maxsize=1_000)
 def tree_of_text(language: str, query: str) -> Json | None:
     """The tree of a query; None for a text that is no query of the language, or that is nested too deeply."""
     try:
-        tree: Json = tree_of(LANGUAGES[language].parse(query))
-    except (CerifyError, RecursionError):
+        tree: Json | None = tree_of(parsed(language, query))
+    except RecursionError:
         return None
     return tree
 
@@ -52,6 +62,17 @@ def tree_of(value: Any) -> Any:
 
 def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
     """The names of the nodes that trees of a language consist of, each with its fields."""
+    return {name: ("value",) if kind is datetime else tuple(_names(kind)) for name, kind in _kinds(language).items()}
+
+
+def choices(language: str) -> Mapping[str, Mapping[str, Sequence[Any]]]:
+    """For each node the fields that have one of a few values, as the comparator of a comparison, each with these."""
+    found = {name: _choices(kind) for name, kind in _kinds(language).items() if kind is not datetime}
+    return {name: fields for name, fields in found.items() if fields}
+
+
+def _kinds(language: str) -> Mapping[str, type]:
+    """The class of each node of a language, by name; of a timestamp datetime."""
     trees, row_type = LANGUAGES[language].trees, LANGUAGES[language].row_type
     package, _, own = trees[0].__module__.rpartition(".")
     modules = [import_module(f"{package}.{name}") for name in dict.fromkeys((own, "syntax"))]
@@ -59,13 +80,26 @@ def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
         modules.append(predicates)
     if issubclass(bounded.Repeat, trees):
         modules.append(bounded)
-    found: dict[str, tuple[str, ...]] = {"Timestamp": ("value",)}
+    found: dict[str, type] = {"Timestamp": datetime}
     for module in modules:
         for name, kind in vars(module).items():
             here = isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
             if here and not name.startswith("_") and name not in BASES:
-                found[_name(kind)] = tuple(_names(kind))
+                found[_name(kind)] = kind
     return dict(sorted(found.items()))
+
+
+def _choices(kind: type) -> dict[str, list[Any]]:
+    hints = get_type_hints(kind)
+    return {name: values for name in _names(kind) if (values := _literals(hints[name]))}
+
+
+def _literals(hint: Any) -> list[Any]:
+    """The values of a Literal, or of a union of such and None; none for another type."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    parts = [[None] if part is type(None) else _literals(part) for part in get_args(hint)]
+    return [value for part in parts for value in part] if all(parts) and get_origin(hint) in (Union, UnionType) else []
 
 
 def schema_of_trees() -> Json:
@@ -79,14 +113,18 @@ def schema_of_trees() -> Json:
 
 def _schema_of(language: str) -> Json:
     below = {"anyOf": [{"$ref": f"#/$defs/{language}"}, {"type": ["string", "number", "boolean", "null"]}]}
-    known = nodes(language)
+    known, few = nodes(language), choices(language)
     return {
         "type": "object",
         "properties": {"node": {"enum": list(known)}},
         "required": ["node"],
         "additionalProperties": {"anyOf": [*below["anyOf"], {"type": "array", "items": below}]},
         "allOf": [
-            {"if": {"properties": {"node": {"const": name}}}, "then": {"required": list(names)}}
+            {
+                "if": {"properties": {"node": {"const": name}}},
+                "then": {"required": list(names)}
+                | ({"properties": {f: {"enum": values} for f, values in few[name].items()}} if name in few else {}),
+            }
             for name, names in known.items()
             if names
         ],

@@ -24,6 +24,7 @@ def summary(report: Report) -> Json:
         "engine": {"name": report.engine, "version": report.version},
         "suite": report.suite,
         "held_to": report.held_to or None,
+        "warnings": list(report.warnings),
         "cases": len(report.results),
         "claimed": report.claimed,
         "unasked": dict(report.unasked),
@@ -58,6 +59,8 @@ def defect_json(defect: Defect, report: Report) -> Json:
         "detail": sentence(defect.result),
         "second_opinion": second_sentence(defect.result) or None,
         "why": defect.why,
+        "description": defect.description or None,
+        "baseline": defect.baseline or None,
         "causes": [{"axis": c.axis, "value": c.value, "explains": c.explains, "of": c.of} for c in defect.causes],
         "cases": list(defect.cases),
         "original": {"case": defect.original.case.id, **asked(defect.original.case)},
@@ -87,7 +90,7 @@ def again(defect: Defect, report: Report) -> list[str]:
 
 def match_command(case: Case) -> str:
     """A line for a shell that prints the expected matches."""
-    events = " ".join(shlex.quote(protocol.line(event)) for event in case.events)
+    events = " ".join(shlex.quote(protocol.line(event)) for event in case.events) or "type"  # a CSV file with no rows
     options = "" if case.language == DEFAULT else f" --language {case.language}"
     if case.schema is not None:
         options += f" --schema {shlex.quote(protocol.line(case.schema))}"

@@ -34,7 +34,8 @@ def score(report: Report) -> str:
 def defect_text(defect: Defect, report: Report) -> Iterator[str]:
     """The lines about one defect."""
     result, case = defect.result, defect.result.case
-    yield f"{defect.id}  {title(defect)}: {sentence(result)}"
+    mark = f"{defect.baseline}  " if defect.baseline else ""
+    yield f"{defect.id}  {mark}{title(defect)}: {sentence(result)}"
     yield f"  query     {case.query}"
     for position, event in enumerate(case.events or ({},)):
         label = "stream" if position == 0 else ""
@@ -45,7 +46,7 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
     if second := second_sentence(result):
         yield f"  judged    {second}"
     for label, text in (
-        ("cause", cause_text(defect)),
+        ("cause", defect.description or cause_text(defect)),
         ("note", defect.stopped),
         ("why", defect.why),
         ("stderr", result.stderr or defect.original.stderr),
@@ -112,7 +113,11 @@ def issue_text(defect: Defect, report: Report) -> str:
         "Stream:\n```\n" + "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) + "\n```",
         f"Expected: {shown(case.matches, 20) or 'nothing'}\n\nGot: {got}",
         *([f"Why:\n```\n{defect.why}\n```"] if defect.why else []),
-        *([f"Likely cause: {cause_text(defect).splitlines()[0]}"] if defect.causes else []),
+        *(
+            [f"Likely cause: {cause}"]
+            if (cause := (defect.description or cause_text(defect)).partition("\n")[0])
+            else []
+        ),
         "To see it again:\n```\n" + "\n".join(again(defect, report)) + "\n```",
         f"It explains {plural(len(defect.cases), 'failing case')} of the suite: {count_of(defect.cases, NAMED)}.",
     ]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from cerify.conformance.claims import unknown_names
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.harness import Engine
 from cerify.conformance.losses import Losses
-from cerify.conformance.model import FAILURES, Case, Report, Result, of_output
+from cerify.conformance.model import FAILURES, Case, Defect, Report, Result, of_output
 from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.peeling import INTERRUPTED, Peeler
 from cerify.conformance.process import Limits
@@ -21,6 +23,8 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
+
+ASKED_AGAIN = 3  # times that the cases of a defect are, to see whether the answers stay the same
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a step, how much of it is done, and how much there is."""
@@ -58,6 +62,8 @@ def conform(
         with Engine(argv, limits, restarts, losses) as again:
             peeler.ask = lambda case, query, S: judged_again(again.run(case), query, S, oracle)
             defects = defects_behind(peeler, failures, results, progress)
+            with suppress(KeyboardInterrupt):
+                defects = [unsteady(defect, again.run) for defect in defects]
             restarts = again.restarts
     return Report(
         engine=info.name,
@@ -72,7 +78,20 @@ def conform(
         ended=ended or (INTERRUPTED if peeler.stopped == INTERRUPTED else ""),
         held_to=oracle.held_to,
         command=tuple(argv),
+        warnings=tuple(unknown_names(info.claims)),
     )
+
+
+def unsteady(defect: Defect, run: Callable[[Case], Result]) -> Defect:
+    """The defect, described as one of an engine that changes its answers if it does when it is asked again."""
+    for before in (defect.original, defect.result):
+        for _ in range(ASKED_AGAIN if before.outcome == "failed" else 0):
+            now = run(before.case)
+            if now.matches is not None and set(now.matches) != set(before.matches or ()):
+                answers = " and ".join(shown(one.matches or ()) or "nothing" for one in (before, now))
+                text = f"the engine gives different answers to the same question, here {answers}: {before.case.query}"
+                return replace(defect, description=text, causes=())
+    return defect
 
 
 def _nothing_asked(case: Case, query: Any, S: Stream) -> Result:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from cerify import protocol
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
-from cerify.languages import LANGUAGES
+from cerify.conformance.query_tree import parsed
 from cerify.semantics import trees
 from cerify.semantics.errors import CerifyError, InputError, Unsupported
 from cerify.semantics.events import Schema, Stream, result_of
@@ -72,10 +72,10 @@ def _included(p: Any) -> Any:
 
 def message(case: Case) -> protocol.Json | None:
     """What a run message has for engines that speak SQL; None for another language, and for what is no clause."""
-    if LANGUAGES[case.language].row_type is None:
+    if (q := _clause(case)) is None:
         return None
     try:
-        q, S = LANGUAGES[case.language].parse(case.query), stream_of(case)
+        S = stream_of(case)
         with_table, sent = _with_table(S), shown(q)
         return {
             "table": TABLE,
@@ -87,6 +87,11 @@ def message(case: Case) -> protocol.Json | None:
         }
     except (CerifyError, RecursionError):
         return None
+
+
+def _clause(case: Case) -> MatchRecognize | None:
+    q = parsed(case.language, case.query)
+    return q if isinstance(q, MatchRecognize) else None
 
 
 def _with_table(S: Stream) -> str:
@@ -106,7 +111,8 @@ def literal(value: Any) -> str:
 
 def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
     """The matches that the results of the statements show, as an answer. Raises InputError where they show none."""
-    q = LANGUAGES[case.language].parse(case.query)
+    if (q := _clause(case)) is None:
+        raise InputError("it has tables, and the query is no clause of MATCH_RECOGNIZE")
     try:
         found = matches(q, [[dict(zip(names(table), row, strict=True)) for row in table["rows"]] for table in tables])
     except (KeyError, TypeError, ValueError, Unsupported) as error:

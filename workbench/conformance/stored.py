@@ -39,7 +39,10 @@ def read_stored(path: Path) -> Stored:
 
 
 def against(report: Report, baseline: Stored) -> Report:
-    """The report with the failing cases as known that have the same outcome and the same answer in a baseline."""
+    """The report with the failing cases as known that have the same outcome and the same answer in a baseline.
+
+    A defect with other cases is new; these come first, and are numbered so.
+    """
     known = set()
     for result in report.results:
         before = baseline.cases.get(result.case.id)
@@ -47,7 +50,13 @@ def against(report: Report, baseline: Stored) -> Report:
             now = case_json(result)
             if all(before.get(key) == now[key] for key in ("outcome", "got")):
                 known.add(result.case.id)
-    return replace(report, known=frozenset(known))
+    new = [defect for defect in report.defects if not known.issuperset(defect.cases)]
+    old = [defect for defect in report.defects if known.issuperset(defect.cases)]
+    defects = [
+        *(replace(defect, id=f"d{i}", baseline="new") for i, defect in enumerate(new, 1)),
+        *(replace(defect, id=f"d{i}", baseline="known") for i, defect in enumerate(old, len(new) + 1)),
+    ]
+    return replace(report, known=frozenset(known), defects=defects)
 
 
 @dataclass(frozen=True)

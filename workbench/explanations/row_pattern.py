@@ -1,4 +1,4 @@
-"""Explanations of MATCH_RECOGNIZE: why each row has its label, which labels were preferred, and why there is no match.
+"""Explanations of MATCH_RECOGNIZE and WINDOW: why rows have their labels, what was preferred, why there is no match.
 
 The labellings are tried in the order of preferment, as the definition has them, and each test of a condition is noted.
 What comes before the first labelling that is complete is what was preferred to it.
@@ -18,7 +18,7 @@ from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.predicate_text import show_value
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.denote import Labelling, Meaning
+from cerify.semantics.row_pattern.denote import Labelling, Meaning, visible_rows
 from cerify.semantics.row_pattern.expressions import value
 from cerify.semantics.row_pattern.interpreter import Watch, answers
 from cerify.semantics.row_pattern.matches import NumberedMatch
@@ -47,7 +47,7 @@ class Traced(Meaning):
 
     def feasible(self, w: Labelling) -> bool:
         found = super().feasible(w)
-        there = self.s + len(w) <= len(self.P)
+        there = self.s + len(w) <= self.visible.stop
         condition = self.q.conditions.get(w[-1].variable)
         known = found if found or not there or condition is None else value(condition, self.frame(w, len(w)))
         outcome = known if isinstance(known, bool) else None
@@ -129,8 +129,9 @@ class RowExplainer(Explainer[Explained | NotMatched]):
             parts = (Part(lines=found.reasons), *nearest("", (m.events for m in found.near), found.events))
             return View(sentence, False, places, max(places, default=0), label, parts, Drawing(tuple(drawn)))
         match, label = found.match, braces(found.match.events)
-        kind = "match" if match.events else "empty match"
-        sentence = f"{label} is {kind} {match.match_number} of its partition, reported at {match.at}"
+        kind, where = "match" if match.events else "empty match", f"reported at {match.at}"
+        where = where if self.made.q.window is None else f"in the window of row {match.at}"
+        sentence = f"{label} is {kind} {match.match_number} of its partition, {where}"
         lines = []
         for row in found.rows:
             lines.append(f"row {row.place} is {printable(row.label)}: {printable(row.why)}")
@@ -144,15 +145,16 @@ class RowExplainer(Explainer[Explained | NotMatched]):
 
     # --- the search at one row ----------------------------------------------------------------------------------------
 
-    def _traced(self, place: int, number: int) -> tuple[Traced, Labelling | None]:
-        """The search at the row of a position, as the match of that number."""
+    def _traced(self, place: int, searched: int, number: int) -> tuple[Traced, Labelling | None]:
+        """The match of that number at a position; searched: the position of the row whose search is there."""
         partition, s = self.made.place[place]
-        traced = Traced(self.made.q, partition, s, number, STANDARD, Watch(Budget().valuations))
+        visible = visible_rows(self.made.q, self.made.place[searched][1], len(partition))
+        traced = Traced(self.made.q, partition, s, visible, number, STANDARD, Watch(Budget().valuations))
         return traced, next(traced.labellings(self.made.q.pattern, ()), None)
 
     def _explained(self, match: NumberedMatch) -> Explained:
         first = match.events[0] if match.events else match.at
-        traced, labelling = self._traced(first, match.match_number)
+        traced, labelling = self._traced(first, self.made.row_of(match), match.match_number)
         assert labelling is not None, "the definition has found it"
         labels = tuple(label.variable for label in labelling)
         shown = tuple(
@@ -198,18 +200,26 @@ class RowExplainer(Explainer[Explained | NotMatched]):
 
     def _rejected(self, C: ComplexEvent, at: int | None) -> NotMatched:
         near = sorted(self.matches, key=lambda m: (len(C.symmetric_difference(m.events)), m))[:NEAREST]
-        if len({id(self.made.place[place][0]) for place in C}) > 1:
+        if len({id(self.made.place[place][0]) for place in (C if at is None else C | {at})}) > 1:
             return NotMatched(C, ("the rows are of several partitions",), tuple(near))
         first = min(C, key=lambda place: self.made.place[place][1]) if C else at
         assert first is not None
-        return NotMatched(C, (self._reason(first, C),), tuple(near))
+        searched = first if at is None or self.made.q.window is None else at
+        return NotMatched(C, (self._reason(first, searched),), tuple(near))
 
-    def _reason(self, first: int, C: ComplexEvent) -> str:
-        """Why no match with these rows begins at a row."""
-        partition, s = self.made.place[first]
-        mine = [m for m in self.matches if self.made.place[m.at][0] is partition]
-        before = [m for m in mine if self.made.place[m.events[0] if m.events else m.at][1] < s]
-        traced, labelling = self._traced(first, max((m.match_number for m in before), default=0) + 1)
+    def _reason(self, first: int, searched: int) -> str:
+        """Why a match at the row `first`, of the search at another row or there, is none or has other rows."""
+        partition, r = self.made.place[searched]
+        mine = {self.made.row_of(m): m for m in self.matches if self.made.place[m.at][0] is partition}
+        if self.made.place[first][1] not in visible_rows(self.made.q, r, len(partition)):
+            return f"row {first} is not in the frame of row {searched}"
+        if first != searched and searched in mine:
+            begins = next(iter(mine[searched].events), searched)
+            return f"the match in the window of row {searched} begins at row {begins}"
+        if first != searched and not (self.made.q.window and self.made.q.window.seek):
+            return f"a match in the window of row {searched} begins there; with SEEK it may begin later"
+        before = (m.match_number for place, m in mine.items() if self.made.place[place][1] < r)
+        traced, labelling = self._traced(first, searched, max(before, default=0) + 1)
         if labelling is None:
             furthest = max((len(a.labels) for a in traced.attempts if a.outcome), default=0)
             stuck = [a for a in traced.attempts if len(a.labels) == furthest + 1 and not a.outcome]
@@ -217,6 +227,6 @@ class RowExplainer(Explainer[Explained | NotMatched]):
             rows = f"{furthest} row{'s' * (furthest != 1)}"
             return f"no match begins at row {first}: {rows} can be labelled there at most ({'; '.join(tried)})"
         labels = " ".join(label.variable for label in labelling) or "empty"
-        if any((m.events[0] if m.events else m.at) == first for m in mine):
+        if searched in mine:
             return f"the match that begins at row {first} is another: {labels} is the first in the order of preferment"
-        return f"no search begins at row {first}: AFTER MATCH SKIP goes on after it (there would be {labels})"
+        return f"no search begins at row {searched}: AFTER MATCH SKIP goes on after it (there would be {labels})"

@@ -6,22 +6,30 @@ A file of somebody else's has the same form; only id, sentence and schema have t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cerify.api import read_query
+from cerify.equivalence.verdict import Undecided
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.events import Schema
-from cerify.semantics.json_events import parse_json, schema_of_json
+from cerify.semantics.events import TYPE, Schema
+from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
 from cerify.semantics.values import Value
 from cerify.terminal import picked
 
 FILE = Path(__file__).parent / "exercises.jsonl"
 LEVELS = {1: "easy", 2: "middling", 3: "hard"}
+
+
+class UnusableAnswer(InputError):
+    """Nothing can be marked with an answer that a file lists as right. withheld is the message for students."""
+
+    withheld: str = ""
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Exercise:
 
     answers are right, the first is the model answer, and there are none in a file for students; wrong ones are typical
     of beginners. values are those that attributes take where a query is tried on short streams. level is 1, 2 or 3,
-    from easy to hard; session is that of the course, 0 for none.
+    from easy to hard; session is that of the course, 0 for none. where is the file and the line, for messages.
     """
 
     id: str
@@ -43,12 +51,41 @@ class Exercise:
     wrong: tuple[str, ...] = ()
     hint: str = ""
     values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    where: str = field(default="", compare=False)
 
     def right(self) -> tuple[str, ...]:
         """Its answers, the model answer first. Raises InputError if it is of a file for students, which has none."""
         if not self.answers:
             raise InputError(f"the file has no answer to {self.id!r}: whoever wrote it has another one to grade with")
         return self.answers
+
+    def trees(self) -> list[Any]:
+        """Its answers as syntax trees. Raises UnusableAnswer, and InputError if it has none."""
+        return [self._tree(text, number) for number, text in enumerate(self.right(), 1)]
+
+    def _tree(self, text: str, number: int) -> Any:
+        try:
+            return read_query(text, self.language, self.schema)[1]
+        except CerifyError as error:
+            raise self._unusable(number, error) from None
+
+    def require_usable(self) -> None:
+        """Raises UnusableAnswer if no query can be compared with the answers."""
+        answer, *_ = self.trees()
+        try:
+            found = LANGUAGES[self.language].difference(answer, answer, self.schema)
+        except CerifyError as error:
+            raise self._unusable(1, error) from None
+        if isinstance(found, Undecided) and not self.values:
+            reason = f"{found.reason}; so list values to try, as the field 'values' with each attribute of the schema"
+            raise self._unusable(1, InputError(reason))
+
+    def _unusable(self, number: int, error: CerifyError) -> UnusableAnswer:
+        which = ", ".join(filter(None, (self.where, f"answer {number} to {self.id!r}")))
+        unusable = UnusableAnswer(f"{which}: {error.message}", error.span)
+        unusable.text = self.answers[number - 1]
+        unusable.withheld = f"{which} cannot be used; cerify grade --exercises with this file, alone, says why"
+        return unusable
 
     def public(self) -> dict[str, Any]:
         """What students may see of it, as JSON."""
@@ -60,7 +97,8 @@ class Exercise:
 def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
     """All exercises of a file by their ids, in its order; those of the course by language, and there from easy to hard.
 
-    Raises InputError, which names the file and the line.
+    Raises InputError, which names the file and the line, and UnusableAnswer, but not for the file of the course, whose
+    answers can be used.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -73,6 +111,8 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
             one = _exercise(parse_json(line, f"{file}, line {number}"), f"{file}, line {number}")
             if one.id in found:
                 raise InputError(f"{file}, line {number}: there is another exercise {one.id!r}")
+            if file != FILE and one.answers:
+                one.require_usable()
             found[one.id] = one
     return found
 
@@ -99,8 +139,9 @@ def _exercise(obj: Any, where: str) -> Exercise:
     for name, value in obj.items():
         if name not in KINDS:
             raise InputError(f"{where}: no field {name!r} of an exercise{did_you_mean(name, KINDS)}")
-        texts = value if isinstance(value, list) else []
-        if not isinstance(value, KINDS[name]) or not all(isinstance(text, str) for text in texts):
+        if KINDS[name] is list and not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
+            raise InputError(f"{where}, field {name!r}: give a list of texts")
+        if not isinstance(value, KINDS[name]):
             raise InputError(f"{where}, field {name!r}: {json.dumps(value)} is of a wrong type")
     if missing := [name for name in ("id", "sentence", "schema") if name not in obj]:
         raise InputError(f"{where}: an exercise needs the field {missing[0]!r}")
@@ -111,7 +152,18 @@ def _exercise(obj: Any, where: str) -> Exercise:
     except CerifyError as error:
         raise InputError(f"{where}: {error.message}") from None
     lists = {name: tuple(obj.get(name, ())) for name in ("answers", "wrong")}
-    values = {name: tuple(given) for name, given in obj.get("values", {}).items()}
+    values = dict(_values(obj.get("values", {}), schema, where))
     if values and (missing := sorted(schema.attributes.keys() - values)):
         raise InputError(f"{where}: values has none for the attribute {missing[0]!r}")
-    return Exercise(**{**obj, **lists, "values": values, "schema": schema})
+    return Exercise(**{**obj, **lists, "values": values, "schema": schema, "where": where})
+
+
+def _values(obj: Mapping[str, Any], schema: Schema, where: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    """The attributes with their values, which are of the attribute's type. Raises InputError."""
+    for name, given in obj.items():
+        type_ = next((type_ for type_, attributes in schema.types.items() if name in attributes), None)
+        if type_ is None or not isinstance(given, list) or not given or None in given:
+            raise InputError(
+                f"{where}, field 'values': give each attribute of the schema a list of values, not {name!r}"
+            )
+        yield name, tuple(event_of_json({TYPE: type_, name: value}, schema, where).attributes[name] for value in given)

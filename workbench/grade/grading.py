@@ -1,13 +1,15 @@
 """Grades of answers to exercises: right, or wrong with a shortest stream that shows it.
 
-The formula is compared with the model answer: by the exact deciders where there are any. Where these are undecided and
-the exercise lists values of attributes, both are tried on all short streams over these.
+The formula is compared with the model answer: by the exact deciders where there are any. Where these are undecided,
+both are tried on all short streams over the values that the exercise lists, or else over a few that a difference needs.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise, product
 from typing import Any, Literal, TypeAlias
 
@@ -16,13 +18,23 @@ from cerify.equivalence.verdict import Bounded, Different, Undecided
 from cerify.grade.exercises import Exercise
 from cerify.grade.mistakes import Mistake, mistake
 from cerify.languages.language import Language
-from cerify.semantics.errors import CerifyError, IllFormed, InputError, InternalError, Span, Unsupported, errors_in
+from cerify.semantics.budget import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InternalError, Span, Unsupported, errors_in
 from cerify.semantics.events import TIME, Event, Schema, Stream
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, ValueType
 
 FITTING = ("event_type", "attribute")  # rules that an answer breaks with a name that the events do not have
 STREAMS = 1600  # that are tried at most
 LONGEST = 5
+SECONDS = 20.0  # that one answer may take in all
+DECIDING = 10.0  # of these, until it is decided; what is left is there to try streams
+
+UNDECIDED: Mapping[type[CerifyError], str] = {
+    BudgetExceeded: "takes more time or memory than there is; write it in another way",
+    InternalError: "was not found out, by a fault of cerify: please report it",
+    Unsupported: "cannot be decided; write it in another way",
+}
+"""By the error in a comparison with the model answer, which is not shown, what is said instead."""
 
 
 def short_streams(schema: Schema, values: Mapping[str, Sequence[Value]]) -> Iterator[Stream]:
@@ -70,7 +82,7 @@ class Wrong:
     """After the event at position `at` of the stream the formula has yours, and wanted are others.
 
     Where shortest is true, the two have the same on every shorter stream, or on those that were tried. mistake is what
-    is probably wrong.
+    is probably wrong, and warnings are those that `cerify match` gives.
     """
 
     stream: Stream
@@ -80,6 +92,7 @@ class Wrong:
     shortest: bool
     evidence: Evidence
     mistake: Mistake
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,9 +109,10 @@ Grade: TypeAlias = Right | Wrong | Misfit
 def graded(exercise: Exercise, text: str) -> Grade:
     """What becomes of the text as an answer.
 
-    Raises ParseError, Unsupported where nothing can tell, and InputError for an exercise without answers.
+    Raises ParseError; Unsupported and BudgetExceeded, without a word of the answers, where nothing can tell; and
+    InputError for an exercise without answers.
     """
-    answers = right_answers(exercise)
+    answers = exercise.trees()
     lang, answer = read_query(text, exercise.language)
     if problem := next((p for p in lang.problems(answer, exercise.schema) if p.rule in FITTING), None):
         return Misfit(problem.hinted, problem.span)
@@ -107,52 +121,85 @@ def graded(exercise: Exercise, text: str) -> Grade:
             lang.require_typed(answer, exercise.schema)
         except IllFormed as error:
             return Misfit(error.message, error.span)
-        return Right("decided") if answer == answers[0] else _graded(exercise, lang, answers, answer)
-
-
-def right_answers(exercise: Exercise) -> list[Any]:
-    """Its answers as syntax trees. Raises InputError if it has none, or one that does not fit its events."""
-    texts = exercise.right()
+    if answer == answers[0]:
+        return Right("decided")
     try:
-        return [read_query(text, exercise.language, exercise.schema)[1] for text in texts]
-    except CerifyError as error:
-        raise InputError(f"the file's answer to {exercise.id!r} cannot be used: {error.described()}") from None
+        with Budget(seconds=SECONDS).timed():
+            return _compared(exercise, lang, answers, answer)
+    except CerifyError as error:  # which may speak of the model answer, or show it
+        kind = type(error) if type(error) in UNDECIDED else Unsupported
+    own = next((p for p in lang.problems(answer, exercise.schema) if p.rule == "unbound"), None)
+    with errors_in(text):
+        if own is not None and kind is Unsupported:
+            raise kind(f"whether this is right cannot be decided: {own.hinted}. {exercise.hint}", own.span)
+        raise kind(f"whether this is right {UNDECIDED[kind]}")
 
 
-def _graded(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
-    found = lang.difference(answers[0], answer, exercise.schema)
-    match found:
-        case None:
-            return Right("decided")
-        case Bounded(length):
-            return Right("bounded", length)
-        case Different(S, _, _, _, shortest):
-            return _wrong(lang, answers, answer, S, shortest, "decided")
-        case Undecided(reason) if exercise.values:
-            return _tried(exercise, lang, answers, answer)
-        case Undecided(reason):
-            raise Unsupported(f"whether this is right cannot be decided: {reason}; write it in another way")
+def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
+    undecided: CerifyError
+    try:
+        with Budget(seconds=DECIDING).timed():
+            found = lang.difference(answers[0], answer, exercise.schema)
+    except (BudgetExceeded, Unsupported) as error:
+        undecided = error
+    else:
+        match found:
+            case None:
+                return Right("decided")
+            case Bounded(length):
+                return Right("bounded", length)
+            case Different(S, _, _, _, shortest):
+                return _wrong(lang, answers, answer, S, shortest, "decided")
+            case Undecided(reason):
+                undecided = Unsupported(reason)
+    grade = _tried(exercise, lang, answers, answer)
+    if isinstance(grade, Right) and not exercise.values:
+        raise undecided
+    return grade
 
 
-def _tried(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
+def _tried(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Right | Wrong:
     """The two on all short streams over the values of the exercise, and those next to what the answer adds."""
-    extra = {n + d for n in _integers(lang, answer) - _integers(lang, answers[0]) for d in (-1, 0, 1)}
+    extra = _near(_integers(lang, answer) - _integers(lang, answers[0]))
     values = {
         name: sorted({*given, *extra} if all(type(v) is int for v in given) else given)
         for name, given in exercise.values.items()
-    }
+    } or _values(lang, exercise.schema, answers[0], answer)
     length = 0
     for S in short_streams(exercise.schema, values):
+        check_time()
         if _matches(lang, answers[0], S) != _matches(lang, answer, S):
             return _wrong(lang, answers, answer, S, True, "tried")
         length = len(S)
     return Right("tried", length)
 
 
+def _values(lang: Language[Any], schema: Schema, *queries: Any) -> Mapping[str, Sequence[Value]]:
+    """For an exercise without values: for each attribute one value, and some more if a query asks about it."""
+    numbers = set.union(*(_integers(lang, query) for query in queries))
+    near = sorted(numbers ^ _near(numbers) if len(numbers) > 1 else _near(numbers)) or [0, 1]
+    by_type: Mapping[ValueType, Sequence[Value]] = {
+        "int": near,
+        "float": [float(n) for n in near],
+        "string": ("a", "b"),
+        "bool": (False, True),
+        "timestamp": [datetime.fromtimestamp(n, UTC) for n in near],
+    }
+    operations = lang.operations()
+    asked = {name for query in queries for name in operations.attributes(query)} if operations else schema.attributes
+    attributes = (pair for of_type in schema.types.values() for pair in of_type.items())
+    return {name: by_type[type_][: None if name in asked else 1] for name, type_ in attributes}
+
+
+def _near(numbers: set[int]) -> set[int]:
+    return {n + d for n in numbers for d in (-1, 0, 1)}
+
+
 def _integers(lang: Language[Any], query: Any) -> set[int]:
     """The integers that a query mentions."""
-    numbers = (n for n in lang.constants(query) if isinstance(n, int | float))
-    return {int(n) for n in numbers if isinstance(n, int) or n.is_integer()}
+    operations = lang.operations()
+    constants = [*lang.constants(query), *(operations.constants(query) if operations is not None else ())]
+    return {int(n) for n in constants if isinstance(n, int | float) and math.isfinite(n) and n == int(n)}
 
 
 def _wrong(
@@ -164,7 +211,8 @@ def _wrong(
         raise InternalError(f"the two were found to differ on {list(S)}, and do not")
     at = max(n for n, _ in wanted ^ yours)
     there = [tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)]
-    return Wrong(S, at, there[0], there[1], shortest, evidence, mistake(lang, answers, answer, S))
+    warnings = tuple(problem.hinted for problem in lang.problems(answer, S.schema) if problem.rule == "unbound")
+    return Wrong(S, at, there[0], there[1], shortest, evidence, mistake(lang, answers, answer, S), warnings)
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:

@@ -1,7 +1,8 @@
 """The mistake in a wrong answer, by its canonical text and the stream on which it differs from the right ones.
 
 An answer is compared with the right answer that it shares most with: event types, operators, comparisons, numbers and
-attributes. What differs says which mistake it is; where several things differ, the stream decides.
+attributes. What differs from that one and from the model answer too says which mistake it is; where several things
+differ, the stream decides.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ Kind = Literal[
     "connective",
     "number",
     "attribute",
+    "part",
     "arrangement",
 ]
 
@@ -31,7 +33,19 @@ _STRING = re.compile(r"'(?:[^']|'')*'")
 _COMPARATOR = re.compile(r"(?<![-:.])(?:<=|>=|!=|<|>|=)")
 _CONNECTIVE = re.compile(r"\b(?:AND|OR|and|or|not)\b")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
+_QUANTIFIER = re.compile(r"(?<=[\w)}:-])(?:[*+?]|\{\d*,?\d*\})\??")
+_PROJECTED = re.compile(r"PROJECT\[(.*?)\]")
+_ROWS = re.compile(r"PATTERN \((.*?)\)(?= (?:SUBSET|DEFINE) |\)$)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_PART = re.compile(rf"{_WORD.pattern}|{_NUMBER.pattern}|[^\w\s(),]+")
+_REWRITTEN = (
+    (_STRING, "''"),
+    (re.compile(r"<(\d+)>"), r"\1"),
+    (re.compile(r"(PREV|NEXT|FIRST|LAST)(\([^()]*), [01]\)"), r"\1\2)"),
+)
+"""What in a text is no comparison, and no number of the writer's: strings, <n>, and the offsets that are left out."""
 
+STRATEGIES = ("max", "last", "nxt", "next", "any", "mixed", "selection")
 OPERATORS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("plus", "kleene", "relative_plus", "quantified"),
@@ -63,6 +77,7 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
         ("or", "alternation"),
         ("the sentence leaves a choice between two things", "your formula leaves a choice that the sentence does not"),
     ),
+    "in": ("the sentence says different things of different events: give each a variable of its own", ""),
     "and": ("two things are true of the same events", "AND asks that one match is a match of both sides"),
     "all": ("two matches are put together, in either order", "your formula puts two matches together"),
     **dict.fromkeys(
@@ -80,7 +95,7 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
         ),
     ),
     **dict.fromkeys(
-        ("max", "last", "nxt", "next", "any", "mixed", "selection"),
+        STRATEGIES,
         (
             "which of the matches that end at one event is wanted? A strategy selects it",
             "another selection strategy is wanted, or none",
@@ -95,7 +110,7 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
     ),
     "within": ("there is a limit on how far apart the events are", "the sentence has no window"),
     "project": (
-        "not all events that are needed are reported: leave some out",
+        "the sentence reports fewer events than have to be there",
         "your formula leaves events out of what it reports, or the wrong ones",
     ),
     **dict.fromkeys(
@@ -114,15 +129,35 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
     ),
     "stop": ("the last event that is taken satisfies a condition", "the last event that is taken is asked too much"),
     "pipe": ("only events of some types count", "your formula leaves events out of the history"),
+    **dict.fromkeys(
+        ("physical", "logical"),
+        (
+            "which row is each row compared with? Another one than the rows that your conditions look at",
+            "which row is each row compared with? Your conditions look at another one",
+        ),
+    ),
+    **dict.fromkeys(
+        ("skip to", "skip to next row"),
+        (
+            "where does the search go on after a match? AFTER MATCH SKIP says it",
+            "after a match the search goes on elsewhere than AFTER MATCH SKIP says in your clause",
+        ),
+    ),
+    "anchor": (
+        "the sentence speaks of an end of the table: your pattern does not",
+        "your pattern asks for an end of the table; the sentence does not",
+    ),
+    "row-pattern.not": ("look at the conditions: should one be the opposite?", "look at the conditions: why NOT?"),
     "after": ("what counts begins after some event", "your formula forgets what is before some event"),
 }
 """By the name of an operator what is wrong where an answer lacks it, and where it has it and should not.
 
-A name after that of a language is for that language alone.
+A name after that of a language is for that language alone. An empty sentence stands for none. But for strategies, the
+first sentence is true only of an answer without any operator of the group, the second where no right one has such.
 """
 
-TIGHT: Mapping[str, str] = {"cseq": "seq", "cplus": "plus", "crepeat": "repeat"}
-"""The operators that let no event lie between, with those that do."""
+CONFUSED: Mapping[str, str] = {"cseq": "seq", "cplus": "plus", "crepeat": "repeat", "every": "nth"}
+"""The operators that let no event lie between, with those that do, and every <n> with <n>."""
 
 
 @dataclass(frozen=True)
@@ -139,73 +174,137 @@ class _Features:
 
     types: Counter[str]
     operators: Counter[str]
+    quantifiers: Counter[str]
+    projected: Counter[str]
     comparators: Counter[str]
     connectives: Counter[str]
     numbers: Counter[str]
     attributes: Counter[str]
+    parts: Counter[str]
+    words: frozenset[str]
 
     def distance(self, other: _Features) -> int:
         """How many mentions are in one and not in the other."""
-        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__match_args__)
+        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__match_args__ if name != "words")
         return sum(((mine - theirs) + (theirs - mine)).total() for mine, theirs in pairs)
 
 
 def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, S: Stream) -> Mistake:
-    """The mistake in an answer, which differs from the right answers on a stream."""
+    """The mistake in an answer, which differs from the right answers on a stream. The model answer is the first."""
     mine = _features(language, answer)
-    right = min((_features(language, tree) for tree in answers), key=mine.distance)
-    found = list(_found(language, mine, right))
+    model, *others = (_features(language, tree) for tree in answers)
+    right = min((model, *others), key=mine.distance)
+    true = set(_found(language, mine, model))
+    found = [*_unlabelled(language, answer), *(one for one in _found(language, mine, right) if one in true)]
     if any(one.kind == "comparison" for one in found) and _at_a_boundary(S, mine.numbers | right.numbers):
         return next(one for one in found if one.kind == "comparison")
-    return found[0]
+    if found:
+        return found[0]
+    if mine.parts == right.parts:
+        return Mistake("arrangement", "the parts are the right ones; their order, or what the brackets take in, is not")
+    lacking = _operators(language, mine.operators, mine.operators | model.operators)
+    return next(lacking, Mistake("part", "the parts of your formula are not those of a right one"))
+
+
+def _text(language: Language[Any], tree: Any) -> str:
+    """The canonical text, without what is in strings."""
+    text = language.show(tree)
+    for pattern, replacement in _REWRITTEN:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def _features(language: Language[Any], tree: Any) -> _Features:
     operations = language.operations()
-    text = _STRING.sub("''", language.show(tree))
+    text = _text(language, tree)
+    rows = _WORD.findall(" ".join(_ROWS.findall(text)))
     types = Counter(operations.types(tree)) if operations is not None else Counter[str]()
     attributes = set(operations.attributes(tree)) if operations is not None else set[str]()
+    variables = {*rows, *(operations.names(tree) if operations is not None else ())} - types.keys()
+
+    def parts(found: str) -> Counter[str]:
+        """What is in a part of the text; all variables count as one name."""
+        return Counter("variable" if part in variables else part for part in _PART.findall(found))
+
     return _Features(
-        types,
+        types + Counter("row" for _ in rows),
         Counter(language.constructs(tree)),
+        Counter(_QUANTIFIER.findall(text)),
+        parts(" ".join(_PROJECTED.findall(text))),
         Counter(_COMPARATOR.findall(text)),
         Counter(word.lower() for word in _CONNECTIVE.findall(text)),
         Counter(_NUMBER.findall(text)),
         Counter(attributes),
+        parts(text),
+        frozenset(_WORD.findall(text)),
     )
+
+
+def _unlabelled(language: Language[Any], tree: Any) -> Iterator[Mistake]:
+    """Conditions of MATCH_RECOGNIZE on a variable that comes later in a pattern whose groups are not repeated."""
+    text = _text(language, tree)
+    pattern = " ".join(_ROWS.findall(text))
+    if "PERMUTE" in pattern or re.search(r"\)[*+?{]", pattern):
+        return
+    order = {name: n for n, name in enumerate(_WORD.findall(pattern))}
+    first = {name: n for n, name in reversed([*enumerate(_WORD.findall(pattern))])}
+    for A, condition in re.findall(r"[ ,](\w+) AS (.*?)(?=, \w+ AS |\)$)", text[text.find(" DEFINE ") :]):
+        for B in re.findall(r"\b(\w+)\.", condition):
+            if order.get(A, len(order)) < first.get(B, 0):
+                yield Mistake("condition", f"{B} has no row yet when {A} is labelled: let {B} look back at {A}")
 
 
 def _found(language: Language[Any], mine: _Features, right: _Features) -> Iterator[Mistake]:
     """All that differs, what says most first."""
-    if missing := right.types.keys() - mine.types.keys():
-        yield Mistake("event type", f"your formula does not speak of {', '.join(sorted(missing))}")
+    missing = sorted(right.types.keys() - mine.types.keys())
+    for name in missing:
+        if name in mine.words:
+            yield Mistake("event type", f"{name} is an event type, and stands for something else in your formula")
+    if unspoken := [name for name in missing if name not in mine.words]:
+        yield Mistake("event type", f"your formula does not speak of {', '.join(unspoken)}")
     if extra := mine.types.keys() - right.types.keys():
         yield Mistake("event type", f"the sentence has nothing to do with {', '.join(sorted(extra))}")
-    lacking, extra_ = right.operators - mine.operators, mine.operators - right.operators
-    for n, (here, there) in enumerate(((lacking, extra_), (extra_, lacking))):
-        if any(tight in here and loose in there for tight, loose in TIGHT.items()):
-            yield Mistake("operator", OPERATORS["cseq"][n])
-    for n, names in enumerate((lacking, extra_)):
-        for name in names:
-            sentences = OPERATORS.get(f"{language.name}.{name}") or OPERATORS.get(name)
-            if sentences is not None:
-                yield Mistake("operator", sentences[n])
+    yield from _operators(language, mine.operators, right.operators)
+    if mine.projected and right.projected and mine.projected != right.projected:
+        yield Mistake("part", "other events are to be reported: which ones does PROJECT keep?")
+    if mine.quantifiers != right.quantifiers and mine.quantifiers and right.quantifiers:
+        yield Mistake("part", "how often is something repeated, at least and at most, and is more or less preferred?")
     if right.comparators > mine.comparators:
         yield Mistake("condition", "a condition is missing: what is asked of the attributes?")
     elif mine.comparators != right.comparators:
         yield Mistake("comparison", "look at the comparisons: which way round, and is the boundary itself in or out?")
-    if mine.connectives != right.connectives:
+    if mine.connectives and right.connectives and mine.connectives != right.connectives:
         yield Mistake("connective", "look at the conditions: have all of them to be true, or one of them?")
-    if mine.numbers != right.numbers:
+    if mine.numbers - right.numbers:
         yield Mistake("number", "a number, or an index, in your formula is not that of the sentence")
-    if mine.attributes != right.attributes:
+    elif right.numbers - mine.numbers:
+        yield Mistake("number", "your formula does not have a number, or an index, of the sentence")
+    if right.attributes and not mine.attributes:
+        yield Mistake("condition", "a condition is missing: what is asked of the attributes?")
+    elif mine.attributes != right.attributes:
         yield Mistake("attribute", "your formula asks about other attributes than the sentence")
     if mine.types != right.types:
         fewer = (right.types - mine.types).total() > 0
         yield Mistake(
             "number of events", f"the sentence speaks of {'more' if fewer else 'fewer'} events than your formula"
         )
-    yield Mistake("arrangement", "the parts are the right ones; their order, or what the brackets take in, is not")
+
+
+def _operators(language: Language[Any], mine: Counter[str], right: Counter[str]) -> Iterator[Mistake]:
+    """The operators that differ: first those that are taken for each other, then in the order of the table."""
+    lacking, extra = right - mine, mine - right
+    for n, (here, there) in enumerate(((lacking, extra), (extra, lacking))):
+        for one, other in CONFUSED.items():
+            if one in here and other in there:
+                yield Mistake("operator", OPERATORS[one][n])
+    for n, (names, others) in enumerate(((lacking, mine), (extra, right))):
+        grouped = {OPERATORS.get(f"{language.name}.{name}") or OPERATORS.get(name) for name in others}
+        for name, sentences in OPERATORS.items():
+            plain = name.rpartition(".")[2]
+            own = f"{language.name}.{plain}"
+            true = sentences[n] and (plain in STRATEGIES or sentences not in grouped)
+            if true and plain in names and name == (own if own in OPERATORS else plain):
+                yield Mistake("operator", sentences[n])
 
 
 def _at_a_boundary(S: Stream, numbers: Counter[str]) -> bool:

@@ -37,12 +37,13 @@ def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
             return [f"right: {_how_known(evidence, length)}"]
         case Misfit(message, span):
             return [f"wrong: {message}", *(underline(answer, span).split("\n") if span is not None else ())]
-        case Wrong(S, at, wanted, yours, shortest, evidence, mistake):
+        case Wrong(S, at, wanted, yours, shortest, evidence, mistake, warnings):
             difference = _taking_place if LANGUAGES[exercise.language].takes_place else _reporting
             return [
                 _where(S, shortest, evidence),
                 *_events(S),
                 *difference(S, at, wanted, yours),
+                *(f"warning: {warning}" for warning in warnings),
                 *(f"hint: {hint}" for hint in (mistake.hint, exercise.hint) if hint),
             ]
 
@@ -56,7 +57,7 @@ def json_of(exercise: Exercise, grade: Grade) -> dict[str, Any]:
         case Misfit(message, span):
             problem = {"message": message, "span": span and [span.start, span.end]}
             return answer | {"grade": "wrong", "problem": problem, "hint": exercise.hint}
-        case Wrong(S, at, wanted, yours, shortest, evidence, mistake):
+        case Wrong(S, at, wanted, yours, shortest, evidence, mistake, warnings):
             difference = {
                 "events": [json_of_event(event) for event in S],
                 "at": at,
@@ -64,7 +65,7 @@ def json_of(exercise: Exercise, grade: Grade) -> dict[str, Any]:
                 "yours": [list(places) for places in yours],
                 "shortest": shortest,
             }
-            found = {"mistake": picked(mistake, "kind", "hint"), "hint": exercise.hint}
+            found = {"mistake": picked(mistake, "kind", "hint"), "hint": exercise.hint, "warnings": list(warnings)}
             return answer | {"grade": "wrong", "evidence": evidence, "difference": difference} | found
 
 

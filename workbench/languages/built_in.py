@@ -19,7 +19,10 @@ F = TypeVar("F")
 FOREIGN: Mapping[str, str] = {
     **dict.fromkeys(("WHERE", "HAVING", "WHEN"), "FILTER"),
     **dict.fromkeys(("THEN", "FOLLOWED", "BEFORE", "->", ","), ";"),
-    **{"*": "+", "&&": "AND", "||": "OR", '"': "'...' around a string"},
+    "*": "+, which takes one or more; no operator takes none",
+    "==": "= once",
+    "NOT": "in brackets, as in FILTER T[not x > 3]",
+    **{"&&": "AND", "||": "OR", '"': "'...' around a string"},
 }
 """What the two languages of formulas say for the words and signs of others."""
 

@@ -147,11 +147,10 @@ def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) ->
 
 def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
     """Why the compiled loops cannot carry the clause. Raises IllFormed as _no_objection does, and BudgetExceeded."""
-    from cerify.automata.row_pattern.compile import compile_pattern
     from cerify.automata.row_pattern.conditions import why_not, why_not_compiled
 
     refused = _no_automaton(q, schema, options) or why_not(q)
-    return refused or why_not_compiled(q, compile_pattern(q.pattern, options.budget))
+    return refused or why_not_compiled(q, options.budget)
 
 
 def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:

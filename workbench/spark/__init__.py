@@ -15,19 +15,33 @@ if TYPE_CHECKING:
     from cerify.spark.row_patterns import describe as describe
     from cerify.spark.row_patterns import match_recognize as match_recognize
     from cerify.spark.sql import register as register
+    from cerify.spark.streaming import malformed as malformed
     from cerify.spark.streaming import match_stream as match_stream
+    from cerify.spark.streaming import matches as matches
 
 _HOME = {
     "audit": "auditing.audit",
     "describe": "row_patterns",
+    "malformed": "streaming",
     "match": "batch",
     "match_recognize": "row_patterns",
     "match_stream": "streaming",
+    "matches": "streaming",
     "register": "sql",
     "worker_errors": "errors",
 }
 
-__all__ = ["audit", "describe", "match", "match_recognize", "match_stream", "register", "worker_errors"]
+__all__ = [
+    "audit",
+    "describe",
+    "malformed",
+    "match",
+    "match_recognize",
+    "match_stream",
+    "matches",
+    "register",
+    "worker_errors",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import TYPE_CHECKING, Unpack, get_args
 
 from pyspark.sql import Column, DataFrame, Window
@@ -18,14 +20,17 @@ from cerify.semantics.events import Schema
 from cerify.spark.chunking.chunks import unpartitioned
 from cerify.spark.columns import ColumnNames, column, columns_of, keyless, selected
 from cerify.spark.errors import worker_errors
-from cerify.spark.runs.answers import DIGITS, Output, answers
+from cerify.spark.runs.answers import DIGITS, OnError, Output, answers
+from cerify.spark.runs.invalid import REASONS as INVALID
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
+from cerify.spark.streams.state_schema import KIND, MATCH, MESSAGE, ROW
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
 
-ROW = "cerify_row"
+NUMBER = "cerify_row"
+ONE_TASK = 'without partition_by all rows go through one task with on_error="aside"; give partition_by'
 
 
 def match(
@@ -36,6 +41,7 @@ def match(
     language: str = DEFAULT,
     output: Output = "matches",
     budget: Budget = Budget(),
+    on_error: OnError = "fail",
     observation: Observation | None = None,
     **names: Unpack[ColumnNames],
 ) -> DataFrame:
@@ -50,20 +56,28 @@ def match(
     variables ("valuations"), one for each event of a match ("events"), or one for each stream with its number of
     matches ("count").
 
+    on_error: with "fail", an invalid row or a key that fails is an error of the action that reads it. With "aside" the
+    answer also contains these rows and keys, with the reason in the column `kind`; `matches` and `malformed` select
+    from it. observation then counts the rows of the answer by kind.
+
     Raises ParseError, IllFormed, Unsupported and InputError. Errors in the rows are raised by the action that reads
     them; put the action into `worker_errors()` to have them as errors of cerify.
     """
     require_keywords(match, names, ColumnNames)
+    if on_error not in get_args(OnError):
+        raise IllFormed(f"there is no on_error {on_error!r}; use one of {', '.join(get_args(OnError))}")
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
     asked = Query(query, language, "valuations" if output == "valuations" else "matches", schema)
     _ = asked.parsed
     columns = columns_of(df, asked, **names)
     answer = answer_schema(df, asked, columns, output)
+    if on_error == "aside":
+        task = partial(answers, query=asked.to_json(), columns=columns, output=output, budget=budget, on_error=on_error)
+        found = _grouped(df, columns).mapInArrow(task, _with_aside(df, answer, columns))
+        return found if observation is None else found.observe(observation, *counted(MATCH, *INVALID))
     if observation is not None:
-        nothing = F.lit(False)
-        for name in columns.keys:
-            nothing = nothing | keyless(df, name)
+        nothing = reduce(or_, (keyless(df, name) for name in columns.keys), F.lit(False))
         df = df.observe(observation, F.count("*").alias("rows"), F.count_if(nothing).alias("without_key"))
     some = selected(df, columns)
     if not columns.keys:
@@ -72,6 +86,31 @@ def match(
     task = partial(answers, query=asked.to_json(), columns=columns, output=output, budget=budget)
     rows = by_key(some, [*map(column, columns.keys)], [*map(column, columns.order)])
     return rows.mapInArrow(task, answer)
+
+
+def counted(*kinds: str) -> list[Column]:
+    """The numbers of rows of an answer by kind."""
+    return [F.count_if(F.col(KIND) == kind).alias(kind) for kind in kinds]
+
+
+def _grouped(df: DataFrame, columns: Columns) -> DataFrame:
+    """All rows, grouped by key and sorted; those without a key are spread over the tasks, to be set aside."""
+    some = df.select(*map(column, columns.needed))
+    order = [*map(column, columns.order)]
+    if not columns.keys:
+        warnings.warn(ONE_TASK, stacklevel=3)
+        return some.repartition(1).sortWithinPartitions(*order)
+    nothing = reduce(or_, (keyless(df, name) for name in columns.keys))
+    return by_key(some, [*map(column, columns.keys)], order, [F.when(nothing, F.xxhash64(*order))])
+
+
+def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.StructType:
+    """The schema of an answer with what is set aside. Raises InputError if a column of the key has such a name."""
+    if taken := [name for name in (KIND, MESSAGE, ROW) if name in answer.names]:
+        raise InputError(f"the answer has a column {taken[0]!r}; rename the column of the key")
+    row = T.StructType([T.StructField(name, df.schema[name].dataType) for name in columns.needed])
+    more = [T.StructField(KIND, T.StringType()), T.StructField(MESSAGE, T.StringType()), T.StructField(ROW, row)]
+    return T.StructType([*(T.StructField(field.name, field.dataType) for field in answer), *more])
 
 
 def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output) -> T.StructType:
@@ -94,12 +133,15 @@ def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output)
     return T.StructType([*keys, *(T.StructField(name, kind) for name, kind in fields.items())])
 
 
-def by_key(df: DataFrame, keys: Sequence[Column], order: Sequence[Column]) -> DataFrame:
-    """The rows grouped by key and sorted; shuffled only if they are not clustered by the key."""
-    numbered = df.withColumn(ROW, F.row_number().over(Window.partitionBy(*keys).orderBy(*order)))
+def by_key(df: DataFrame, keys: Sequence[Column], order: Sequence[Column], spread: Sequence[Column] = ()) -> DataFrame:
+    """The rows grouped by key and sorted; shuffled only if they are not clustered by the key.
+
+    spread: by what to divide rows between tasks besides; the same for all rows of a key.
+    """
+    numbered = df.withColumn(NUMBER, F.row_number().over(Window.partitionBy(*keys).orderBy(*order)))
     if _stays(numbered):
         return numbered
-    return df.repartition(*keys).sortWithinPartitions(*keys, *order)
+    return df.repartition(*keys, *spread).sortWithinPartitions(*keys, *order)
 
 
 def _stays(numbered: DataFrame) -> bool:

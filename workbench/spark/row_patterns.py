@@ -110,15 +110,15 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
         keys = tuple(dict.fromkeys(one.name for one in q.partition))
         if not q.order:
             raise IllFormed("the rows of a data frame are in no order: write ORDER BY", q.span)
-        if q.rows == "one" and not (q.partition or q.measures):
+        if not (q.all_columns or q.partition or q.measures):
             raise IllFormed("the output has no column: write MEASURES or ALL ROWS PER MATCH", q.span)
         order: dict[str, tuple[bool, bool]] = {}
         for one in q.order:
             nulls_first = one.descending if one.nulls is None else one.nulls == "FIRST"
             order.setdefault(one.column.name, (one.descending, nulls_first))
         read = _read(q, schema)
-        first = tuple(dict.fromkeys((*keys, *order))) if q.rows != "one" else keys
-        others = tuple(name for name in types if q.rows != "one" and name not in first)
+        first = tuple(dict.fromkeys((*keys, *order))) if q.all_columns else keys
+        others = tuple(name for name in types if q.all_columns and name not in first)
         moved = tuple(dict.fromkeys((*keys, *order, *read, *others)))
         _require_distinct(q, schema, moved, (*first, *others))
         for name in (*keys, *order):

@@ -79,8 +79,8 @@ class CelMatch:
                 self._skipped = any(value is None or value != value for value in values.values())
                 self._key = _one(values)
             if not self._skipped:
-                for parts in rows_of([rows], columns, None):
-                    yield from (self._pushed(part) for part in parts)
+                for some in rows_of([rows], columns, None):
+                    yield from map(self._pushed, some.streams())
 
     def terminate(self) -> Iterator[pa.Table]:
         """The matches that the end of the partition completes."""

@@ -18,7 +18,7 @@ from cerify.languages import DEFAULT
 from cerify.semantics.arguments import require_keywords
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
-from cerify.spark.batch import answer_schema
+from cerify.spark.batch import answer_schema, counted
 from cerify.spark.columns import columns_of
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import match_schema
@@ -26,9 +26,8 @@ from cerify.spark.streams.ipc_blobs import ROWS, key_name, packing, unpacked
 from cerify.spark.streams.keyed import LATE, REASONS
 from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.processor import Processor
-from cerify.spark.streams.state_schema import KIND, MATCH
+from cerify.spark.streams.state_schema import KIND, MATCH, MESSAGE, ROW
 
-ROW = "row"
 DELAY = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -89,13 +88,13 @@ def match_stream(
         .groupBy(*(field.name for field in prepared.keys))
         .transformWithState(Processor(plan), prepared.yielded, "append", "EventTime")
         .mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
-        .observe(observe, *(F.count_if(F.col(KIND) == kind).alias(kind) for kind in (MATCH, *REASONS)))
+        .observe(observe, *counted(MATCH, *REASONS))
     )
 
 
 def matches(answer: DataFrame) -> DataFrame:
-    """Of the answer of match_stream the matches: the key, at, events and bindings."""
-    return answer.where(F.col(KIND) == MATCH).drop(KIND, ROW)
+    """The matches of an answer of match_stream, or of match with on_error="aside", with the columns of `match`."""
+    return answer.where(F.col(KIND) == MATCH).drop(KIND, MESSAGE, ROW)
 
 
 def late(answer: DataFrame) -> DataFrame:
@@ -104,8 +103,12 @@ def late(answer: DataFrame) -> DataFrame:
 
 
 def malformed(answer: DataFrame) -> DataFrame:
-    """Of the answer of match_stream the rows that can be part of no stream, with the reason."""
-    return answer.where(~F.col(KIND).isin(MATCH, LATE)).select(F.col(KIND).alias("reason"), ROW)
+    """The rows of such an answer that can be part of no stream, and the keys that have failed, with the reason.
+
+    Of a key that has failed `row` has the columns of the key only, and `message` (with match) is the error.
+    """
+    more = [MESSAGE] if MESSAGE in answer.columns else []
+    return answer.where(~F.col(KIND).isin(MATCH, LATE)).select(F.col(KIND).alias("reason"), *more, ROW)
 
 
 @dataclass(frozen=True)

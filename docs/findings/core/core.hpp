@@ -11,8 +11,7 @@ enum { A, B, C };
 
 struct Printer : CORE::Library::Components::ResultHandler {
     explicit Printer(std::string& out) : ResultHandler(CORE::Library::Components::ResultHandlerType::CUSTOM), out(out) {}
-    void start() override {}
-    std::string get_identifier() const override { return "printer"; }
+    void start() override {} std::string get_identifier() const override { return "printer"; }
     void handle_complex_event(std::optional<CORE::Internal::tECS::Enumerator>&& enumerator) override {
         if (!enumerator) return;
         for (const auto& one : get_query_catalog().convert_enumerator(std::move(*enumerator))) {
@@ -41,8 +40,6 @@ inline void show(const std::string& query, const std::vector<Event>& events, con
             core.send_event_to_queries(stream.id, {std::make_shared<CORE::Types::Event>(stream.events_info[one.type].id, of, time)});
             ++position;
         }
-    } catch (const std::exception& error) {
-        got = error.what();
-    }
+    } catch (const std::exception& error) { got = error.what(); }
     std::cout << query << "\n    expected " << expected << "\n    CORE     " << (got.empty() ? "nothing" : got) << std::endl;
 }

@@ -144,6 +144,36 @@ def test_a_malformed_row_is_told_with_its_place(
     assert message in raised.value.message
 
 
+def test_rows_and_keys_that_fail_come_back_with_their_reasons(spark: SparkSession) -> None:
+    from pyspark.sql import Observation
+
+    from cerify.spark import malformed, matches
+
+    rows = [
+        *GOOD, ("a", None, "A", 1, "n3"), ("a", 9, None, 1, "n4"), (None, 1, "A", 1, "n5"), (None, 1, "A", 1, "n6"),
+        ("a", 5, "B", 1, "n7"), ("a", 5, "A", 1, "n8"), *letters("b", "AAAB"), *letters("c", "AB"),
+    ]  # fmt: skip
+    seen_ = Observation()
+    answer = match(
+        seen(spark, *rows), "A ; B", on_error="aside", id_col="n", budget=Budget(matches=2), observation=seen_
+    ).cache()
+    found = sorted((row["k"], row["events"]) for row in matches(answer).collect())
+    assert found == [("a", ["n1", "n2"]), ("c", ["c0", "c1"])]
+    aside = sorted((row["reason"], row["row"]["k"], row["row"]["n"]) for row in malformed(answer).collect())
+    assert sorted(aside, key=repr) == sorted(
+        [("no key", None, "n5"), ("no key", None, "n6"), ("no order", "a", "n3"), ("no type", "a", "n4"),
+         ("over budget", "b", None), ("tie", "a", "n7"), ("tie", "a", "n8")], key=repr
+    )  # fmt: skip
+    assert {kind: n for kind, n in seen_.get.items() if n} == {
+        "match": 2, "no key": 2, "no order": 1, "no type": 1, "tie": 2, "over budget": 1
+    }  # fmt: skip
+    with pytest.raises(IllFormed, match="there is no on_error 'drop'"):
+        match(seen(spark, *rows), "A ; B", on_error="drop")
+    with pytest.warns(UserWarning, match="all rows go through one task"):
+        one = match(seen(spark, *letters("a", "AB")), "A ; B", partition_by=None, on_error="aside")
+    assert [row["events"] for row in matches(one).collect()] == [[0, 1]]
+
+
 @pytest.mark.thorough
 def test_a_line_that_does_not_fit_is_told_if_it_has_no_place(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "events.csv"

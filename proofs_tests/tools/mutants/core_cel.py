@@ -163,6 +163,13 @@ def _first_only(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Ite
     return found
 
 
+def _up_to_seven(psi: core.Formula) -> core.Formula:
+    rounds = psi
+    for _ in range(6):
+        rounds = core.Or(psi, core.Seq(psi, rounds))
+    return rounds
+
+
 def _rounds(keep: bool, consistent: bool) -> Clause:
     """An iteration that lets its variables be seen outside, or that has one valuation for all rounds."""
 
@@ -303,6 +310,7 @@ MUTANTS = (
     CoreCelMutant("seq: skip till next", clause=_first_only),
     CoreCelMutant("plus: one round", read=_instead(core.Plus, _operand)),
     CoreCelMutant("plus: two rounds at least", read=_instead(core.Plus, lambda psi: core.Seq(psi, core.Plus(psi)))),
+    CoreCelMutant("plus: seven rounds at most", read=_instead(core.Plus, _up_to_seven)),
     CoreCelMutant("plus: without gaps", read=_instead(core.Plus, lambda psi: core.Strict(core.Plus(psi)))),
     CoreCelMutant("plus: one event for all rounds", clause=_rounds(keep=True, consistent=True)),
     CoreCelMutant("plus: its variables are seen outside", clause=_rounds(keep=True, consistent=False)),

@@ -189,6 +189,16 @@ def _plus_contiguous(E: expr.RelativePlus, h: History, of: Of, known: Interprete
     return found
 
 
+def _plus_to_seven(E: expr.RelativePlus, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+    """Rounds after the seventh are forgotten."""
+    ends = set(of(E.operand))
+    found = set(ends)
+    for _ in range(6):
+        ends = {e for d in ends for e in of(E.operand, after(h, d))}
+        found |= ends
+    return found
+
+
 # --- pipes and counting -----------------------------------------------------------------------------------------------
 
 
@@ -357,6 +367,7 @@ MUTANTS = (
     ExpressionMutant("ev-relative-plus: once or twice", _read(
         expr.RelativePlus, lambda E: expr.Or(E.operand, expr.Relative((E.operand, E.operand)))
     )),
+    ExpressionMutant("ev-relative-plus: at most seven times", _of(expr.RelativePlus, _plus_to_seven)),
     ExpressionMutant("ev-relative-plus: without gaps", _of(expr.RelativePlus, _plus_contiguous)),
     ExpressionMutant("ev-any: the start event too", _of(expr.AnyEvent, lambda E, h, of, known: h)),
     ExpressionMutant("ev-any: events of the first one's type", _of(

@@ -150,13 +150,27 @@ STREAMS_PER_QUERY = 2
 LENGTH = 6
 
 
+LONG = (
+    ("core-plus", "(A AS x)+", "A" * 8),
+    ("core-plus", "(A AS x ; B AS y)+", "AB" * 6),
+    ("core-plus", "(A AS x)+ ; B AS y", "A" * 8 + "B"),
+    ("core-seq", " ; ".join(f"{R} AS {x}" for R, x in zip("ABCABCABC", "abcdefghi", strict=True)), "ABC" * 3),
+    ("core-or", " OR ".join(f"{R} AS {x}" for R, x in zip("ABCABCABC", "abcdefghi", strict=True)), "CBA" * 3),
+    ("core-strict", "STRICT((A AS x)+)", "A" * 12),
+    ("core-max", "MAX((A AS x)+)", "A" * 10),
+)
+"""Iterations of many rounds and chains of many parts, by feature, each with the types of its stream."""
+
+
 def printed() -> Iterator[Printed]:
-    """The examples of the papers over the stream of Figure 1."""
+    """The examples of the papers over the stream of Figure 1, and queries over long streams."""
     farm = Stream(
         [Event(R, {"id": id_, "tmp" if R == "T" else "hum": value}) for R, id_, value in FIGURE_1],
         Schema({"T": {"id": "int", "tmp": "int"}, "H": {"id": "int", "hum": "int"}}),
     )
-    return (("core-examples", query, farm) for query in EXAMPLES)
+    yield from (("core-examples", query, farm) for query in EXAMPLES)
+    for feature, query, types in LONG:
+        yield feature, query, Stream([Event(R, {"a": n, "b": 1}) for n, R in enumerate(types)], SCHEMA)
 
 
 def streams(feature: str, query: str) -> list[Stream]:

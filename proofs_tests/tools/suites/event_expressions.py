@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from random import Random
 
@@ -10,7 +11,7 @@ from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.tools.mutants.event_expressions import MEANING, MUTANTS
-from proofs_tests.tools.suites.source import Source
+from proofs_tests.tools.suites.source import Printed, Source
 
 CLAUSES = {
     "ev-examples": "vldb92 sections 2.4 and 5",
@@ -319,4 +320,24 @@ def histories(feature: str, query: str) -> list[Stream]:
     return sorted(found.values(), key=len)
 
 
-SOURCE = Source("event-expression", "event-expressions", CLAUSES, QUERIES, histories, HISTORIES, MEANING, MUTANTS)
+LONG = (
+    ("ev-nth", "<9> a", "a" * 12),
+    ("ev-every", "every <4> a", "a" * 13),
+    ("ev-relative", f"relative({', '.join('abcdeabcd')})", "abcdeabcdd"),
+    ("ev-relative-plus", "relative+(relative(a, b))", "ab" * 10),
+    ("ev-relative-plus", "relative+(<2> a)", "a" * 19),
+    ("ev-relative-plus", "relative+(<3> a)", "a" * 25),
+    ("ev-prior", f"prior({', '.join('a' * 9)})", "a" * 11),
+    ("ev-sequence", f"sequence({', '.join('abcdeabcd')})", "aabcdeabcda"),
+    ("ev-or", " | ".join("abcdeabcde"), "edcba"),
+)
+"""Repetitions of many rounds and chains of many parts, by feature, each with the types of its history."""
+
+
+def long() -> Iterator[Printed]:
+    """The expressions over long histories."""
+    for feature, query, types in LONG:
+        yield feature, query, Stream([Event(R, {"n": n, "k": 0}) for n, R in enumerate(types)], SCHEMA)
+
+
+SOURCE = Source("event-expression", "event-expressions", CLAUSES, QUERIES, histories, HISTORIES, MEANING, MUTANTS, long)

@@ -9,13 +9,14 @@ from click.testing import CliRunner, Result
 
 import cerify
 from cerify.commands.grade import command
+from cerify.grade import grading
 from cerify.grade.exercises import Exercise, exercise, exercises
 from cerify.grade.grading import Misfit, Right, Wrong, graded
 from cerify.grade.sheet import require_right
 from cerify.grade.text import feedback
 from cerify.languages import LANGUAGES
-from cerify.semantics.errors import CerifyError, InputError, ParseError
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, ParseError, Unsupported
+from cerify.semantics.events import Event, Schema, Stream
 
 WRONG = [(e.id, text) for e in exercises().values() for text in e.wrong]
 
@@ -176,6 +177,66 @@ def test_the_hint_follows_the_mistake(id_: str, text: str, kind: str) -> None:
     assert grade.mistake.kind == kind
 
 
+def test_streams_show_a_difference_that_no_decider_finds() -> None:
+    """A filter in core-CEL on a variable that an iteration hides: no automaton carries it."""
+    lines = run("core-each", "((T AS x)+ ; H AS y) FILTER x.tmp > 40 AND y.hum < 20").stdout.splitlines()
+    assert lines[0] == "wrong: it differs on this stream of 3 events, and on no shorter one that was tried"
+    assert lines[-3].startswith("warning: x need not hold an event of the match here")
+    assert lines[-1] == "hint: A filter inside the iteration asks about the event of the round."
+
+
+def test_the_time_of_one_answer_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not decided in time is tried on short streams, on one of which the second answer differs."""
+    monkeypatch.setattr(grading, "DECIDING", 0.2)
+    shown = graded(exercise("cel-all"), "MAX(Open{1,60} ; Alarm) OR Open{1,60}")
+    assert isinstance(shown, Wrong)
+    assert (len(shown.stream), shown.evidence) == (1, "tried")
+    monkeypatch.setattr(grading, "SECONDS", 0.5)
+    with pytest.raises(CerifyError, match="whether this is right"):
+        graded(exercise("cel-all"), "MAX(Open{1,60} ; Alarm)")
+
+
+def rows(pattern: str, define: str = "B AS price < PREV(price)") -> str:
+    return f"MATCH_RECOGNIZE (PATTERN ({pattern}) DEFINE {define})"
+
+
+@pytest.mark.parametrize(
+    ("id_", "text", "hint"),
+    [
+        ("ev-mask", "withdraw > 100", "withdraw is an event type, and stands for something else in your formula"),
+        ("row-to-the-end", rows("A U+", "U AS price > PREV(price)"), "speaks of an end of the table"),
+        ("row-overlap", rows("A B"), "where does the search go on after a match?"),
+        ("row-falls", rows("B+"), "the sentence speaks of more events"),
+        ("row-falls", rows("A B+?"), "how often is something repeated"),
+        ("row-falls", rows("A B*"), "how often is something repeated"),
+        ("row-first-peak", rows("A B* P", "P AS price > NEXT(price)"), "how often is something repeated"),
+        ("row-recover", rows("A B+ C", "B AS price < PREV(price), C AS price >= A.price"), "which row is each row"),
+        ("row-fall", rows("A B", "A AS price > B.price"), "B has no row yet when A is labelled"),
+        ("cel-project", "PROJECT[Open](Open ; Alarm)", "which ones does PROJECT keep?"),
+        ("cel-project", "Alarm UNLESS Open", "one thing comes after another"),
+        ("cel-variables", "T ; T FILTER T.tmp < 20 AND T.tmp > 40", "give each a variable of its own"),
+        ("cel-filter", "T FILTER X.tmp > 40", "the parts of your formula are not those of a right one"),
+        ("ev-third", "every <3> deposit", "your formula begins to count anew"),
+        ("ev-first", "first and withdraw", "the sentence says how many"),
+        ("ev-none-between", "exists x (prior(deposit = x, withdraw) and !relative(x, interest))", "the parts of your"),
+    ],
+)
+def test_a_hint_is_true_of_the_answer(id_: str, text: str, hint: str) -> None:
+    """What it says of the sentence is true of the model answer; the parts are right only if all of them are."""
+    grade = graded(exercise(id_), text)
+    assert isinstance(grade, Wrong)
+    assert hint in grade.mistake.hint
+
+
+def test_a_wrong_answer_comes_with_the_warnings_about_it() -> None:
+    lines = run("cel-filter", "T FILTER X.tmp > 40").stdout.splitlines()
+    assert lines[-3] == "warning: nothing here binds X; bound are T"
+    found = json.loads(run("ev-mask", "withdraw > 100", "--json").stdout)
+    assert found["warnings"] == [
+        "withdraw is the argument of no event, so that it has no value; give it a place, as in order(withdraw)"
+    ]
+
+
 def test_a_wrong_comparison_gets_another_hint_than_a_missing_iteration() -> None:
     """Of an answer with both mistakes, the stream decides: it has the boundary itself."""
     one, other, both = (
@@ -259,15 +320,152 @@ def test_the_file_of_students_has_no_answers(tmp_path: Path) -> None:
     assert run("--exercises", str(teacher), "mine", "A ; B").return_value == 0
 
 
-@pytest.mark.parametrize("answer", ["A ; ;", "A ; C"])
-def test_of_a_wrong_answer_of_a_teacher_the_student_is_not_blamed(answer: str, tmp_path: Path) -> None:
-    file = tmp_path / "own.jsonl"
-    one = {"id": "mine", "sentence": "A, then B.", "schema": {"A": {}, "B": {}}, "answers": ["A ; B", answer]}
-    file.write_text(json.dumps(one))
-    error = run("--exercises", str(file), "mine", "B ; A").exception
-    assert isinstance(error, InputError)
-    assert error.message.startswith("the file's answer to 'mine' cannot be used: ")
-    assert answer in error.message
+SHOP = {"A": {"x": "int"}, "B": {"x": "int"}}
+SECRETS = {
+    "cel": "A IN sesame ; B FILTER sesame.x > 1",
+    "core-cel": "A AS sesame ; B AS b FILTER sesame.x > 1",
+    "event-expression": "prior(A[x > 1], B) & sesame",
+    "sase": "PATTERN SEQ(A+ sesame[], B b) WHERE sesame[i].x > sesame[i-1].x RETURN b.x",
+    "row-pattern": "MATCH_RECOGNIZE (PATTERN (sesame b) DEFINE sesame AS x > 1, b AS x < 9)",
+}
+LAST = ("sase", "row-pattern")  # whose answers are tried on many streams
+SLIPS = {
+    "cut": lambda secret: [secret[:n] for n in range(3, len(secret), 7)],
+    "twice": lambda secret: [f"{secret} {secret}", f"{secret} )"],
+    "other name": lambda secret: [secret.replace("x >", "y >"), secret.replace("A", "Q", 1)],
+    "other type": lambda secret: [secret.replace("> 1", "> 'sesame'")],
+}
+
+
+def file_of(tmp_path: Path, language: str, answers: object, **fields: object) -> Path:
+    """A teacher's file: an exercise that is right, and another of the language with the answers."""
+    fine = {"id": "fine", "sentence": "A, then B.", "schema": SHOP, "answers": ["A ; B"]}
+    mine = {"id": "mine", "sentence": "It.", "schema": SHOP, "language": language, "answers": answers}
+    file = tmp_path / "teacher.jsonl"
+    file.write_text(f"{json.dumps(fine)}\n{json.dumps(mine | fields)}\n")
+    exercises.cache_clear()
+    return file
+
+
+def printed(result: Result) -> str:
+    error = result.exception
+    return result.output + (error.described() if isinstance(error, CerifyError) else repr(error or ""))
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_students_run_shows_nothing_of_the_answer(language: str, slip: str, tmp_path: Path) -> None:
+    """Whatever slip the teacher made, and whatever the student wrote; nor is a point lost by the slip."""
+    sheet, out = tmp_path / "answers.json", tmp_path / "results.json"
+    sheet.write_text(json.dumps({"fine": "A ; B", "mine": "A ; C"}))
+    secret = SECRETS[language]
+    for answer in SLIPS[slip](secret):
+        for answers in ([answer], [secret, answer], answer):
+            file = file_of(tmp_path, language, answers, values={"x": [1, 2]})
+            try:
+                exercises(file)
+                continue
+            except InputError as error:
+                message = error.message
+            assert message.startswith(f"{file}, line 2, ")
+            ran = run("--exercises", str(file), "--file", str(sheet), "--out", str(out))
+            assert isinstance(ran.exception, InputError)
+            assert not out.exists()
+            with pytest.raises(InputError) as caught:
+                require_right("mine", "A ; C", str(file))
+            for shown in (printed(ran), caught.value.described()):
+                assert "sesame" not in shown
+                assert f"{file}, line 2, " in shown
+
+
+@pytest.mark.parametrize("language", ["cel", "core-cel", *(pytest.param(n, marks=pytest.mark.thorough) for n in LAST)])
+def test_what_is_said_of_a_wrong_answer_shows_nothing_of_the_right_one(language: str, tmp_path: Path) -> None:
+    sheet, out = tmp_path / "answers.json", tmp_path / "results.json"
+    file = file_of(tmp_path, language, [SECRETS[language]], values={"x": [1, 2]})
+    own = SECRETS[language].replace("sesame", "mine")
+    others = ["", "(", "A ; B", own + " )", own.replace(" > ", " < "), own.replace("x", "y"), own.replace("A", "Q"), 3]
+    for other in (*others, None, ["A"], own):
+        sheet.write_text(json.dumps({"mine": other}))
+        ran = run("--exercises", str(file), "--file", str(sheet), "--out", str(out))
+        assert "sesame" not in printed(ran) + out.read_text()
+        assert json.loads(out.read_text())["score"] == (other == own)
+        if isinstance(other, str) and other:
+            assert "sesame" not in printed(run("--exercises", str(file), "mine", other, "--json"))
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "other"),
+    [
+        ("core-cel", "(A AS sesame)+ ; B AS b FILTER sesame.x < b.x", "A AS y ; B AS b FILTER b.x < y.x"),
+        ("cel", "A IN sesame ; B FILTER sesame.x / B.x = 3", "A ; B FILTER A.x < B.x"),
+    ],
+)
+def test_why_a_comparison_is_undecided_shows_nothing_of_the_answer(
+    language: str, answer: str, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grading, "LONGEST", 0)  # no stream shows the difference
+    schema = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
+    with pytest.raises((Unsupported, BudgetExceeded), match=r"^whether this is right [^$]*another way$") as caught:
+        graded(Exercise("mine", "It.", schema, language, answers=(answer,)), other)
+    assert "sesame" not in caught.value.described()
+
+
+def test_why_a_comparison_is_undecided_is_said_of_the_students_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grading, "LONGEST", 0)  # no stream shows the difference
+    formula = "((T AS x)+ ; H AS y) FILTER x.tmp > 40 AND y.hum < 20"
+    with pytest.raises(
+        Unsupported, match="whether this is right cannot be decided: x need not hold an event"
+    ) as caught:
+        graded(exercise("core-each"), formula)
+    assert caught.value.message.endswith(exercise("core-each").hint)
+    assert caught.value.described().splitlines()[1] == formula
+
+
+READERS = ((), ("--json",), ("mine",), ("mine", "A"), ("--show", "mine"), ("--students", "students.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("language", "answers", "reason"),
+    [
+        ("cel", ["A ; ;"], "answer 1 to 'mine': ';' is not expected here"),
+        ("cel", ["A ; B", "A ; C"], "answer 2 to 'mine': unknown event type C; the schema has A, B"),
+        ("row-pattern", ["PATTERN (A B)"], "answer 1 to 'mine': 'PATTERN' is not expected here"),
+        ("row-pattern", ["MATCH_RECOGNIZE (PATTERN (A B))"], "answer 1 to 'mine': there is no decider for MATCH_REC"),
+        ("core-cel", ["(A AS s)+ ; B AS b FILTER s.x < b.x"], "answer 1 to 'mine': s need not hold an event"),
+    ],
+)
+def test_every_way_of_reading_a_teachers_file_refuses_an_answer_that_cannot_be_used(
+    language: str, answers: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = file_of(tmp_path, language, answers)
+    for options in READERS:
+        result = run("--exercises", str(file), *options)
+        assert isinstance(result.exception, InputError), options
+        assert result.exception.message.startswith(f"{file}, line 2, {reason}")
+        assert result.stdout == ""
+    assert not (tmp_path / "students.jsonl").exists()
+    if "expected" in reason:
+        assert f"\n{answers[0]}\n" in printed(result)
+        assert printed(result).endswith("^")
+
+
+def test_no_sheet_is_marked_with_the_file_of_students(tmp_path: Path) -> None:
+    students, sheet, out = (tmp_path / name for name in ("students.jsonl", "answers.json", "results.json"))
+    students.write_text(json.dumps({"id": "mine", "sentence": "A.", "schema": {"A": {}}}))
+    sheet.write_text(json.dumps({"mine": "A"}))
+    assert "has no answer to 'mine'" in printed(
+        run("--exercises", str(students), "--file", str(sheet), "--out", str(out))
+    )
+    assert not out.exists()
+
+
+def test_an_answer_that_is_no_text_is_one_wrong_answer(tmp_path: Path) -> None:
+    sheet = tmp_path / "answers.json"
+    sheet.write_text(json.dumps({"cel-then": 3, "cel-or": "Open OR Close"}))
+    marks = json.loads(run("--file", str(sheet), "--json").stdout)
+    assert [test["score"] for test in marks["tests"]] == [1, 0]
+    assert marks["tests"][1]["output"].splitlines()[1:] == ["3", 'an answer is a text in quotes, as "Open ; Close"']
 
 
 @pytest.mark.parametrize(
@@ -289,6 +487,19 @@ def test_of_a_wrong_answer_of_a_teacher_the_student_is_not_blamed(answer: str, t
             '{"id": "x", "sentence": "", "schema": {"A": {"x": "int", "y": "int"}}, "values": {"x": [1]}}',
             "line 1: values has none for the attribute 'y'",
         ),
+        (
+            '{"id": "x", "sentence": "", "schema": {"A": {"x": "int"}}, "values": {"x": [1], "y": [1]}}',
+            "line 1, field 'values': give each attribute of the schema a list of values, not 'y'",
+        ),
+        (
+            '{"id": "x", "sentence": "", "schema": {"A": {"x": "int"}}, "values": {"x": 1}}',
+            "line 1, field 'values': give each attribute of the schema a list of values, not 'x'",
+        ),
+        (
+            '{"id": "x", "sentence": "", "schema": {"A": {"x": "int"}}, "values": {"x": ["1"]}}',
+            "line 1, field 'x'",
+        ),
+        ('{"id": "x", "sentence": "", "schema": {}, "answers": "A"}', "field 'answers': give a list of texts"),
         ("[]", "an exercise is a JSON object"),
         ("{", "not JSON"),
     ],

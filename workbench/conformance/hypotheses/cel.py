@@ -39,7 +39,8 @@ from cerify.semantics.predicates import Predicate, compare, mentions
 from cerify.semantics.values import kind
 
 SEQUENCES = ("any", "next-from-left", "next-from-right", "strict")
-LOOPS = ("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next")
+AT_MOST = {f"at-most-{n}": n for n in range(2, 8)}
+LOOPS = ("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next", *AT_MOST)
 WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling")
 MEASURES = {cel.EventWindow: "events", cel.TimeWindow: "time", cel.AttributeWindow: "attribute"}
 SELECTIONS = ("as-defined", "ignored", "strict", "nxt", "last", "max")
@@ -49,7 +50,8 @@ SEQUENCE_SAYS = (
 )
 LOOP_SAYS = (
     "rounds of an iteration: any; none that fits is omitted from the first one taken until what follows; neighbours; "
-    "the longest only; two or more; one; as any, up to the first event with which what follows can begin"
+    "the longest only; two or more; one; as any, up to the first event with which what follows can begin; two at most, "
+    "and so on"
 )
 WINDOW_SAYS = (
     "a match that spans the width exactly is in; is out; the width plus one is in too; spans and widths are cut to "
@@ -81,7 +83,7 @@ AXES = axes(
     Axis("seq", SEQUENCES, ("seq",), SEQUENCE_SAYS),
     Axis("seq@cseq", ("strict", "any", "next-from-left", "next-from-right"), ("cseq",), SEQUENCE_SAYS),
     Axis("loop", LOOPS, ("plus",), LOOP_SAYS),
-    Axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single"), ("cplus",), LOOP_SAYS),
+    Axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single", *AT_MOST), ("cplus",), LOOP_SAYS),
     OVERLAP,
     EMIT,
     TIES,
@@ -278,6 +280,8 @@ class Interpreter:
                 return chain(once, self.rounds(psi, phi, i, j, loop, follow))
             case "greedy":
                 return selected("max", self.any_rounds(psi, i, j, type(phi) is cel.ContiguousPlus))
+            case _ if loop in AT_MOST:
+                return self.any_rounds(psi, i, j, type(phi) is cel.ContiguousPlus, AT_MOST[loop])
             case "at-least-two":
                 adjacent = type(phi) is cel.ContiguousPlus
                 return frozenset(
@@ -308,12 +312,12 @@ class Interpreter:
                         continue
                     yield mu1 | mu2
 
-    def any_rounds(self, psi: cel.Formula, i: int, j: int, adjacent: bool) -> Valuations:
-        """psi+ or psi:+ as defined."""
+    def any_rounds(self, psi: cel.Formula, i: int, j: int, adjacent: bool, most: int | None = None) -> Valuations:
+        """psi+ or psi:+ as defined, or with so many rounds at most."""
         mus = set(self.meaning(psi, i, j))
-        for k in range(i, j):
+        for k in range(i, j) if most != 1 else ():
             for mu1 in self.meaning(psi, i, k):
-                for mu2 in self.any_rounds(psi, k + 1, j, adjacent):
+                for mu2 in self.any_rounds(psi, k + 1, j, adjacent, most and most - 1):
                     if not adjacent or (mu1 and mu2 and last(mu1) == k and first(mu2) == k + 1):
                         mus.add(mu1 | mu2)
         return frozenset(mus)

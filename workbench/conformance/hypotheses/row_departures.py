@@ -105,7 +105,7 @@ class Departure:
             for found in self.matches(q, whole[start : start + len(places)], watch, looks, last):
                 last = found.number
                 if self.reported(found):
-                    answer.append(made.with_result(interpreter.match_of(found, places)))
+                    answer.append(made.with_result(interpreter.match_of(q, found, places)))
             start += len(places)
         return answer
 
@@ -113,17 +113,20 @@ class Departure:
         self, q: MatchRecognize, P: Sequence[Row], watch: interpreter.Watch, looks: Looks, last: int
     ) -> Iterator[Found]:
         """The matches in a partition, in order, as denote.matches finds them."""
-        s = 0
-        while s < len(P):
-            meaning = self.meaning(q, P, s, last + 1, self.reading, watch, looks)
-            labelling = self.preferred(meaning.labellings(q.pattern, ()))
-            if labelling is None:
-                s += 1
+
+        def match_at(s: int, visible: range, number: int) -> Labelling | None:
+            meaning = self.meaning(q, P, s, visible, number, self.reading, watch, looks)
+            return self.preferred(meaning.labellings(q.pattern, ()))
+
+        r = 0
+        while r < len(P):
+            found = denote.searched(q, r, len(P), last, self.reading, match_at)
+            if found is None:
+                r += 1
                 continue
-            last += 0 if not labelling and self.reading.empty_matches == "unnumbered" else 1
-            found = Found(s, labelling, last)
+            last = found.number
             yield found
-            s = self.resumed(q, found, self.reading)
+            r = self.resumed(q, found, self.reading)
 
 
 def in_pattern(other: Callable[[Any], rows.Pattern]) -> Rewritten:

@@ -83,7 +83,7 @@ def in_the_match(f: Frame, table: Sequence[Row], start: int) -> Frame:
 
 def in_the_table(f: Frame, table: Sequence[Row], start: int) -> Frame:
     """PREV and NEXT see the rows of all partitions."""
-    return replace(f, partition=table, start=start + f.start)
+    return replace(f, partition=table, visible=range(len(table)), start=start + f.start)
 
 
 class GreedyMeaning(LookingMeaning):

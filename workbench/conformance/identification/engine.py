@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -41,7 +42,7 @@ def identified(
         assert language is not None
         predictor = Predictor(language)
         numbers = count()
-        stopped: list[str] = []
+        stopped, malformed = list[str](), list[str]()
 
         def ask(question: Question) -> Told | None:
             case = Case(
@@ -67,6 +68,8 @@ def identified(
                 case "error":
                     return "error"
                 case _ if result.matches is not None:
+                    if result.detail:
+                        malformed.append(result.detail)
                     return predictor.compared_part(result.matches)
                 case _:
                     return "no answer"
@@ -74,9 +77,21 @@ def identified(
         identification = Identification(predictor, ask)
         axes = identification.run(STAGES[language], progress)
         bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}
-        info = engine.info
-        questions = len(identification.answered)
-        return Profile(info.name, info.version, language, merged(axes, bases), questions, next(iter(stopped), ""))
+        info, questions = engine.info, len(identification.answered)
+        if empty := identification.always_empty():
+            axes = {name: replace(finding, value=None, alike=()) for name, finding in axes.items()}
+        found, ended = merged(axes, bases), next(iter(stopped), "")
+        return Profile(info.name, info.version, language, found, questions, ended, remarks_on(empty, malformed))
+
+
+def remarks_on(empty: bool, malformed: Sequence[str]) -> tuple[str, ...]:
+    """Sentences about all answers: whether none has a match, and how many are wrong in their form, as these say."""
+    remarks = []
+    if empty:
+        remarks.append("the engine gives no match in any of its answers, so they say nothing about its choices")
+    if malformed:
+        remarks.append(f"{len(malformed)} answers are wrong in their form: {malformed[0]}")
+    return tuple(remarks)
 
 
 def schema_for(language: str, question: Question) -> dict[str, Any] | None:

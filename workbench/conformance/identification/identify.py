@@ -33,6 +33,7 @@ RICH = 4  # events of the stream of a question that confirms
 LOOKED_AT = 60  # questions of one length among which the best is looked for, if one of them splits
 LOOKED_THROUGH = 400  # questions looked at before a stage takes what is left as the same, until all is settled
 COMPARED = 24  # hypotheses by which it is chosen, as long as a question splits these
+EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
 FITS = 0.7  # the part of the answers that a value has to explain
 
 
@@ -214,6 +215,11 @@ class Identification:
             unfit.remove(ranked[0][2])
         findings = {name: self.finding(name, found, len(found) < len(about[name])) for name, found in clear.items()}
         return {name: finding for name, finding in findings.items() if finding is not None}
+
+    def always_empty(self) -> bool:
+        """Whether all answers are without matches, though several of them should have some."""
+        due = [one for one in self.answered if self.predictor.answer(one.question, self.predictor.default)]
+        return len(due) >= EMPTY and all(one.told == frozenset() for one in self.answered)
 
     def finding(self, name: str, mine: Sequence[Answered], partial: bool) -> Finding | None:
         """What answers say about an axis; None where it does not show. partial: whether there are others about it."""

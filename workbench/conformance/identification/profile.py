@@ -45,7 +45,7 @@ class Finding:
 class Profile:
     """What an engine means in one language, without the axes that its skips leave open.
 
-    stopped: why the questions ended early, "" if they did not.
+    stopped: why the questions ended early, "" if they did not. remarks: sentences about the answers as a whole.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Profile:
     axes: Mapping[str, Finding]
     questions: int
     stopped: str = ""
+    remarks: tuple[str, ...] = ()
 
     def as_json(self) -> Json:
         """The profile in the form of profile.json."""
@@ -64,6 +65,7 @@ class Profile:
             "axes": {name: finding.as_json() for name, finding in self.axes.items()},
             "questions": self.questions,
             **({"stopped": self.stopped} if self.stopped else {}),
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
         }
 
 

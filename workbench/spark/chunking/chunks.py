@@ -28,7 +28,7 @@ from cerify.spark.errors import serialize_error
 from cerify.spark.runs.answers import DIGITS, Answering, Output, answers, batches_of, number_columns
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import reach_of_query
-from cerify.spark.runs.rows import Columns, rows_of
+from cerify.spark.runs.rows import Columns, gathered, rows_of
 from cerify.spark.runs.run import NOTHING, Classes, Run, shift_positions
 from cerify.spark.runs.start import ExpressionRun, automaton_of, start
 
@@ -100,9 +100,9 @@ def answers_of_run(
 ) -> Iterator[pa.RecordBatch]:
     """The batches of the answer for the rows of a chunk, read by this run."""
     stream: Answering | None = None
-    for parts in rows_of(batches, columns, query.schema):
-        for rows in parts:
-            stream = stream or Answering(run, rows.key, columns, output)
+    for some in rows_of(gathered(batches), columns, query.schema):
+        for rows in some.streams():
+            stream = stream or Answering(run, rows.key, output)
             yield from batches_of([_numbered(stream.push(rows), output, chunk)])
     if stream is not None:
         yield from batches_of([_numbered(stream.finish(), output, chunk)])
@@ -187,8 +187,8 @@ def _effects(
         if c < 0:
             return
         transfer = transfer_of(query, budget, begins=c == 0)
-        parts = (part for some in rows_of(rows, columns, Query.from_json(query).schema) for part in some)
-        known = transfer is not None and all(transfer.read(part.table) for part in parts)
+        parts = (some.table for some in rows_of(gathered(rows), columns, Query.from_json(query).schema))
+        known = transfer is not None and all(transfer.read(part) for part in parts)
         effect = transfer.effect().to_json() if known and transfer is not None else None
         yield pa.record_batch({"chunk": pa.array([c], pa.int64()), "effect": pa.array([effect], pa.string())})
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cerify.automata.row_pattern import evaluate
 from cerify.automata.row_pattern.compile import Automaton
 from cerify.automata.row_pattern.compiled import Labelled
 from cerify.automata.row_pattern.measures import MatchRows, unmatched
@@ -120,16 +119,17 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
     by_definition = [Output(replace(q, measures=(one,)), S) for one in q.measures]
     first = covered = 0  # rows of which it is known whether they are in a match, and the row up to which matches reach
     try:
-        for block in chain(blocks, [Labelled(nothing, nothing, np.zeros(1, np.int64), nothing.astype(np.int32))]):
+        empty = Labelled(nothing, nothing, nothing, np.zeros(1, np.int64), nothing.astype(np.int32))
+        for block in chain(blocks, [empty]):
             made = MatchRows(q, conditions, automaton, block)
             measures = [
                 _measure(made, output, automaton, *typed)
                 for output, typed in zip(by_definition, query.measures, strict=True)
             ]
-            places, end = made.places, int(block.begins[-1]) + 1 if len(block.begins) else len(S)
-            if q.rows == "all with unmatched":
-                more = unmatched(block, first, end, covered)
-                order = np.argsort(np.append(made.begins, more), kind="stable")
+            places, end = made.places, int(block.searched[-1]) + 1 if len(block.searched) else len(S)
+            if q.rows == "all with unmatched" or q.window is not None:
+                more = unmatched(q, block, first, end, covered)
+                order = np.argsort(np.append(made.searched, more), kind="stable")
                 places = np.append(places, more)[order]
                 measures = [pa.concat_arrays([one, pa.nulls(len(more), one.type)]).take(order) for one in measures]
                 covered = int(block.ends.max(initial=covered))
@@ -169,10 +169,5 @@ def _measure(made: MatchRows, output: Output, automaton: Automaton, name: str, t
 
 def _row_by_row(output: Output, automaton: Automaton, block: Labelled) -> list[Any]:
     """The values of a measure by the definition, where columns do not hold them."""
-    offsets = block.offsets.tolist()
-    values: list[Any] = []
-    for i, (begin, number) in enumerate(zip(block.begins.tolist(), block.numbers.tolist(), strict=True)):
-        states = block.states[offsets[i] : offsets[i + 1]].tolist()
-        match = evaluate.numbered(automaton, range(begin, begin + max(len(states), 1)), states, number)
-        values += [value for _, (value,) in output.measured(match)]
-    return values
+    found = block.matches(automaton, np.arange(len(output.S)), output.clause.window is not None)
+    return [value for match in found for _, (value,) in output.measured(match)]

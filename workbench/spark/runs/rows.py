@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from cerify.semantics.arrow_tables import fitted_table
 from cerify.semantics.errors import InputError
@@ -22,6 +23,7 @@ from cerify.spark.runs.run import Classes
 
 AT_ONCE = 65_536  # rows
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+Longs: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,70 @@ class Columns:
 
 @dataclass(frozen=True)
 class Rows:
-    """Consecutive rows of one key as the table of a stream; begins: whether they are the first of their key."""
+    """Consecutive rows of one key as the table of a stream; begins: whether they are the first of their key.
+
+    key: the columns of the key, of one row.
+    """
 
     begins: bool
-    key: pa.RecordBatch
+    key: dict[str, pa.Array]
     table: pa.Table
     ids: pa.Array | None
     classes: Classes | None
+
+
+@dataclass(frozen=True)
+class KeyedRows:
+    """Consecutive rows of some keys, with the table of their events, one stream after the other.
+
+    firsts: int64 [streams], the first row of each; before: the number of earlier rows of the stream of row 0. classes:
+    those of the events, or None.
+    """
+
+    batch: pa.RecordBatch
+    columns: Columns
+    firsts: Longs
+    before: int
+    table: pa.Table
+    classes: Classes | None
+
+    @property
+    def begins(self) -> Longs:
+        """The rows at which a stream begins."""
+        return self.firsts[1:] if self.before else self.firsts
+
+    def origins(self, base: int = 0) -> Longs:
+        """The position of the first event of each stream, where row 0 has the position base."""
+        found = self.firsts + base
+        found[0] -= self.before
+        return found
+
+    @property
+    def ids(self) -> pa.Array | None:
+        """The ids of the events."""
+        return None if self.columns.id is None else self.batch.column(self.columns.id)
+
+    def keys(self, streams: Longs) -> dict[str, pa.Array]:
+        """The columns of the key, for some of the streams by their numbers."""
+        rows = pa.array(self.firsts[streams])
+        return {name: self.batch.column(name).take(rows) for name in self.columns.keys}
+
+    def key(self, stream: int) -> dict[str, pa.Array]:
+        """The columns of the key of one of the streams, of one row."""
+        return {name: self.batch.column(name).slice(int(self.firsts[stream]), 1) for name in self.columns.keys}
+
+    def streams(self) -> Iterator[Rows]:
+        """The rows of each stream."""
+        ends = [*self.firsts[1:].tolist(), self.batch.num_rows]
+        for i, begin in enumerate(self.firsts.tolist()):
+            part = slice(begin, ends[i])
+            yield Rows(
+                i > 0 or not self.before,
+                self.key(i),
+                self.table.slice(begin, ends[i] - begin),
+                None if self.ids is None else self.ids[part],
+                None if self.classes is None else self.classes[part],
+            )
 
 
 Classify: TypeAlias = Callable[[pa.Table], Classes | None]
@@ -61,27 +120,22 @@ Classify: TypeAlias = Callable[[pa.Table], Classes | None]
 
 def rows_of(
     batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None, classify: Classify | None = None
-) -> Iterator[list[Rows]]:
-    """For each group of batches their rows, key by key, with their classes. Raises InputError."""
+) -> Iterator[KeyedRows]:
+    """The rows of some batches, with their classes. Raises InputError."""
     last: pa.RecordBatch | None = None
-    for batch in gathered(batches):
+    before = 0  # rows of the last stream so far
+    for batch in batches:
+        if not batch.num_rows:
+            yield KeyedRows(batch, columns, np.zeros(0, np.int64), 0, pa.table({}), None)
+            continue
         _require_places(batch, columns)
-        starts = begins_of(batch, last, columns)
+        firsts = np.array(begins_of(batch, last, columns), np.int64)
+        if last is None or not same(last, batch.slice(0, 1), columns.keys):
+            before = 0
         table = events_of(batch, columns, schema)
-        keys, ids = batch.select(list(columns.keys)), None if columns.id is None else batch.column(columns.id)
-        ends, classes = [*starts[1:], batch.num_rows], None if classify is None else classify(table)
-        continues = last is not None and same(last, batch.slice(0, 1), columns.keys)
-        yield [
-            Rows(
-                begin > 0 or not continues,
-                keys.slice(begin, 1),
-                table.slice(begin, end - begin),
-                None if ids is None else ids.slice(begin, end - begin),
-                None if classes is None else classes[begin:end],
-            )
-            for begin, end in zip(starts, ends, strict=True)
-        ]
+        yield KeyedRows(batch, columns, firsts, before, table, None if classify is None else classify(table))
         last = batch.slice(batch.num_rows - 1)
+        before = batch.num_rows - int(firsts[-1]) + (before if len(firsts) == 1 else 0)
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -138,9 +192,9 @@ def begins_of(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Colum
     Two rows without a value in a column agree on it.
     """
     rest, before = batch.slice(1), batch.slice(0, batch.num_rows - 1)
-    same_key = _agree(before, rest, columns.keys)
+    same_key = agree(before, rest, columns.keys)
     if columns.order:  # else the caller has sorted the rows
-        tied = np.flatnonzero(same_key & _agree(before, rest, columns.order))
+        tied = np.flatnonzero(same_key & agree(before, rest, columns.order))
         if tied.size:
             raise _tie(batch, int(tied[0]) + 1, columns)
         if last is not None and same(last, batch.slice(0, 1), (*columns.keys, *columns.order)):
@@ -159,10 +213,10 @@ def _tie(batch: pa.RecordBatch, row: int, columns: Columns) -> InputError:
 
 def same(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> bool:
     """Whether two rows agree on these columns."""
-    return bool(_agree(left, right, names).all())
+    return bool(agree(left, right, names).all())
 
 
-def _agree(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> Mask:
+def agree(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> Mask:
     """Row by row, whether two batches agree on these columns; null agrees with null, and NaN with NaN."""
     found: list[Mask] = [_equal(left.column(name), right.column(name)) for name in names]
     return reduce(np.logical_and, found, np.ones(left.num_rows, np.bool_))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -42,6 +42,11 @@ class Run(ABC):
     def classes(self, table: pa.Table) -> Classes | None:
         """The classes of events, of one stream or several; None if the run does not classify events."""
         return None
+
+    @property
+    def ascending(self) -> Mapping[str, bool]:
+        """The attributes whose values must not decrease, each with whether every event must have a value."""
+        return {}
 
     def finish(self) -> pa.Table:
         """The matches that the end of the stream completes."""

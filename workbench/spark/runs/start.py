@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import ClassVar, TypeAlias
@@ -22,10 +22,11 @@ from cerify.automata.nfab.stored import StoredEvents
 from cerify.languages.language import EvaluatorName, Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported, errors_in
-from cerify.semantics.events import Bindings, Match, Stream, result_of
+from cerify.semantics.events import TIME, Bindings, Match, Stream, result_of
 from cerify.semantics.match_tables import table_of_matches
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
+from cerify.spark.runs.concatenated import Concatenated, ConcatenatedCel, ConcatenatedExpression, reaches
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import NOTHING, Classes, Run, of_events
 
@@ -78,6 +79,11 @@ class CelRun(Run):
         found = E.push_arrow(table, None, classes)
         return of_events(found["at"], found["events"]) if found.num_rows else NOTHING
 
+    @property
+    def ascending(self) -> Mapping[str, bool]:
+        """The attributes of windows on values."""
+        return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
+
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """The number of these matches, without listing them."""
         return self._evaluator.tally(Stream.from_table(table), classes)
@@ -89,11 +95,7 @@ class CelRun(Run):
     @property
     def reaches(self) -> int:
         """The position at which the windows begin if matches end where they are reported, else 0."""
-        E = self._evaluator
-        if not E.reports_at_last_event:
-            return 0
-        windows = [int(window.positions[0]) for window in E.range_windows if window.positions.size]
-        return max([0, *windows, *([] if E.scope.events is None else [E.position + 1 - E.scope.events])])
+        return reaches(self._evaluator)
 
 
 def automaton_of(query: Query, budget: Budget) -> DFA | None:
@@ -159,6 +161,11 @@ class SaseRun(Run):
         self._evaluator = CompiledBlockRunner(self.q, budget=budget)
         self._rows, self._most = StoredEvents(), min(SPARE, EVENTS)
         self._gathered: GatheredRun | None = None
+
+    @property
+    def ascending(self) -> Mapping[str, bool]:
+        """With WITHIN every event needs a time."""
+        return {} if self.q.within is None else {TIME: True}
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """The matches that these events complete. Raises BudgetExceeded for too many rows without a window."""
@@ -243,11 +250,17 @@ def start(query: Query, budget: Budget = Budget()) -> Run:
 
 def starting(query: Query, budget: Budget = Budget()) -> Make:
     """A function that returns such runs. Raises what start raises."""
-    return _makes(query.to_json(), budget)
+    return _makes(query.to_json(), budget)[0]
+
+
+def concatenated(query: Query, budget: Budget = Budget()) -> Concatenated | None:
+    """A run over streams one after the other; None if each stream needs a run of its own. Raises what start raises."""
+    make = _makes(query.to_json(), budget)[1]
+    return None if make is None else make()
 
 
 @lru_cache(QUERIES)
-def _makes(text: str, budget: Budget) -> Make:
+def _makes(text: str, budget: Budget) -> tuple[Make, Callable[[], Concatenated] | None]:
     query = Query.from_json(text)
     if find_spec("numba") is None:
         raise Unsupported("cerify.spark needs numba on every worker: pip install 'cerify[spark]'")
@@ -255,14 +268,16 @@ def _makes(text: str, budget: Budget) -> Make:
     with errors_in(query.text):
         match query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget)):
             case Unsupported():
-                return partial(GatheredRun, query, budget)
+                return partial(GatheredRun, query, budget), None
             case CompiledCelEvaluator() as first:
-                return lambda: CelRun(first.fresh())
+                together = None if query.output == "valuations" else lambda: ConcatenatedCel(first.fresh())
+                return lambda: CelRun(first.fresh()), together
             case DFA() as A:
-                return partial(ExpressionRun, CompiledRunner([A]))
+                runner = CompiledRunner([A])
+                return partial(ExpressionRun, runner), partial(ConcatenatedExpression, runner)
             case Symbolic() as machine:
-                return partial(ParametricRun, machine, budget)
+                return partial(ParametricRun, machine, budget), None
             case sase.Query():
-                return partial(SaseRun, query, budget)
+                return partial(SaseRun, query, budget), None
             case other:
                 raise Unsupported(f"no run evaluates a {type(other).__name__}")

@@ -10,4 +10,4 @@ HELD_SCHEMA = "rows binary"
 KEPT_SCHEMA = (
     "plan binary, first bigint, last bigint, began bigint, position bigint, run binary, ids binary, timer bigint"
 )
-KIND, MATCH = "kind", "match"
+KIND, MATCH, MESSAGE, ROW = "kind", "match", "message", "row"

@@ -1,13 +1,16 @@
-"""Mutants that count the rounds of a bounded iteration wrong."""
+"""Mutants that count the rounds of an iteration wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
+from cerify.semantics.cel.denote import Meaning, Valuations, first, last
 from cerify.semantics.cel.syntax import Formula
-from proofs_tests.tools.mutants.cel.model import CelMutant
+from cerify.semantics.events import Stream
+from proofs_tests.tools.mutants.cel.model import CelMutant, Clause
 from proofs_tests.tools.mutants.cel.queries import instead
 
 
@@ -37,3 +40,37 @@ ROUNDS: tuple[CelMutant, ...] = (
     *_rounds("repeat", Repeat, ContiguousRepeat, cel.Plus),
     *_rounds("crepeat", ContiguousRepeat, Repeat, cel.ContiguousPlus),
 )
+
+
+def _at_most_seven(kind: type[cel.Plus] | type[cel.ContiguousPlus]) -> Clause:
+    """An iteration that goes on for seven rounds and no longer."""
+    adjacent = kind is cel.ContiguousPlus
+
+    def clause(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Valuations | None:
+        if not isinstance(phi, kind):
+            return None
+        psi = phi.phi
+
+        @cache
+        def rounds(most: int, i: int) -> Valuations:
+            if most == 1:
+                return frozenset(meaning(psi, i, j))
+            more = (
+                mu1 | mu2
+                for k in range(i, j)
+                for mu1 in meaning(psi, i, k)
+                for mu2 in rounds(most - 1, k + 1)
+                if not adjacent or (mu1 and mu2 and last(mu1) == k and first(mu2) == k + 1)
+            )
+            return frozenset(meaning(psi, i, j)).union(more)
+
+        return rounds(7, i)
+
+    return clause
+
+
+LONG: tuple[CelMutant, ...] = (
+    CelMutant("plus: at most seven times", kind=cel.Plus, clause=_at_most_seven(cel.Plus)),
+    CelMutant("cplus: at most seven times", kind=cel.ContiguousPlus, clause=_at_most_seven(cel.ContiguousPlus)),
+)
+"""Mutants that differ on long streams alone; streams that are chosen by what they kill are too short for them."""

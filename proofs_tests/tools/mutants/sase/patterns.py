@@ -84,6 +84,11 @@ def _twice(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterator[Bindings
     return (M for M in found if all(len(at) > 1 for variable, at in M if variable in arrays))
 
 
+def _at_most_seven(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
+    arrays = {k.variable for k in q.pattern if k.kleene}
+    return (M for M in found if all(len(at) <= 7 for variable, at in M if variable in arrays))
+
+
 PATTERNS = (
     *wrong(
         "event",
@@ -108,6 +113,7 @@ PATTERNS = (
         {
             "once": by(_Once),
             "twice at least": kept(_twice),
+            "at most seven times": kept(_at_most_seven),
             "the longest from each beginning": kept(_best(0, lambda group: max(group, key=_size))),
             "the shortest from each beginning": kept(_best(0, lambda group: min(group, key=_size))),
             "greedy": by(_Greedy),

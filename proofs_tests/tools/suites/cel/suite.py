@@ -22,6 +22,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.values import value_type_of
 from proofs_tests.tools.choosing import greedy_cover, most_killing
+from proofs_tests.tools.mutants.cel import LONG as LONG_MUTANTS
 from proofs_tests.tools.mutants.cel import MEANING
 from proofs_tests.tools.mutants.cel import MUTANTS as PLAIN
 from proofs_tests.tools.mutants.cel.model import CelMutant
@@ -29,13 +30,14 @@ from proofs_tests.tools.mutants.mutant import killed_by
 from proofs_tests.tools.suites.cel import queries
 from proofs_tests.tools.suites.cel.nested_mutants import NESTED
 from proofs_tests.tools.suites.cel.queries import CLAUSES, FILES
-from proofs_tests.tools.suites.cel.queries.examples import EXAMPLES, READINGS, Example, witnesses
+from proofs_tests.tools.suites.cel.queries.examples import EXAMPLES, LONG, READINGS, Example, witnesses
 from proofs_tests.tools.suites.cel.queries.group import Group
 from proofs_tests.tools.suites.source import case_of
 from proofs_tests.tools.suites.twins import twins
 
 Chosen = tuple[Formula, Stream, Output]
-MUTANTS = (*PLAIN, *NESTED)
+CHOOSING = (*PLAIN, *NESTED)  # by which streams are chosen
+MUTANTS = (*CHOOSING, *LONG_MUTANTS)
 
 STREAMS_PER_QUERY = 2  # of those that tell the most mutants from the meaning
 GENERATED = 8  # cases of each feature with a generated query
@@ -64,9 +66,9 @@ BEFORE_DERIVED = ("cel-core", "cel-figure3", "cel-strategies", "cel-windows")
 
 EDITIONS = (
     Edition(queries.PLAIN, PLAIN, BEFORE_DERIVED, 40, 1, 501, generate.CORE),
-    Edition(queries.NESTED, MUTANTS, BEFORE_DERIVED, 12, 601, 901, generate.EVERYTHING),
-    Edition(queries.ROUNDS, MUTANTS, ("cel-derived",), 40, 1001, 1501, generate.CORE),
-    Edition(queries.TRIALS, MUTANTS, BEFORE_DERIVED, 8, 2001, 2501, None),
+    Edition(queries.NESTED, CHOOSING, BEFORE_DERIVED, 12, 601, 901, generate.EVERYTHING),
+    Edition(queries.ROUNDS, CHOOSING, ("cel-derived",), 40, 1001, 1501, generate.CORE),
+    Edition(queries.TRIALS, CHOOSING, BEFORE_DERIVED, 8, 2001, 2501, None),
 )
 TWINS = 3001  # the first number of a twin, in each feature
 
@@ -78,9 +80,9 @@ def cases_of_file(name: str) -> Iterator[Case]:
 
 @cache
 def suite() -> tuple[Case, ...]:
-    """All cases, with their twins; where two would ask the same, the first."""
+    """All cases, with their twins, and those on long streams; where two would ask the same, the first."""
     first: dict[tuple[str, str, str], Case] = {}
-    for case in _suite():
+    for case in (*_suite(), *map(example, LONG)):
         first.setdefault(asked(case), case)
     cases = tuple(first.values())
     return (*cases, *twins_of(cases))

@@ -45,9 +45,24 @@ LENGTH = 7
 SHOWN = 3  # matches of another reading that a clause writes out
 
 
+EIGHT = ", ".join(f"{R} {R.lower()}{n}" for n, R in enumerate("ABCDABCD"))
+LONG = (
+    ("sase-sequence", f"PATTERN SEQ({EIGHT})", "ABCDABCD"),
+    ("sase-kleene", "PATTERN SEQ(A+ a[])", "A" * 8),
+    ("sase-kleene", "PATTERN SEQ(B b, A+ a[], C c)", "B" + "A" * 8 + "C"),
+    ("sase-strict", "PATTERN SEQ(A+ a[], B b) WHERE strict_contiguity(a[], b) { }", "A" * 10 + "B"),
+    ("sase-next", "PATTERN SEQ(A+ a[], B b) WHERE skip_till_next_match(a[], b) { }", "ACAACAAACAAB"),
+    ("sase-any", "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { }", "A" * 8 + "B"),
+    ("sase-aggregate", "PATTERN SEQ(A+ a[], B b) RETURN count(a[]), sum(a[].x), max(a[].x)", "A" * 9 + "B"),
+)
+"""Kleene plus over many events and many components, by feature, each with the types of its stream."""
+
+
 def printed() -> Iterator[Printed]:
-    """The printed queries, with streams that show what the papers say of them."""
-    return (("sase-printed", query, Stream(S, Schema.of(S))) for query, S in EXAMPLES)
+    """The printed queries, with streams that show what the papers say of them, and queries over long streams."""
+    yield from (("sase-printed", query, Stream(S, Schema.of(S))) for query, S in EXAMPLES)
+    for feature, query, types in LONG:
+        yield feature, query, Stream([Event(R, {"x": n}) for n, R in enumerate(types)], SCHEMA)
 
 
 def other_readings(feature: str, query: str, S: Stream) -> Iterator[str]:

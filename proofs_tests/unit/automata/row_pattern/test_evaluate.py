@@ -120,7 +120,7 @@ def test_nested_quantifiers_take_linear_time_in_loops() -> None:
 def test_a_planted_fault_of_the_loops_is_found(fault: str) -> None:
     def planted(q: MatchRecognize, S: Stream, budget: Budget) -> Iterator[NumberedMatch]:
         run = CompiledRun(q, S, budget)
-        run.automaton = PLANTED[fault](run.automaton)
+        run.framed = replace(run.framed, automaton=PLANTED[fault](run.framed.automaton))
         yield from run.answers()
 
     _, difference = compared(range(3000), {"planted": planted})

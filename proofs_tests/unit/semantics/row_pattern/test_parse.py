@@ -127,7 +127,7 @@ def test_random_clauses_are_read_back(seed: int) -> None:
         ("PATTERN (A) DEFINE A AS t < DATE '2013-01-31'", Unsupported, "of type DATE; a time", "DATE '2013-01-31'"),
         ("PATTERN (A) DEFINE A AS STDDEV(x, 1) > 1", Unsupported, "no function STDDEV; there are PREV", "STDDEV"),
         ("PATTERN (A) DEFINE A AS COUNT(DISTINCT x) > 1", Unsupported, "of distinct values", "COUNT(DISTINCT x)"),
-        ("SEEK PATTERN (A)", Unsupported, "feature R020", "SEEK PATTERN"),
+        ("SEEK PATTERN (A)", ParseError, "SEEK is for row patterns in WINDOW", "SEEK"),
         ("PATTERN (A) DEFINE B AS x > 1", IllFormed, "DEFINE has a condition for B, which is not", "B AS x > 1"),
         ("PATTERN (A) DEFINE A AS B.x > 1", IllFormed, "the variable B is not in the pattern", "B.x"),
         ("MEASURES COUNT(B.*) AS n PATTERN (A)", IllFormed, "the variable B is not", "COUNT(B.*)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -13,10 +14,20 @@ from jsonschema import Draft202012Validator
 
 from cerify import protocol
 from cerify.conformance.campaigns import ClaimedMaker
-from cerify.conformance.claims import Claims, claims_of_json, in_order, in_order_of_time, learnt, operators_of, probes
+from cerify.conformance.claims import (
+    Claims,
+    claims_of_json,
+    in_order,
+    in_order_of_time,
+    learnt,
+    names_of,
+    operators_of,
+    probes,
+    unknown_names,
+)
 from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case, Outcome, Result
-from cerify.conformance.query_tree import nodes, nodes_in, schema_of_trees, tree_of_text
+from cerify.conformance.query_tree import choices, nodes, nodes_in, schema_of_trees, tree_of_text
 from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Match, Stream
@@ -48,6 +59,20 @@ def test_the_tree_of_every_query_of_the_suite_fits_its_schema(language: str) -> 
         validator.validate({"node": both, "right": {"node": right}})
 
 
+def test_the_names_of_operators_are_on_the_page_and_others_in_claims_are_named() -> None:
+    page = PAGE.read_text(encoding="utf-8").partition("The names of operators and strategies")[2]
+    for language in ("cel", "core-cel", "sase", "event-expression"):
+        listed = page.partition(f"- `{language}`: ")[2].partition("\n- ")[0].partition("\n\n")[0]
+        assert re.findall(r"`([^`]+)`", listed) == sorted(names_of(language))
+    claims = {"cel": {"operators": ["seq", "pluss", "crepeat", "nxt"]}, "sase": {"strategies": ["kleen"]}}
+    assert list(unknown_names(claims)) == [
+        "claims.cel.operators: no operator has the name 'pluss'; did you mean 'plus'?",
+        "claims.sase.strategies: no operator has the name 'kleen'; did you mean 'kleene'?",
+    ]
+    (unlike,) = unknown_names({"core-cel": {"operators": ["kleene"]}})
+    assert unlike.endswith("'kleene'; there are filter, last, max, nxt, or, plus, seq, strict")
+
+
 def test_the_tree_of_a_time_is_a_node() -> None:
     tree = tree_of_text("cel", "A FILTER A.time > timestamp '2026-01-01T00:00:00Z'")
     (node,) = (one for one in nodes_in(tree) if one["node"] == "Timestamp")
@@ -59,6 +84,24 @@ def test_every_node_is_on_the_page() -> None:
     for language in BUILT_IN:
         for name in nodes(language):
             assert f"`{name}`" in page, name
+        for name, fields in choices(language).items():
+            for field, values in fields.items():
+                shown = ", ".join("null" if value is None else f"`{value}`" for value in values).replace("|", "\\|")
+                assert f"| `{name}.{field}` | {shown} | " in page
+    (example,) = re.findall(r"`A FILTER A.x \+ 1 >= 2` is\n\n```json\n(.*?)```", page, re.DOTALL)
+    assert json.loads(example) == tree_of_text("cel", "A FILTER A.x + 1 >= 2")
+
+
+def test_a_part_with_few_values_has_one_of_them() -> None:
+    assert choices("sase")["Block"]["strategy"][-2:] == ["skip_till_any_match", None]
+    schema = schema_of_trees()
+    tree = tree_of_text("cel", "A FILTER A.x = 1")
+    validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": "#/$defs/cel"})
+    validator.validate(tree)
+    (comparison,) = (node for node in nodes_in(tree) if node["node"] == "Comparison")
+    comparison["comparator"] = "=="
+    with pytest.raises(Exception, match="is not valid under any"):
+        validator.validate(tree)
 
 
 def test_the_tree_is_sent_with_the_query() -> None:

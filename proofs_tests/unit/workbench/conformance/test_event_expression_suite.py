@@ -20,7 +20,7 @@ from proofs_tests.support import built_in_cases
 from proofs_tests.tools.make_suite import numbered
 from proofs_tests.tools.mutants.event_expressions import MUTANTS
 from proofs_tests.tools.mutants.mutant import Mutant
-from proofs_tests.tools.suites.event_expressions import CLAUSES, HISTORIES, QUERIES, SOURCE
+from proofs_tests.tools.suites.event_expressions import CLAUSES, HISTORIES, LONG, QUERIES, SOURCE
 
 
 def suite() -> tuple[Case, ...]:
@@ -143,4 +143,4 @@ def test_the_file_is_what_the_generator_writes() -> None:
     feature = "ev-null"
     found = ((feature, query, S) for query in QUERIES[feature] for S in SOURCE.chosen(feature, query))
     assert list(numbered(SOURCE, found)) == [shipped for shipped in suite() if shipped.feature == "ev-null"]
-    assert len(suite()) == HISTORIES * sum(map(len, QUERIES.values()))
+    assert len(suite()) == HISTORIES * sum(map(len, QUERIES.values())) + len(LONG)

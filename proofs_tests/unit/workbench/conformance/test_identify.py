@@ -60,6 +60,36 @@ def test_a_value_of_an_axis_is_identified(language: str) -> None:
         assert not problems_with_one(language, name, value), (name, value)
 
 
+SIMPLE = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    match = {"at": 0, "events": [0]}
+    print(json.dumps({"protocol": 1, "engine": {"name": "simple", "version": "1"}, "languages": ["cel"],
+                      "claims": {"cel": {"operators": ["or"], "output": ["matches"]}}}
+                     if m["cmd"] == "start" else {"id": m["id"], "matches": MATCHES}), flush=True)
+"""
+
+
+def test_answers_without_any_match_are_no_choice() -> None:
+    """A value fits some axes all the same, such as one that loses the matches of all streams of a question."""
+    profile = identified([sys.executable, "-c", SIMPLE.replace("MATCHES", "[]")])
+    assert profile.axes
+    assert all(finding.value is None for finding in profile.axes.values())
+    assert any("no match in any of its answers" in remark for remark in profile.remarks)
+    Draft202012Validator(json.loads((SCHEMAS / "profile.json").read_text(encoding="utf-8"))).validate(profile.as_json())
+
+
+def test_answers_that_are_wrong_in_their_form_are_counted() -> None:
+    profile = identified([sys.executable, "-c", SIMPLE.replace("MATCHES", "[match, match]")])
+    assert re.match(r"\d+ answers are wrong in their form: .* more than once", profile.remarks[0])
+
+
+@pytest.mark.parametrize(("axis", "most"), [("loop", 3), ("loop", 7), ("loop@cplus", 4)])
+def test_an_iteration_with_a_largest_number_of_rounds_is_named(axis: str, most: int) -> None:
+    assert not problems_with_one("cel", axis, f"at-most-{most}")
+
+
 def test_a_choice_that_is_no_hypothesis_fits_none() -> None:
     """The engine is right about one event, and reports the first event of every longer stream."""
     known = predictor("cel")

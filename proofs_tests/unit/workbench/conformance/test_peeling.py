@@ -27,6 +27,7 @@ from cerify.conformance.signature import difference_kinds
 from cerify.languages import LANGUAGES
 from cerify.protocol import Matches
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.syntax import Or
 from cerify.semantics.events import Match, Stream, result_of
 from cerify.semantics.sase.reading import Reading
 from proofs_tests.support import built_in_cases, sampled, stream
@@ -136,17 +137,38 @@ def test_each_planted_defect_is_named_once_and_nothing_else(name: str) -> None:
     assert set(explained) == {r.case.id for r in results if r.outcome not in ("passed", "skipped")}
 
 
-def planted(wrong: Callable[[Case, frozenset[Match]], Iterable[Match]], queries: Mapping[str, str]) -> list[Defect]:
-    """The defects of an engine that gives other matches, found from some queries, each with the types of a stream."""
+def planted(
+    wrong: Callable[[Case, frozenset[Match]], Iterable[Match]], queries: Mapping[str, str | Stream]
+) -> list[Defect]:
+    """The defects of an engine that gives other matches, found from queries, each with a stream or the types of one."""
 
     def ask(case: Case, query: object = None, S: Stream | None = None) -> Result:
         found = sorted(set(wrong(case, frozenset(case.matches))))
         return Result(case, "passed" if set(found) == set(case.matches) else "failed", found)
 
     origin = Case("", "f", "", "cel", "A", None, [], "matches", ())
-    asked = [replace(Oracle().case(parse(q), stream(S), origin), id=q) for q, S in queries.items()]
+    asked = [
+        replace(Oracle().case(parse(q), stream(S) if isinstance(S, str) else S, origin), id=q)
+        for q, S in queries.items()
+    ]
     results = [ask(case) for case in asked]
     return defects_behind(Peeler(ask), [result for result in results if result.outcome == "failed"], results)
+
+
+def test_an_operator_that_another_event_type_makes_superfluous_is_not_blamed() -> None:
+    """OR without its right side where the left one has matches: FILTER only makes the sides of A OR A different."""
+
+    def wrong(case: Case, right: frozenset[Match]) -> Iterable[Match]:
+        phi = parse(case.query)
+        if not isinstance(phi, Or):
+            return right
+        left = {Match(m.at, tuple(sorted(m.events))) for m in cerify.match(phi.left, stream_of(case))}
+        return left or right
+
+    queries = {"A OR B": "A B", "(A FILTER A.x > 0) OR A": "A A", "A OR A+": "A A", "A FILTER A.x > 0": "A A"}
+    (defect,) = planted(wrong, {query: stream(S, x=[1, 0]) for query, S in queries.items()})
+    assert (defect.operators, defect.result.case.query) == (("or",), "A OR B")
+    assert defect.cases == tuple(sorted(query for query in queries if " OR " in query))
 
 
 def test_the_search_does_not_slip_from_one_defect_to_another() -> None:
@@ -251,6 +273,16 @@ def test_the_case_of_a_report_is_run_again_by_its_line(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert "1 match in 2 events" in ran.stdout
+
+
+def test_the_line_of_a_case_without_events_runs_too() -> None:
+    case = Case("x", "f", "", "cel", "A", {"A": {}}, [], "matches", [])
+    ran = subprocess.run(
+        ["/bin/sh", "-c", match_command(case).replace("cerify match", f"{sys.executable} -m cerify.cli match")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "no match in 0 events" in ran.stdout
 
 
 TIMED = [{"type": "A", "time": 0}, {"type": "B", "time": 2}]

@@ -10,7 +10,7 @@ import pytest
 
 from cerify import protocol
 from cerify.conformance import process
-from cerify.conformance.process import EngineProcess, Limits
+from cerify.conformance.process import EngineProcess, Excerpt, Limits
 from cerify.semantics.errors import InputError
 
 DAEMON = """
@@ -37,6 +37,22 @@ def test_a_daemon_that_forked_twice_is_ended_with_its_engine() -> None:
         assert daemon.is_running()
     assert not daemon.is_running() or daemon.status() == psutil.STATUS_ZOMBIE
     assert engine._process.returncode is not None  # waited for, so that no zombie is left of the engine
+
+
+def test_of_a_long_standard_error_the_first_and_the_last_lines_are_shown() -> None:
+    """Node prints the message at the top and Python at the bottom; lines are not cut."""
+    excerpt = Excerpt()
+    lines = ["Error: boom in A", *(f"    at frame {number:05} of the stack" for number in range(5_000)), "Node.js v20"]
+    for line in lines:
+        excerpt.add(f"{line}\n")
+    shown = excerpt.text().splitlines()
+    assert (shown[0], shown[-1]) == ("Error: boom in A", "Node.js v20")
+    assert set(shown) <= {*lines, "..."}
+    assert len(excerpt.text()) <= 2 * process.SHOWN_STDERR + 5
+    excerpt.clear()
+    excerpt.add("out of ")
+    excerpt.add("luck\n")
+    assert excerpt.text() == "out of luck"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a process other than the first")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ from cerify.conformance.peeling import Peeler
 from cerify.conformance.policy import read_policy
 from cerify.conformance.query_tree import nodes
 from cerify.conformance.report_json import again, case_json, report_lines
-from cerify.conformance.report_text import entitled, event_text, issue_text, verdict
+from cerify.conformance.report_text import defect_text, entitled, event_text, issue_text, verdict
+from cerify.conformance.run import unsteady
 from cerify.conformance.second_opinion import second_opinion
 from cerify.conformance.signature import kinds_of
 from cerify.conformance.stored import read_stored
@@ -361,6 +362,60 @@ def test_a_cause_gives_the_smallest_case() -> None:
     found = [(c.axis, c.value) for c in causes_of(choices, [lost, WRONG])]
     assert ("loop", "at-least-two") in found
     assert all(choices.reproduces([choice], lost) for choice in found)
+
+
+def test_what_gives_less_than_half_of_the_answers_is_no_cause() -> None:
+    lost = replace(WRONG, case=replace(CASE, query="A+", matches=[Match(0, (0,))]), matches=[])
+    assert causes_of(Choices("cel"), [lost, WRONG])
+    assert causes_of(Choices("cel"), [lost, WRONG, WRONG]) == ()
+
+
+def asked(query: str, S: str, got: Callable[[Case], Sequence[Match]], detail: str = "") -> Result:
+    origin = Case("", "f", "", "cel", query, None, [], "matches", ())
+    case = replace(Oracle().case(parse(query), stream(S), origin), id=query)
+    found = sorted(got(case))
+    return Result(case, "passed" if found == sorted(case.matches) and not detail else "failed", found, detail)
+
+
+@pytest.mark.parametrize(
+    ("got", "detail", "description"),
+    [
+        (lambda case: case.matches, "the answer has a match more than once", "only the form of the answers is wrong"),
+        (lambda case: (), "", "the engine gives no match in any of its answers"),
+    ],
+)
+def test_what_does_not_depend_on_the_queries_is_described_and_has_no_cause(
+    got: Callable[[Case], Sequence[Match]], detail: str, description: str
+) -> None:
+    """As sets the answers are those of every choice that no query is about, and a choice loses some other matches."""
+    queries = {"A": "A", "A ; B": "A B", "A+": "A A", "A OR B FILTER A.x > 0": "B"}
+    results = [asked(query, S, got, detail) for query, S in queries.items()]
+    peeler = Peeler(lambda case, query, S: Result(case, "failed", list(got(case)), detail))
+    *others, defect = defects_behind(peeler, results, results)
+    assert others == []
+    assert defect.result.case.query == "A"
+    assert set(defect.cases) == queries.keys()
+    assert description in defect.description
+    assert defect.causes == ()
+    text = "\n".join(defect_text(defect, report(*results)))
+    assert f"cause     {defect.description}" in text
+    assert "--policy" not in text
+    assert f"Likely cause: {defect.description}" in issue_text(defect, report(*results))
+
+
+def test_an_engine_that_changes_its_answers_is_described_as_such() -> None:
+    answers = iter([WRONG.matches, WRONG.matches, CASE.matches])
+
+    def run(case: Case) -> Result:
+        return Result(case, "failed", next(answers))
+
+    caused = replace(DEFECT, causes=(Cause("seq", "any", 1, 1),))
+    found = unsteady(caused, run)
+    assert found.description.startswith(
+        "the engine gives different answers to the same question, here {0} at 0 and {0,"
+    )
+    assert found.causes == ()
+    assert unsteady(caused, lambda case: WRONG) == caused
 
 
 def test_an_event_of_a_table_has_no_type() -> None:

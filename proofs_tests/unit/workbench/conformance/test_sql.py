@@ -58,6 +58,12 @@ def test_the_clause_its_table_and_the_statements_are_sent() -> None:
     assert "sql" not in message_of(replace(CASES[0], query="MATCH_RECOGNIZE ("))
 
 
+def test_tables_for_what_is_no_clause_are_a_wrong_answer() -> None:
+    for other in (replace(CASES[0], language="cel", query="A"), replace(CASES[0], query="MATCH_RECOGNIZE (")):
+        with pytest.raises(InputError, match="it has tables, and the query is no clause"):
+            sql.answer(other, [{"columns": [], "rows": []}])
+
+
 ENGINE = """
 import json, sys
 from proofs_tests.unit.workbench.conformance import fake_database

@@ -11,10 +11,12 @@ from click.testing import CliRunner
 
 from cerify.commands import trend as trend_command
 from cerify.conformance.badge import badge
+from cerify.conformance.html import render
 from cerify.conformance.junit import junit
 from cerify.conformance.model import Case, Defect, Report, Result
 from cerify.conformance.policy import read_policy
-from cerify.conformance.report_json import report_lines
+from cerify.conformance.report_json import report_lines, summary
+from cerify.conformance.report_text import defect_text
 from cerify.conformance.stored import against, read_stored, trend
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
@@ -43,6 +45,18 @@ def test_what_a_baseline_has_is_known_if_the_answer_is_the_same(tmp_path: Path) 
     assert other.known == frozenset()
     assert not other.conforms
     assert not against(report(WRONG, replace(RIGHT, outcome="failed", matches=[])), before).conforms
+
+
+def test_with_a_baseline_new_defects_come_first_and_each_says_whether_it_is_known(tmp_path: Path) -> None:
+    before = read_stored(stored(tmp_path / "a.jsonl", report(WRONG, RIGHT)))
+    broken = replace(RIGHT, outcome="failed", matches=[])
+    other = replace(DEFECT, id="d2", result=broken, original=broken, cases=("c2",))
+    found = against(report(WRONG, broken, defects=(DEFECT, other)), before)
+    assert [(d.id, d.cases, d.baseline) for d in found.defects] == [("d1", ("c2",), "new"), ("d2", ("c1",), "known")]
+    assert [one["baseline"] for one in summary(found)["defects"]] == ["new", "known"]
+    assert [next(defect_text(d, found)).split(":")[0] for d in found.defects] == ["d1  new  seq", "d2  known  seq"]
+    assert "· known ·" in render(found)
+    assert next(defect_text(DEFECT, report(WRONG))).startswith("d1  seq:")
 
 
 def test_a_trend_says_what_is_mended_and_what_broke(tmp_path: Path) -> None:

@@ -42,13 +42,15 @@ def found(q: MatchRecognize, data: list[Row], rng: Random, schema: pa.Schema = S
     return by_partition(answer, len(q.partition))
 
 
-def difference(seeds: range, monkeypatch: pytest.MonkeyPatch, used: set[str]) -> str:
+def difference(
+    seeds: range, monkeypatch: pytest.MonkeyPatch, used: set[str], profiles: tuple[str, ...] = ("everything", "columns")
+) -> str:
     """The first clause of which a worker makes other rows than the definition; "" if there is none."""
     for seed in seeds:
         rng = Random(seed)
         monkeypatch.setattr(rows, "AT_ONCE", rng.choice((1, 5, 1000)))
         monkeypatch.setattr(measures, "MATCHES", rng.choice((1, 1024)))
-        q, data = case(rng, PROFILES[rng.choice(["everything", "columns"])], 4)
+        q, data = case(rng, PROFILES[rng.choice(profiles)], 4)
         used.add(recognition(from_arrow_schema(SCHEMA), show(q)).query.evaluator)
         try:
             right = expected(q, data)
@@ -63,6 +65,12 @@ def difference(seeds: range, monkeypatch: pytest.MonkeyPatch, used: set[str]) ->
 def test_a_worker_and_the_definition_agree(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     used: set[str] = set()
     assert difference(seeds, monkeypatch, used) == ""
+    assert used == {"automaton", "kernel"}
+
+
+def test_a_worker_and_the_definition_agree_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: set[str] = set()
+    assert difference(range(40), monkeypatch, used, ("windows", "windows on columns")) == ""
     assert used == {"automaton", "kernel"}
 
 

@@ -6,6 +6,7 @@ from cerify.conformance.identification.questions import Stage, Template, events,
 from cerify.conformance.identification.stages.common import conditions, selections
 
 AB, ABC = types("A B"), types("A B C")
+MANY = types("A")  # for long streams
 
 STAGES = (
     Stage(
@@ -20,8 +21,16 @@ STAGES = (
     Stage(("ties",), (Template("A ; B", events("A B", after=(0, 1)), 4),)),
     Stage(("window-default",), (Template("A ; B", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
     Stage(("seq@cseq",), (Template("A : B", ABC, 5), Template("A : A", AB, 5))),
-    Stage(("loop",), (Template("A+", AB, 4), Template("A+ ; B", AB, 5), Template("C ; A+", types("A B C"), 5))),
-    Stage(("loop@cplus",), (Template("A:+", AB, 5), Template("A:+ ; B", AB, 5))),
+    Stage(
+        ("loop",),
+        (
+            Template("A+", AB, 4),
+            Template("A+ ; B", AB, 5),
+            Template("C ; A+", types("A B C"), 5),
+            Template("A+", MANY, 8),
+        ),
+    ),
+    Stage(("loop@cplus",), (Template("A:+", AB, 5), Template("A:+ ; B", AB, 5), Template("A:+", MANY, 8))),
     Stage(
         ("window@events",),
         (Template("(A ; B) WITHIN 2 EVENTS", ABC, 5), Template("(A : B) WITHIN 2 EVENTS", ABC, 4)),

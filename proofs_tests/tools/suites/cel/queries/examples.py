@@ -99,6 +99,31 @@ READINGS: tuple[Example, ...] = (
     ("decisions/matches-overlap", "tods21 section 4, complex events", "plus", "A+", of("AAAA")),
 )
 
+# Iterations of many rounds and chains of many parts, which an engine may have room for up to some number only.
+LONG: tuple[Example, ...] = (
+    ("long/plus", "tods21 Figure 3, iteration", "plus", "A+", of("A" * 8)),
+    ("long/plus-of-sequences", "tods21 Figure 3, iteration", "plus", "(A ; B)+", of("AB" * 6)),
+    ("long/plus-of-sides", "tods21 Figure 3, iteration", "plus", "(A OR B)+", of("ABBABAAB")),
+    ("long/plus-of-plus", "tods21 Figure 3, iteration", "plus", "(A+ ; B)+", of("AABABAAB")),
+    ("long/plus-before", "tods21 Figure 3, iteration", "seq", "A+ ; B", of("A" * 8 + "B")),
+    ("long/plus-after", "tods21 Figure 3, iteration", "seq", "B ; A+", of("B" + "A" * 8)),
+    ("long/cplus", "tods21 Figure 3, contiguous iteration", "cplus", "A:+", of("A" * 14)),
+    ("long/cplus-of-sequences", "tods21 Figure 3, contiguous iteration", "cplus", "(A : B):+", of("AB" * 9)),
+    ("long/cplus-after", "tods21 Figure 3, contiguous iteration", "cseq", "B : A:+ : B", of("B" + "A" * 12 + "B")),
+    ("long/seq", "tods21 Figure 3, sequencing", "seq", " ; ".join("ABCDEFGHIJ"), of("ABCDEFGHIJ")),
+    ("long/seq-of-one-type", "tods21 Figure 3, sequencing", "seq", " ; ".join("A" * 9), of("A" * 10)),
+    ("long/cseq", "tods21 Figure 3, contiguous sequencing", "cseq", " : ".join("ABCDEFGHIJ"), of("ABCDEFGHIJ")),
+    ("long/or", "tods21 Figure 3, disjunction", "or", " OR ".join("ABCDEFGHIJ"), of("JIHGFEDCBA")),
+    ("long/repeat", "tods21 Figure 3, iteration", "repeat", "A{7,9}", of("A" * 10)),
+    ("long/crepeat", "tods21 Figure 3, contiguous iteration", "crepeat", "A:{9,11}", of("A" * 13)),
+    ("long/filter", "tods21 Figure 3, FILTER", "filter", "A+ FILTER A.x > 0", with_x(1, 2, 0, 1, 3, 1, 1, 2, 1)),
+    ("long/max", "tods21 section 7.1, MAX", "max", "MAX(A+)", of("A" * 10)),
+    ("long/nxt", "tods21 section 7.1, NXT", "nxt", "NXT((A ; B)+)", of("AABABBABAB")),
+    ("long/last", "tods21 section 7.1, LAST", "last", "LAST((A ; B)+)", of("AABABBABAB")),
+    ("long/strict", "tods21 section 7.1, STRICT", "strict", "STRICT((A OR B)+)", of("ABBABAABACB")),
+    ("long/within", "tods21 section 4, windows", "within", "A:+ WITHIN 9 EVENTS", of("A" * 14)),
+)
+
 SPELT = {":+": "cplus", "+": "plus", ";": "seq", ":": "cseq", ">": "gt", "<": "lt", "=": "eq"}
 
 

@@ -26,7 +26,7 @@ final class EsperClaims implements Claims {
         }
         if (phi instanceof Formula.Selection selection) {
             return switch (selection.strategy()) {
-                case NXT -> Manual.PATTERNS.skip(
+                case NEXT -> Manual.PATTERNS.skip(
                         "NXT below the outermost operator: a chain of -> is a query of its own, not a part of a row pattern");
                 case LAST -> Manual.MATCH_RECOGNIZE.skip("LAST: EPL has no choice of the most recent among the matches");
                 case MAX -> Manual.MATCH_RECOGNIZE.skip("MAX: EPL has no choice of the matches that are largest as sets");

@@ -36,7 +36,7 @@ final class EsperEngine extends Engine {
 
     @Override
     public Answer answer(Run run) {
-        CelToEpl translation = CelToEpl.translate(run.query(), run.schema());
+        CelToEpl translation = CelToEpl.translate(run);
         Gathering gathering = new Gathering(translation.outline().variables(), run.valuations());
         new EplModule(translation.epl(), translation.type())
                 .run(run, (at, row) -> gathering.add(at, definition -> positions(row, definition)));

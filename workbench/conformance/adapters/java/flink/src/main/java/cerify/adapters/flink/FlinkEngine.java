@@ -1,6 +1,6 @@
 package cerify.adapters.flink;
 
-import cerify.adapters.cel.CelParser;
+import cerify.adapters.cel.FormulaReader;
 import cerify.adapters.cel.Truth;
 import cerify.adapters.outline.Binder;
 import cerify.adapters.outline.Chain;
@@ -41,7 +41,7 @@ final class FlinkEngine extends Engine {
     @Override
     public Answer answer(Run run) {
         FlinkClaims claims = new FlinkClaims();
-        Hoisted hoisted = Hoisted.of(CelParser.parse(run.query()));
+        Hoisted hoisted = Hoisted.of(FormulaReader.formula(run.tree()));
         EventTime time = EventTime.of(hoisted.windows(), run);
         Outline outline = Binder.outline(hoisted.phi(), claims);
         claims.requireOneType(outline, hoisted, run.schema());

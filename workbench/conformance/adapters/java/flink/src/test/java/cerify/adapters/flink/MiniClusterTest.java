@@ -3,7 +3,8 @@ package cerify.adapters.flink;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import cerify.adapters.cel.CelParser;
+import cerify.adapters.cases.Case;
+import cerify.adapters.cel.FormulaReader;
 import cerify.adapters.cel.Truth;
 import cerify.adapters.outline.Binder;
 import cerify.adapters.outline.Chain;
@@ -11,6 +12,7 @@ import cerify.adapters.outline.Hoisted;
 import cerify.adapters.outline.Outline;
 import cerify.adapters.outline.Taking;
 import cerify.adapters.protocol.Run;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -22,10 +24,8 @@ import org.apache.flink.cep.pattern.Pattern;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.CloseableIterator;
-import org.json.JSONArray;
-import org.json.JSONObject;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The driver of the NFA reports the matches that a local cluster reports for the same pattern and the same stream. */
 class MiniClusterTest {
@@ -41,20 +41,15 @@ class MiniClusterTest {
         }
     }
 
+    static List<Case> cases() throws IOException {
+        return Case.of("cluster.jsonl");
+    }
+
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-        "A ; B                   | AABB",
-        "A+ ; B                  | AABAB",
-        "(A : B:+) ; C           | ABBCABC",
-        "(A ; B)+                | ABAB",
-        "(A+):+                  | AAA",
-        "(A+ ; B) FILTER A.x = B.x | AABAB",
-        "A+ WITHIN 2 seconds     | AAAAA",
-        "A+ WITHIN 0 seconds     | AA",
-    })
-    void sameMatches(String query, String types) throws Exception {
-        Run run = run(query, types);
-        Hoisted hoisted = Hoisted.of(CelParser.parse(query));
+    @MethodSource("cases")
+    void sameMatches(Case given) throws Exception {
+        Run run = given.run();
+        Hoisted hoisted = Hoisted.of(FormulaReader.formula(run.tree()));
         EventTime time = EventTime.of(hoisted.windows(), run);
         Outline outline = Binder.outline(hoisted.phi(), new FlinkClaims());
         Taking taking = new Taking(new Truth(run.schema()), outline, hoisted.keys());
@@ -83,13 +78,5 @@ class MiniClusterTest {
             rows.forEachRemaining(found::add);
         }
         return found;
-    }
-
-    private static Run run(String query, String types) {
-        JSONArray events = new JSONArray();
-        for (int i = 0; i < types.length(); i++) {
-            events.put(new JSONObject().put("type", types.substring(i, i + 1)).put("x", i % 2).put("time", i));
-        }
-        return Run.of(new JSONObject().put("language", "cel").put("query", query).put("events", events));
     }
 }

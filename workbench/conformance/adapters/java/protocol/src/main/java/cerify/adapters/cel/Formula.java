@@ -98,7 +98,7 @@ public sealed interface Formula {
     /** The selection strategies. */
     enum Strategy {
         STRICT,
-        NXT,
+        NEXT,
         LAST,
         MAX
     }

@@ -6,7 +6,7 @@ import java.util.TreeSet;
 import org.json.JSONArray;
 import org.json.JSONObject;
 
-/** What an engine says to a run. */
+/** The answer of an engine to a run. */
 public sealed interface Answer {
 
     /** The matches, as a set. */
@@ -74,10 +74,7 @@ public sealed interface Answer {
             return message.put("skipped", skipped.reason()).put("link", skipped.link());
         }
         Problem problem = ((Failed) this).problem();
-        JSONObject error = new JSONObject().put("code", problem.code().text()).put("message", problem.getMessage());
-        if (problem.span() != null) {
-            error.put("span", new JSONArray().put(problem.span().start()).put(problem.span().end()));
-        }
-        return message.put("error", error);
+        return message.put(
+                "error", new JSONObject().put("code", problem.code().text()).put("message", problem.getMessage()));
     }
 }

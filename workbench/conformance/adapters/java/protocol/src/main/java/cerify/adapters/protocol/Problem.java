@@ -2,7 +2,7 @@ package cerify.adapters.protocol;
 
 import java.util.Locale;
 
-/** What is wrong with a run, in the words of the protocol. */
+/** What is wrong with a run: a code of the protocol and a sentence. */
 public final class Problem extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -22,34 +22,20 @@ public final class Problem extends RuntimeException {
     }
 
     private final Code code;
-    private final transient Span span;
 
-    /** A problem of the run as a whole. */
+    /** A problem of this kind, with a sentence for the reader of a report. */
     public Problem(Code code, String message) {
-        this(code, message, (Span) null);
+        this(code, message, null);
     }
 
-    /** A problem at a place of the query's text. */
-    public Problem(Code code, String message, Span span) {
-        super(message);
-        this.code = code;
-        this.span = span;
-    }
-
-    /** A problem of the run as a whole, with the exception of the engine that it stems from. */
+    /** A problem with the exception of the engine that causes it. */
     public Problem(Code code, String message, Throwable cause) {
         super(message, cause);
         this.code = code;
-        this.span = null;
     }
 
     /** The kind of problem. */
     public Code code() {
         return code;
-    }
-
-    /** Where in the query's text, or null. */
-    public Span span() {
-        return span;
     }
 }

@@ -6,24 +6,31 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * A request to evaluate a query on a stream; a stream's positions are the indices of its events. For MATCH_RECOGNIZE there
- * is the clause as SQL, otherwise null.
+ * A request to evaluate a query on a stream; a stream's positions are the indices of its events.
+ *
+ * @param tree the query's syntax tree, null where the text does not parse
+ * @param sql the clause of MATCH_RECOGNIZE as SQL, null in other languages
  */
 public record Run(
         String language,
         String query,
+        JSONObject tree,
         Schema schema,
         List<Event> events,
         boolean valuations,
         JSONObject sql,
         Stopwatch stopwatch) {
 
-    /** A request without SQL, whose time is not measured. */
-    public Run(String language, String query, Schema schema, List<Event> events, boolean valuations) {
-        this(language, query, schema, events, valuations, null, new Stopwatch(false));
+    /** The query's syntax tree. Throws a Problem "parse" where there is none. */
+    @Override
+    public JSONObject tree() {
+        if (tree == null) {
+            throw new Problem(Problem.Code.PARSE, "the message has no tree of the query, so its text is no query");
+        }
+        return tree;
     }
 
-    /** The request that a message holds; a schema that the message does not bring is inferred from the events. */
+    /** The request of a message; without a schema in the message it is inferred from the events. */
     public static Run of(JSONObject message) {
         try {
             JSONArray events = message.getJSONArray("events");
@@ -32,6 +39,7 @@ public record Run(
             return new Run(
                     message.getString("language"),
                     message.getString("query"),
+                    message.optJSONObject("tree"),
                     schema,
                     Event.all(events, schema),
                     message.optString("output", "matches").equals("valuations"),

@@ -16,7 +16,7 @@ public final class Values {
     private Values() {}
 
     /** The attribute type that a JSON value shows. */
-    static AttributeType typeOf(Object json) {
+    public static AttributeType typeOf(Object json) {
         if (json instanceof Boolean) {
             return AttributeType.BOOL;
         }

@@ -182,6 +182,7 @@ final class QueryFile {
             if (term instanceof Term.Arithmetic sum
                     && sum.left() instanceof Term.Attribute attribute
                     && sum.right() instanceof Term.Constant constant
+                    && !sum.operator().equals("/")
                     && whole(constant) >= 0) {
                 return new Side(attribute, sum.operator(), whole(constant));
             }

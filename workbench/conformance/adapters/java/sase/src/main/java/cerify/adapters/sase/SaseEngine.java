@@ -1,7 +1,7 @@
 package cerify.adapters.sase;
 
-import cerify.adapters.cel.SaseParser;
 import cerify.adapters.cel.SaseQuery;
+import cerify.adapters.cel.SaseReader;
 import cerify.adapters.protocol.Answer;
 import cerify.adapters.protocol.Engine;
 import cerify.adapters.protocol.Match;
@@ -44,7 +44,7 @@ final class SaseEngine extends Engine {
         if (run.valuations()) {
             throw QueryFile.skip("a match has its events; which variable has which is not reported");
         }
-        SaseQuery query = SaseParser.parse(run.query());
+        SaseQuery query = SaseReader.query(run.tree());
         String text = new QueryFile(query).text();
         SortedSet<Match> matches = new TreeSet<>();
         List<Search.Input> inputs = new Inputs(query, run).events();

@@ -1,7 +1,6 @@
 package cerify.adapters.sase;
 
 import cerify.adapters.cel.Predicate;
-import cerify.adapters.cel.SaseParser;
 import cerify.adapters.cel.SaseQuery;
 import cerify.adapters.cel.Term;
 import cerify.adapters.cel.Truth;
@@ -17,6 +16,9 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BiConsumer;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -26,6 +28,9 @@ import java.util.stream.Collectors;
  * event of a Kleene plus and those after it, any other on the first; {@code [i-1]} is the event taken before.
  */
 final class FileMeaning implements Search {
+
+    private static final Pattern COMPONENT = Pattern.compile("(!?)(\\w+)(\\+?) ([a-z])(?=[,)\\[])");
+    private static final Pattern SIDE = Pattern.compile("(\\w(?:\\[[^]]+])?)\\.(.+?)(?: ?([-+*]) ?(\\d+))?");
 
     private record Condition(String letter, boolean later, Predicate predicate) {}
 
@@ -64,8 +69,7 @@ final class FileMeaning implements Search {
 
     private void read(String query) {
         List<String> lines = Arrays.asList(query.split("\n"));
-        String head = lines.get(0).replace("!", "~");
-        pattern = SaseParser.parse(head).components();
+        pattern = COMPONENT.matcher(lines.get(0)).results().map(FileMeaning::component).toList();
         positive = pattern.stream().filter(component -> !component.negated()).toList();
         tests = new ArrayList<>();
         conditions = new ArrayList<>();
@@ -78,10 +82,32 @@ final class FileMeaning implements Search {
             } else if (rest.startsWith("[")) {
                 tests.add(rest.substring(1, rest.length() - 1));
             } else {
-                Predicate predicate = SaseParser.parse(head + " WHERE " + rest).conditions().get(0);
+                String[] parts = rest.split(" (?=[<>!=])|(?<=[<>=]) ");
+                Predicate predicate = new Predicate.Comparison(parts[1], side(parts[0]), side(parts[2]));
                 conditions.add(new Condition(rest.substring(0, 1), rest.substring(1).startsWith("[i]"), predicate));
             }
         }
+    }
+
+    private static SaseQuery.Component component(MatchResult found) {
+        return new SaseQuery.Component(
+                found.group(2), found.group(4), !found.group(3).isEmpty(), !found.group(1).isEmpty());
+    }
+
+    /** A number, or an attribute that may have an operator and a number after it. */
+    private static Term side(String text) {
+        Matcher found = SIDE.matcher(text);
+        if (!found.matches()) {
+            return constant(text.replace("0-", "-"));
+        }
+        Term attribute = new Term.Attribute(found.group(1), found.group(2));
+        return found.group(3) == null
+                ? attribute
+                : new Term.Arithmetic(found.group(3), attribute, constant(found.group(4)));
+    }
+
+    private static Term constant(String number) {
+        return new Term.Constant(Long.valueOf(number), AttributeType.INT);
     }
 
     private void grow(List<Taken> chosen, BiConsumer<Integer, Set<Integer>> receiver) {

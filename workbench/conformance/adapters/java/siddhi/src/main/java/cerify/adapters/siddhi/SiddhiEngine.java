@@ -1,28 +1,26 @@
 package cerify.adapters.siddhi;
 
-import cerify.adapters.cel.CelParser;
-import cerify.adapters.cel.SaseParser;
+import cerify.adapters.cel.FormulaReader;
 import cerify.adapters.cel.SaseQuery;
+import cerify.adapters.cel.SaseReader;
 import cerify.adapters.outline.Binder;
 import cerify.adapters.outline.Chain;
 import cerify.adapters.outline.Gathering;
 import cerify.adapters.outline.Outline;
 import cerify.adapters.protocol.Answer;
 import cerify.adapters.protocol.Engine;
-import cerify.adapters.protocol.Event;
 import cerify.adapters.protocol.Match;
 import cerify.adapters.protocol.MessageLoop;
 import cerify.adapters.protocol.Problem;
 import cerify.adapters.protocol.Run;
-import cerify.adapters.protocol.Schema;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.json.JSONObject;
 
 /**
  * Siddhi under test: SASE+ as patterns, and contiguous CEL as sequences.
@@ -31,6 +29,8 @@ import java.util.TreeSet;
  */
 final class SiddhiEngine extends Engine {
 
+    private static final String FIRST = "{'cmd': 'run', 'language': 'cel', 'query': 'A', 'events': [{'type': 'A'}]}";
+
     /** The engine, with its classes loaded, so that the first run is not slower than the others. */
     SiddhiEngine() {
         super(
@@ -38,8 +38,7 @@ final class SiddhiEngine extends Engine {
                 List.of("cel", "sase"),
                 List.of("project", "or", "contiguous", "iteration", "correlation", "strict"));
         Step any = new Step("any", List.of("1 == 1"), 1, 1, false);
-        Run first = new Run("cel", "A", new Schema(Map.of(), Set.of()), List.of(new Event("A", Map.of())), false);
-        new SiddhiRun(first, List.of(any), ",", "").run((at, row) -> {});
+        new SiddhiRun(Run.of(new JSONObject(FIRST)), List.of(any), ",", "").run((at, row) -> {});
     }
 
     /** Serves the protocol until stop or end of input; takes no arguments. */
@@ -54,7 +53,7 @@ final class SiddhiEngine extends Engine {
 
     private static SortedSet<Match> cel(Run run) {
         SiddhiClaims claims = new SiddhiClaims();
-        Outline outline = Binder.outline(CelParser.parse(run.query()), claims);
+        Outline outline = Binder.outline(FormulaReader.formula(run.tree()), claims);
         Gathering gathering = new Gathering(outline.variables(), run.valuations());
         for (Chain chain : Chain.of(outline.shape(), claims::choiceInIteration)) {
             ChainSequence sequence = new ChainSequence(chain, outline, run.schema());
@@ -65,7 +64,7 @@ final class SiddhiEngine extends Engine {
     }
 
     private static SortedSet<Match> sase(Run run) {
-        SaseQuery query = SaseParser.parse(run.query());
+        SaseQuery query = SaseReader.query(run.tree());
         if (query.result() == null && run.valuations()) {
             throw SiddhiClaims.skip("a result that is not made of constants", "select");
         }

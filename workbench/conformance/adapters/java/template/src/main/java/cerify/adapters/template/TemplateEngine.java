@@ -1,6 +1,6 @@
 package cerify.adapters.template;
 
-import cerify.adapters.cel.CelParser;
+import cerify.adapters.cel.FormulaReader;
 import cerify.adapters.cel.Truth;
 import cerify.adapters.outline.Binder;
 import cerify.adapters.outline.Chain;
@@ -34,7 +34,7 @@ public final class TemplateEngine extends Engine {
     @Override
     public Answer answer(Run run) {
         TemplateClaims claims = new TemplateClaims(run.schema());
-        Hoisted hoisted = Hoisted.of(CelParser.parse(run.query()));
+        Hoisted hoisted = Hoisted.of(FormulaReader.formula(run.tree()));
         claims.check(hoisted);
         Outline outline = Binder.outline(hoisted.phi(), claims);
         claims.check(outline);
