@@ -1,6 +1,7 @@
 """`cerify fuzz` from the outside: engines that are right, wrong, mute and dead."""
 
 import json
+import shlex
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from cerify.cli import main
 from cerify.commands.fuzz_shown import print_disagreement
+from cerify.conformance.model import Case, Result
 from cerify.semantics.events import Match
 from proofs_tests.conftest import Run
 
@@ -215,8 +217,27 @@ def test_what_goes_into_a_pipe_is_not_broken_into_lines(tmp_path: Path) -> None:
 
 def test_a_stream_without_events_is_shown_as_one() -> None:
     out = StringIO()
-    print_disagreement(Console(file=out), "A", [], [], [Match(0, (0,))], {})
+    case = Case("case 0", "", "", "cel", "A", None, [], "matches", [])
+    print_disagreement(Console(file=out), Result(case, "failed", [Match(0, (0,))]), {})
     assert "  query     A\n  stream    no events\n" in out.getvalue()
+
+
+def test_a_disagreement_says_why_and_how_to_see_it_again(tmp_path: Path) -> None:
+    engine = planted(tmp_path, "found = [m for m in found if len(m.events) < 3]")
+    options = ["--seed", "5", "--cases", "300", "--stop-after", "1"]
+    first = fuzz(*options, *engine)
+    assert "  why       {0, 1, 2} is a match at 2" in first.stdout
+    again, match = (line[12:] for line in first.stdout.splitlines()[-6:] if "cerify " in line)
+    found = shlex.split(again)[2:]
+    assert found[: found.index("--case")] == ["--seed", "5"]
+    second = fuzz(*found)
+    assert (
+        second.stdout.partition("query")[2].partition("from ")[0]
+        == first.stdout.partition("query")[2].partition("from ")[0]
+    )
+    assert match.startswith("printf")
+    d = json.loads(fuzz(*options, "--json", *engine).stdout.splitlines()[1])
+    assert (d["rerun"], d["why"].splitlines()[0]) == (again, "{0, 1, 2} is a match at 2")
 
 
 @pytest.mark.parametrize(

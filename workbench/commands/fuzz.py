@@ -16,7 +16,7 @@ import click
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
 from cerify.commands import fuzz_spark, fuzz_streams
-from cerify.commands.fuzz_shown import print_disagreement
+from cerify.commands.fuzz_shown import print_disagreement, rerun, result_of, why
 from cerify.commands.options import (
     CONSUMPTIONS,
     FILE,
@@ -56,7 +56,7 @@ from cerify.equivalence.differential.judge import Answer, Output
 from cerify.languages import language_named
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
 from cerify.semantics.errors import InputError, InternalError
-from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json
+from cerify.semantics.json_events import json_of_event, parse_json
 from cerify.semantics.selection import Selection
 from cerify.terminal import echo, picked
 
@@ -287,7 +287,7 @@ def command(asked: Asked) -> int:
     known = frozenset[str]() if asked.known is None else known_causes(asked.known)
     with interruptible():
         name, plan, summary = run(asked, known)
-    (_print_json if asked.as_json else _print)(name, plan, asked.profile_name, summary, known)
+    (_print_json if asked.as_json else _print)(name, plan, asked, summary, known)
     wrong = [d for d in summary.disagreements if str(cause(d, plan.language)) not in known] or summary.disputes
     return 0 if (summary.agreed or summary.disagreements) and not wrong and summary.ended is None else 1
 
@@ -373,10 +373,10 @@ def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple
 # --- for a program ----------------------------------------------------------------------------------------------------
 
 
-def _print_json(name: str, plan: Plan, profile: str, summary: Summary, known: frozenset[str]) -> None:
-    echo(protocol.line({"summary": _summary(name, plan, profile, summary) | {"known": sorted(known)}}))
+def _print_json(name: str, plan: Plan, asked: Asked, summary: Summary, known: frozenset[str]) -> None:
+    echo(protocol.line({"summary": _summary(name, plan, asked.profile_name, summary) | {"known": sorted(known)}}))
     for disagreement in (*summary.disagreements, *summary.disputes):
-        echo(protocol.line(_disagreement(disagreement, plan)))
+        echo(protocol.line(_disagreement(disagreement, plan, asked)))
 
 
 def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str, Any]:
@@ -394,20 +394,20 @@ def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str,
     }
 
 
-def _disagreement(d: Disagreement, plan: Plan) -> dict[str, Any]:
-    show = plan.language.show
+def _disagreement(d: Disagreement, plan: Plan, asked: Asked) -> dict[str, Any]:
+    result = result_of(d, asked.known_language, asked.consuming)
     return {
         "case": d.index,
         "cause": str(cause(d, plan.language)),
         "output": d.output,
-        "query": show(d.phi),
-        "schema": None if d.stream.schema is None else json_of_schema(d.stream.schema),
-        "events": [json_of_event(event) for event in d.stream],
+        **picked(result.case, "query", "schema", "events"),
         "expected": _answer(d.left),
         "got": _answer(d.right),
         "disputed": d.disputed,
         "second_opinion": None if d.second is None else _answer(d.second),
-        "found": {"query": show(d.found[0]), "events": [json_of_event(event) for event in d.found[1]]},
+        "found": {"query": plan.language.show(d.found[0]), "events": [json_of_event(event) for event in d.found[1]]},
+        "why": why(result),
+        "rerun": rerun(d.index, asked.command_line),
     }
 
 
@@ -418,10 +418,10 @@ def _answer(given: Answer) -> Any:
 # --- for a person -----------------------------------------------------------------------------------------------------
 
 
-def _print(name: str, plan: Plan, profile: str, summary: Summary, known: frozenset[str]) -> None:
+def _print(name: str, plan: Plan, call: Asked, summary: Summary, known: frozenset[str]) -> None:
     console = Screen(soft_wrap=True)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
-    console.print(f"{name} against the semantics: {asked} cases, {profile}, seed {plan.seed}", style="bold")
+    console.print(f"{name} against the semantics: {asked} cases, {call.profile_name}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
     causes = by_cause(summary.disagreements, plan.language)
@@ -429,9 +429,9 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary, known: frozens
         if str(found) in known:
             console.print(f"known: {found}, {len(group)} cases")
         else:
-            _print_disagreement(console, str(found), group, plan)
+            _print_disagreement(console, str(found), group, call)
     for group in by_cause(summary.disputes, plan.language).values():
-        _print_disagreement(console, CONTRADICTION, group, plan)
+        _print_disagreement(console, CONTRADICTION, group, call)
     if summary.disagreements or summary.disputes:
         console.print()
     if len(causes) > 1:
@@ -447,10 +447,12 @@ def _print(name: str, plan: Plan, profile: str, summary: Summary, known: frozens
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
-def _print_disagreement(console: Screen, why: str, group: Sequence[Disagreement], plan: Plan) -> None:
+def _print_disagreement(console: Screen, why: str, group: Sequence[Disagreement], asked: Asked) -> None:
     d = group[0]  # the lightest stands for all
     notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
     if d.second is not None:
         notes["second"] = f"the plain definition gives {shown(sorted(d.second), 20) or 'nothing'}"
-    left, right = (given if isinstance(given, str) else sorted(given) for given in (d.left, d.right))
-    print_disagreement(console, plan.language.show(d.phi), map(json_of_event, d.stream), left, right, notes)
+    if isinstance(d.left, str):
+        notes["expected"] = d.left
+    result = result_of(d, asked.known_language, asked.consuming)
+    print_disagreement(console, result, notes, [rerun(d.index, asked.command_line)])

@@ -86,8 +86,7 @@ def _print(found: Found, ran: Ran, out: Path) -> None:
         }
         if group[0]["note"]:
             notes["note"] = group[0]["note"]
-        case, got = result.case, result.detail if result.matches is None else result.matches
-        print_disagreement(console, case.query, case.events, case.matches, got, notes)
+        print_disagreement(console, result, notes)
     if found.sample:
         console.print()
     if found.totals["disputed"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from cerify import protocol
@@ -65,5 +66,4 @@ def _print(name: str, query: str, found: Search) -> None:
     if found.ended:
         console.print(f"ended early: {found.ended}")
     if shortest is not None:
-        got = sentence(shortest) if shortest.matches is None else list(shortest.matches)
-        print_disagreement(console, query, shortest.case.events, list(shortest.case.matches), got, {})
+        print_disagreement(console, replace(shortest, detail=sentence(shortest)), {})

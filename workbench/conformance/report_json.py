@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 from cerify import protocol
+from cerify.automata.evaluator import Consumption
 from cerify.conformance.model import FAILURES, Case, Defect, Report, Result
 from cerify.conformance.words import second_sentence, sentence
 from cerify.languages import DEFAULT
@@ -96,6 +97,8 @@ def match_command(case: Case) -> str:
         options += f" --schema {shlex.quote(protocol.line(case.schema))}"
     if any("time" in event for event in case.events):
         options += " --time time"
+    if case.consumption is not Consumption.NONE:
+        options += f" --consumption {case.consumption.value}"
     return f"printf '%s\\n' {events} | cerify match{options} {shlex.quote(case.query)} -"
 
 
