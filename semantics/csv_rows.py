@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import BinaryIO, NoReturn
 
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TIME, TYPE, Event, Schema
 from cerify.semantics.values import EXACT, INT64, PATTERNS, Value, ValueType, parse_time, shown
 
@@ -122,11 +123,15 @@ def not_utf8(source: Source) -> str:
 
 def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> list[str]:
     """The names of columns with those of the event type and the time reserved, as `fitted_table` explains."""
+    for blank in (column for column in names if column != column.strip()):
+        warnings.warn(InputWarning(f"{name}: the blanks around {blank!r} belong to the column's name"), stacklevel=2)
     for column, meant in reserved.items():
         if column not in names:
             purpose = {TYPE: "the event type", TIME: "the time"}[meant]
             mark = next((word for sign, word in SEPARATORS.items() if sign in names[0]), "") if len(names) == 1 else ""
             hint = f"; its fields are separated by {mark}: write them with commas" if mark else ""
+            if blank := next((other for other in names if other.strip() == column), None):
+                hint = f"; the blanks around {blank!r} belong to its name: leave them out"
             raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}{hint}")
     found = [reserved.get(column, column) for column in names]
     if (doubled := next((column for column in found if found.count(column) > 1), None)) is not None:

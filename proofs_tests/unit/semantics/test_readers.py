@@ -519,6 +519,13 @@ def test_whole_floats_fit_an_integer_attribute(write: Callable[..., Path]) -> No
     assert stream.table["id"].type == pa.int64()
 
 
+def test_blanks_around_the_name_of_a_column_are_warned_of(write: Callable[..., Path]) -> None:
+    with pytest.warns(InputWarning, match=r"e\.csv: the blanks around ' id' belong to the column's name$"):
+        read(write("e.csv", "type, id,x\nA,1,2\n"))
+    with pytest.raises(InputError, match="the blanks around ' type' belong to its name: leave them out"):
+        read(write("e.csv", " type,id\nA,1\n"))
+
+
 def test_two_parquet_columns_without_a_name_are_refused(write: Callable[..., Path]) -> None:
     table = pa.Table.from_arrays([pa.array(["T"]), pa.array([1]), pa.array([2])], names=["type", "", ""])
     refuses(write("e.parquet", table), ": two columns are called ''; give each its own name")
