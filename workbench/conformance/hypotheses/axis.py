@@ -11,6 +11,9 @@ from cerify.semantics.errors import InputError
 Choices: TypeAlias = Mapping[str, str]
 """The value of each axis of a language by the axis's name."""
 
+AT_MOST = {f"at-most-{n}": n for n in range(2, 8)}
+"""Values of the axis of an iteration: so many rounds at most."""
+
 
 @dataclass(frozen=True)
 class Axis:

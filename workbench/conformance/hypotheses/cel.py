@@ -12,7 +12,7 @@ from itertools import chain, product
 from typing import Any, assert_never
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses.axis import Axis, Choices, axes
+from cerify.conformance.hypotheses.axis import AT_MOST, Axis, Choices, axes
 from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
 from cerify.conformance.hypotheses.interpretation import Interpretation
 from cerify.conformance.hypotheses.reporting import EMIT, OVERLAP, TIES, WINDOW_DEFAULT
@@ -39,7 +39,6 @@ from cerify.semantics.predicates import Predicate, compare, mentions
 from cerify.semantics.values import kind
 
 SEQUENCES = ("any", "next-from-left", "next-from-right", "strict")
-AT_MOST = {f"at-most-{n}": n for n in range(2, 8)}
 LOOPS = ("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next", *AT_MOST)
 WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling")
 MEASURES = {cel.EventWindow: "events", cel.TimeWindow: "time", cel.AttributeWindow: "attribute"}

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import TypeAlias, assert_never
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses.axis import Axis, Choices, axes
+from cerify.conformance.hypotheses.axis import AT_MOST, Axis, Choices, axes
 from cerify.conformance.hypotheses.cel import (
     FILTER,
     FILTER_CONDITIONS,
@@ -40,7 +41,7 @@ Pairs: TypeAlias = frozenset[Pair]
 
 AXES = axes(
     Axis("seq", SEQUENCES, ("seq",), SEQUENCE_SAYS),
-    Axis("loop", ("all", "omit-nothing", "contiguous", "at-least-two", "single"), ("plus",), LOOP_SAYS),
+    Axis("loop", ("all", "omit-nothing", "contiguous", "at-least-two", "single", *AT_MOST), ("plus",), LOOP_SAYS),
     OVERLAP,
     EMIT,
     TIES,
@@ -150,7 +151,10 @@ class Interpreter:
         if loop != "at-least-two":
             yield from rounds
         made, reached = rounds, set(rounds)
-        while made and loop != "single":
+        most = 1 if loop == "single" else AT_MOST.get(loop)
+        for _ in count() if most is None else range(most - 1):
+            if not made:
+                break
             made = {
                 (C1 | C2, nu1 | nu2)
                 for C1, nu1 in rounds

@@ -6,10 +6,10 @@ Each axis has the name of an operator; its values are the clauses that engines h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import pairwise
+from itertools import count, pairwise
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses.axis import Axis, Choices, axes
+from cerify.conformance.hypotheses.axis import AT_MOST, Axis, Choices, axes
 from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
 from cerify.conformance.hypotheses.interpretation import Interpretation
 from cerify.conformance.hypotheses.reporting import EMIT
@@ -39,9 +39,9 @@ AXES = axes(
     ),
     Axis(
         "relative_plus",
-        ("all", "single", "at-least-two"),
+        ("all", "single", "at-least-two", *AT_MOST),
         ("relative_plus",),
-        "relative+(E): any number of rounds; one; two or more",
+        "relative+(E): any number of rounds; one; two or more; two at most, and so on",
     ),
     Axis(
         "prior",
@@ -191,9 +191,12 @@ def _at_least_two(E: expr.RelativePlus, h: History, of: Of, known: Interpreter) 
     return NOWHERE.union(*(_rounds(once, after(h, e), of) for e in of(E.operand)))
 
 
-def _rounds(E: expr.RelativePlus, h: History, of: Of) -> Events:
+def _rounds(E: expr.RelativePlus, h: History, of: Of, most: int | None = None) -> Events:
+    """The events of all rounds of relative+, or of so many."""
     found, new = NOWHERE, of(E.operand, h)
-    while new:
+    for _ in count() if most is None else range(most):
+        if not new:
+            break
         found |= new
         new = NOWHERE.union(*(of(E.operand, after(h, e)) for e in new)) - found
     return found
@@ -250,6 +253,10 @@ CLAUSES: dict[tuple[str, str], Clause] = {
     ("relative", "sequence"): _sequence,
     ("relative_plus", "single"): lambda E, h, of, known: of(E.operand),
     ("relative_plus", "at-least-two"): _at_least_two,
+    **{
+        ("relative_plus", name): lambda E, h, of, known, most=most: _rounds(E, h, of, most)
+        for name, most in AT_MOST.items()
+    },
     ("prior", "relative"): _relative(_every),
     ("prior", "sequence"): _sequence,
     ("prior", "same-event"): lambda E, h, of, known: _prior(E, h, of, known, touching=True),

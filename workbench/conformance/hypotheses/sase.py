@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses.axis import Axis, Choices, axes
+from cerify.conformance.hypotheses.axis import AT_MOST, Axis, Choices, axes
 from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
 from cerify.conformance.hypotheses.interpretation import Interpretation
 from cerify.conformance.hypotheses.reporting import EMIT, OVERLAP, TIES, WINDOW_DEFAULT, seconds_between
@@ -71,10 +71,10 @@ AXES = axes(
     ),
     Axis(
         "loop",
-        ("as-defined", "single", "at-least-two", "greedy", "until-next"),
+        ("as-defined", "single", "at-least-two", "greedy", "until-next", *AT_MOST),
         ("kleene",),
         "a Kleene plus is as defined; has one event; two or more; is left only where it can take no event; is left at "
-        "the first event that the next component can take",
+        "the first event that the next component can take; has two events at most, and so on",
     ),
     Axis("cut", ("as-defined", "ignored"), ("cut",), "`!` is as defined; is ignored"),
     Axis(
@@ -159,7 +159,10 @@ class _Definition(Definition):
                 yield M
 
     def goes_on(self, chosen: Chosen, p: int) -> bool:
-        return self.choices["loop"] != "single" and super().goes_on(chosen, p)
+        loop, k = self.choices["loop"], chosen[-1][0]
+        most = 1 if loop == "single" else AT_MOST.get(loop)
+        full = most is not None and sum(1 for other, _ in chosen if other == k) >= most
+        return not full and super().goes_on(chosen, p)
 
     def spans(self, first: int, p: int) -> bool | None:
         if self.q.within is None:

@@ -85,9 +85,18 @@ def test_answers_that_are_wrong_in_their_form_are_counted() -> None:
     assert re.match(r"\d+ answers are wrong in their form: .* more than once", profile.remarks[0])
 
 
-@pytest.mark.parametrize(("axis", "most"), [("loop", 3), ("loop", 7), ("loop@cplus", 4)])
-def test_an_iteration_with_a_largest_number_of_rounds_is_named(axis: str, most: int) -> None:
-    assert not problems_with_one("cel", axis, f"at-most-{most}")
+@pytest.mark.parametrize(
+    ("language", "axis", "most"),
+    [
+        ("cel", "loop", 7),
+        ("cel", "loop@cplus", 4),
+        ("core-cel", "loop", 7),
+        ("event-expression", "relative_plus", 7),
+        pytest.param("sase", "loop", 5, marks=pytest.mark.thorough),
+    ],
+)
+def test_an_iteration_with_a_largest_number_of_rounds_is_named(language: str, axis: str, most: int) -> None:
+    assert not problems_with_one(language, axis, f"at-most-{most}")
 
 
 def test_a_choice_that_is_no_hypothesis_fits_none() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cerify.conformance.identification.questions import Stage, Template, events, types
 from cerify.conformance.identification.stages.common import conditions, selections
 
-AB, ABC = types("A B"), types("A B C")
+AB, ABC, MANY = types("A B"), types("A B C"), types("A")  # the last for long streams
 
 STAGES = (
     Stage(
@@ -22,7 +22,9 @@ STAGES = (
     ),
     Stage(("ties",), (Template("A AS a ; B AS b", events("A B", after=(0, 1)), 4),)),
     Stage(("window-default",), (Template("A AS a ; B AS b", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
-    Stage(("loop",), (Template("(A AS a)+", AB, 4), Template("(A AS a)+ ; B AS b", AB, 5))),
+    Stage(
+        ("loop",), (Template("(A AS a)+", AB, 4), Template("(A AS a)+ ; B AS b", AB, 5), Template("(A AS a)+", MANY, 8))
+    ),
     *conditions("A AS a FILTER a[{}]", also=("filter",)),
     Stage(
         ("filter-connectives",),

@@ -25,7 +25,14 @@ STAGES = (
     _asked(
         "relative", "relative(A, B)", "relative(A, A)", "relative(A, <2> B)", "relative(A, sequence(A, B))", longest=5
     ),
-    _asked("relative_plus", "relative+(A)", "relative+(<2> A)", longest=5),
+    Stage(
+        ("relative_plus",),
+        (
+            Template("relative+(A)", ABC, 5),
+            Template("relative+(<2> A)", ABC, 5),
+            Template("relative+(<2> A)", types("A"), 16),  # of eight rounds
+        ),
+    ),
     _asked("prior", "prior(A, B)", "prior(A, A)", "prior(A, <2> B)", longest=5),
     _asked("after", "B / A", "<2> B / A", longest=5),
     _asked("between", "B /+ A", "<2> B /+ A", longest=5),

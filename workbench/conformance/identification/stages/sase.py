@@ -67,6 +67,7 @@ STAGES = (
             Template(_sase("A+ a[], A b", NEXT, "b.x = 1", returned="b.x"), events("A B", x=(0, 1)), 4),
             Template(_sase("A+ a[], A b", returned="b.x"), AB, 5),
             Template(_sase("A+ a[]", STRICT, returned="a[1].x"), AB, 4),
+            Template(_sase("A+ a[]", STRICT, returned="a[1].x"), types("A"), 8),
             Template(_sase("A+ a[]", ANY, rest="WITHIN 3 seconds", returned="a[1].x"), events("A B", after=(1, 2)), 4),
         ),
     ),
