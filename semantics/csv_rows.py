@@ -130,8 +130,9 @@ def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> lis
             purpose = {TYPE: "the event type", TIME: "the time"}[meant]
             mark = next((word for sign, word in SEPARATORS.items() if sign in names[0]), "") if len(names) == 1 else ""
             hint = f"; its fields are separated by {mark}: write them with commas" if mark else ""
-            if blank := next((other for other in names if other.strip() == column), None):
-                hint = f"; the blanks around {blank!r} belong to its name: leave them out"
+            for other in names:
+                if other.strip() == column:
+                    hint = f"; the blanks around {other!r} belong to its name: leave them out"
             raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}{hint}")
     found = [reserved.get(column, column) for column in names]
     if (doubled := next((column for column in found if found.count(column) > 1), None)) is not None:
