@@ -71,15 +71,15 @@ public record Case(JSONObject message) {
     }
 
     private String text(int at, Object events, Map<String, ?> bindings, Map<String, ?> result) {
-        return at + ":" + events + (run().valuations() ? shown(bindings) + shown(result) : "");
+        return at + ":" + events + (run().valuations() ? shown(bindings) + (result == null ? "" : new TreeMap<>(result)) : "");
     }
 
     private static Map<String, Object> map(JSONObject match, String part) {
         return match.has(part) ? match.getJSONObject(part).toMap() : null;
     }
 
-    private static String shown(Map<String, ?> map) {
-        return map == null || map.isEmpty() ? "" : new TreeMap<>(map).toString();
+    private static String shown(Map<String, ?> bindings) {
+        return bindings == null || bindings.isEmpty() ? "" : new TreeMap<>(bindings).toString();
     }
 
     private static String joined(List<String> matches) {

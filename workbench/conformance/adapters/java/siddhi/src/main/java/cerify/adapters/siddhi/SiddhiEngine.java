@@ -15,7 +15,6 @@ import cerify.adapters.protocol.Problem;
 import cerify.adapters.protocol.Run;
 import java.io.IOException;
 import java.util.List;
-import java.util.Map;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -80,9 +79,7 @@ final class SiddhiEngine extends Engine {
                             events.addAll(positions);
                         }
                     });
-                    boolean none = query.result() == null || query.result().isEmpty();
-                    Map<String, Object> result = none ? null : query.result();
-                    if (!matches.add(new Match(at, events, bindings, result)) && matches.size() > 1_000_000) {
+                    if (!matches.add(new Match(at, events, bindings, query.result())) && matches.size() > 1_000_000) {
                         throw new Problem(Problem.Code.BUDGET, "more than a million matches");
                     }
                 });
