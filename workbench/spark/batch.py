@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Observation
 
 NUMBER = "cerify_row"
+ALIKE = F.lit(0)
+"""Makes a shuffle by the key another one than that of a bucketed table.
+
+Spark removes a repartition of a table that has as many buckets of the same columns, and then reads the table without
+its buckets, so that the rows of a key are in several tasks (PySpark 4.3).
+"""
 ONE_TASK = 'without partition_by all rows go through one task with on_error="aside"; give partition_by'
 
 
@@ -42,6 +48,7 @@ def match(
     output: Output = "matches",
     budget: Budget = Budget(),
     on_error: OnError = "fail",
+    clustered: bool = False,
     observation: Observation | None = None,
     **names: Unpack[ColumnNames],
 ) -> DataFrame:
@@ -60,6 +67,9 @@ def match(
     answer also contains these rows and keys, with the reason in the column `kind`; `matches` and `malformed` select
     from it. observation then counts the rows of the answer by kind.
 
+    clustered: Spark moves the rows to their keys only if it does not know that they are there already, as after a
+    groupBy or repartition by the key, or in a bucketed table. The answer is the same in any case.
+
     Raises ParseError, IllFormed, Unsupported and InputError. Errors in the rows are raised by the action that reads
     them; put the action into `worker_errors()` to have them as errors of cerify.
     """
@@ -74,7 +84,7 @@ def match(
     answer = answer_schema(df, asked, columns, output)
     if on_error == "aside":
         task = partial(answers, query=asked.to_json(), columns=columns, output=output, budget=budget, on_error=on_error)
-        found = _grouped(df, columns).mapInArrow(task, _with_aside(df, answer, columns))
+        found = _grouped(df, columns, clustered).mapInArrow(task, _with_aside(df, answer, columns))
         return found if observation is None else found.observe(observation, *counted(MATCH, *INVALID))
     if observation is not None:
         nothing = reduce(or_, (keyless(df, name) for name in columns.keys), F.lit(False))
@@ -84,7 +94,7 @@ def match(
         with worker_errors():
             return unpartitioned(some, asked, columns, output, budget, answer)
     task = partial(answers, query=asked.to_json(), columns=columns, output=output, budget=budget)
-    rows = by_key(some, [*map(column, columns.keys)], [*map(column, columns.order)])
+    rows = by_key(some, [*map(column, columns.keys)], [*map(column, columns.order)], clustered=clustered)
     return rows.mapInArrow(task, answer)
 
 
@@ -93,7 +103,7 @@ def counted(*kinds: str) -> list[Column]:
     return [F.count_if(F.col(KIND) == kind).alias(kind) for kind in kinds]
 
 
-def _grouped(df: DataFrame, columns: Columns) -> DataFrame:
+def _grouped(df: DataFrame, columns: Columns, clustered: bool) -> DataFrame:
     """All rows, grouped by key and sorted; those without a key are spread over the tasks, to be set aside."""
     some = df.select(*map(column, columns.needed))
     order = [*map(column, columns.order)]
@@ -101,7 +111,8 @@ def _grouped(df: DataFrame, columns: Columns) -> DataFrame:
         warnings.warn(ONE_TASK, stacklevel=3)
         return some.repartition(1).sortWithinPartitions(*order)
     nothing = reduce(or_, (keyless(df, name) for name in columns.keys))
-    return by_key(some, [*map(column, columns.keys)], order, [F.when(nothing, F.xxhash64(*order))])
+    spread = F.when(nothing, F.xxhash64(*order))
+    return by_key(some, [*map(column, columns.keys)], order, spread, clustered=clustered)
 
 
 def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.StructType:
@@ -133,27 +144,15 @@ def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output)
     return T.StructType([*keys, *(T.StructField(name, kind) for name, kind in fields.items())])
 
 
-def by_key(df: DataFrame, keys: Sequence[Column], order: Sequence[Column], spread: Sequence[Column] = ()) -> DataFrame:
-    """The rows grouped by key and sorted; shuffled only if they are not clustered by the key.
+def by_key(
+    df: DataFrame, keys: Sequence[Column], order: Sequence[Column], spread: Column = ALIKE, *, clustered: bool = False
+) -> DataFrame:
+    """The rows grouped by key and sorted, after a shuffle.
 
-    spread: by what to divide rows between tasks besides; the same for all rows of a key.
+    spread: by what to divide rows between tasks besides; the same for all rows of a key. clustered: Spark shuffles only
+    if it does not know the rows to be clustered by the key. For this it numbers the rows of each key, an operator that
+    buffers them.
     """
-    numbered = df.withColumn(NUMBER, F.row_number().over(Window.partitionBy(*keys).orderBy(*order)))
-    if _stays(numbered):
-        return numbered
-    return df.repartition(*keys, *spread).sortWithinPartitions(*keys, *order)
-
-
-def _stays(numbered: DataFrame) -> bool:
-    """Whether Spark numbers the rows of each key without a shuffle that it adds for this purpose.
-
-    False where the plan does not show it: on Spark Connect, and for data that Spark knows to be empty, of which it
-    makes a plan without a numbering. The answer is right either way; only the cost differs.
-    """
-    if (inner := getattr(numbered, "_jdf", None)) is None:
-        return False
-    lines = inner.queryExecution().executedPlan().toString().splitlines()
-    below = [line.lstrip(" :+-*()0123456789") for line in lines]
-    first = next((i for i, line in enumerate(below) if line.startswith("Window")), len(below))
-    source = next((line for line in below[first + 1 :] if not line.startswith(("Sort", "Project", "Filter"))), None)
-    return source is not None and not (source.startswith("Exchange") and "ENSURE_REQUIREMENTS" in source)
+    if clustered:
+        return df.withColumn(NUMBER, F.row_number().over(Window.partitionBy(*keys, spread).orderBy(*order)))
+    return df.repartition(*keys, spread).sortWithinPartitions(*keys, *order)

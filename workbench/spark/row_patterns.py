@@ -56,13 +56,13 @@ class Recognition:
 
 
 def match_recognize(
-    df: DataFrame, clause: str, *, budget: Budget = Budget(), partition_rows: int = EVENTS
+    df: DataFrame, clause: str, *, budget: Budget = Budget(), partition_rows: int = EVENTS, clustered: bool = False
 ) -> DataFrame:
     """The output table of MATCH_RECOGNIZE over the rows of a data frame, as a data frame.
 
     clause: the text from MATCH_RECOGNIZE to its closing parenthesis. Columns that are shown as they are have the types
     of the data frame, measures BIGINT, DOUBLE, STRING, BOOLEAN or TIMESTAMP. Rows that are NULL in PARTITION BY are a
-    partition. A partition is gathered in a task, up to partition_rows rows.
+    partition. A partition is gathered in a task, up to partition_rows rows. clustered is as for `match`.
 
     Raises ParseError, IllFormed, Unsupported and InputError before any row is read. Errors in the rows are raised by
     the action that reads them, as those of `match`: two rows of a partition with the same place in the order, a
@@ -77,7 +77,7 @@ def match_recognize(
     some = df.select(*map(column, found.moved))
     if not keys:
         warnings.warn(ONE_TASK, stacklevel=2)
-    rows = by_key(some, keys, order) if keys else some.repartition(1).sortWithinPartitions(*order)
+    rows = by_key(some, keys, order, clustered=clustered) if keys else some.repartition(1).sortWithinPartitions(*order)
     return rows.mapInArrow(partial(output_rows, query=found.query), found.output)
 
 

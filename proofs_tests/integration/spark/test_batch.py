@@ -84,19 +84,30 @@ def test_a_number_that_no_column_holds_is_written_out(spark: SparkSession) -> No
     assert int(row["digits"]) == 2**150 - 1
 
 
-def test_data_that_is_clustered_by_the_key_is_not_shuffled_again(spark: SparkSession) -> None:
+def test_clustered_data_is_not_shuffled_again_and_other_data_is(spark: SparkSession) -> None:
     df = spark.range(0, 6, 1, 3).selectExpr("CAST(id % 2 AS STRING) AS k", "id AS ts", "IF(id < 3, 'A', 'B') AS type")
     grouped = df.groupBy("k").agg({"ts": "max"}).selectExpr("k", "explode(sequence(0, `max(ts)`)) AS ts")
     by_key, elsewhere = grouped.selectExpr("*", "IF(ts < 1, 'A', 'B') AS type"), df.groupBy("k", "ts", "type").count()
-    for rows, shuffles in ((df, 1), (df.repartition(2, "k"), 1), (by_key, 1), (elsewhere, 1)):
-        found = match(rows, "A ; B")
-        plan = found._jdf.queryExecution().executedPlan().toString()  # type: ignore[operator]
-        assert plan.count("Exchange hashpartitioning") == shuffles, plan
-        # numbered where Spark is to see by itself that no row has to move
-        assert ("Window" in plan) == (rows is not df and rows is not elsewhere), plan
-    assert {(row["k"], *row["events"]) for row in match(by_key, "A ; B WITHIN 2 EVENTS").collect()} == {
+    for rows, clustered, shuffles in (
+        (df, True, 1), (by_key, True, 1), (by_key, False, 2), (elsewhere, True, 1), (df.repartition(2, "k"), True, 1)
+    ):  # fmt: skip
+        for how in ("fail", "aside"):
+            found = match(rows, "A ; B", clustered=clustered, on_error=how)
+            plan = found._jdf.queryExecution().executedPlan().toString()  # type: ignore[operator]
+            assert plan.count("Exchange hashpartitioning") == shuffles, plan
+    assert {(row["k"], *row["events"]) for row in match(by_key, "A ; B WITHIN 2 EVENTS", clustered=True).collect()} == {
         ("0", 0, 1), ("1", 0, 1)
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_table_with_as_many_buckets_as_there_are_shuffle_partitions(spark: SparkSession, clustered: bool) -> None:
+    """Of a repartition by its key alone Spark makes no shuffle, and then reads it without its buckets."""
+    df = spark.range(0, 60, 1, 4).selectExpr("CAST(id % 7 AS STRING) AS k", "id AS ts", "IF(id < 30, 'A', 'B') AS type")
+    df.write.mode("overwrite").bucketBy(3, "k").saveAsTable("in_buckets")
+    found = [match(rows, "A ; B", clustered=clustered).collect() for rows in (df, spark.table("in_buckets"))]
+    assert sorted(found[0]) == sorted(found[1])
+    assert len(found[0]) == sum(len(range(k, 30, 7)) * len(range(30 + (k - 2) % 7, 60, 7)) for k in range(7))
 
 
 # --- rows that are not as they should be ------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
+from cerify.api import match
 from cerify.automata.evaluate.scope import within_width
-from cerify.equivalence.generate import scoped
+from cerify.equivalence.generate import sase, sase_profiles, scoped
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
@@ -96,6 +97,10 @@ def _same_within(phi: Formula, S: Stream, reach: Reach) -> int:
         ("PATTERN SEQ(A a, B b) WITHIN 2 minutes RETURN a.x", Reach(1, (("time", 120),))),
         ("PATTERN SEQ(A+ a[], B b) WITHIN 5 seconds RETURN b.x", Reach(1, (("time", 5),))),
         ("PATTERN SEQ(A a, B b) RETURN a.x", None),
+        ("PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity(a, b, c) { a.x < c.x } RETURN a.x", Reach(3)),
+        ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(b) { } WITHIN 5 seconds RETURN a.x", Reach(2)),
+        ("PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity(a, b) { } RETURN a.x", None),
+        ("PATTERN SEQ(A a, B+ b[], C c) WHERE strict_contiguity(a, b[], c) { } RETURN a.x", None),
         ("PATTERN SEQ(A a, B+ b[]) WITHIN 5 seconds RETURN a.x", None),
         ("PATTERN SEQ(A a, ~C c, B b) WITHIN 5 seconds RETURN a.x", None),
         ("PATTERN SEQ(A a, B b) WITHIN 5 seconds RETURN NON-OVERLAP R(a.x)", None),
@@ -103,3 +108,19 @@ def _same_within(phi: Formula, S: Stream, reach: Reach) -> int:
 )
 def test_the_reach_of_a_query_of_sase(query: str, reach: Reach | None) -> None:
     assert reach_of_block(parse_sase(query)) == reach
+
+
+def test_a_query_of_adjacent_events_finds_the_same_in_its_reach() -> None:
+    rng, found, matched = Random(5), 0, 0
+    for _ in range(4_000):
+        q, S = sase.case(rng, rng.choice(list(sase_profiles.PROFILES.values())), 7, 10)
+        reach = reach_of_block(q)
+        if reach is None or reach.widths:
+            continue
+        found += 1
+        for m in match(q, S):
+            first = max(0, m.at - reach.events + 1)
+            near = match(q, Stream(list(S)[first : m.at + 1]))
+            assert tuple(p - first for p in m.events) in {n.events for n in near}, q
+            matched += 1
+    assert (found > 100, matched > 100) == (True, True)

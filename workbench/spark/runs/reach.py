@@ -61,13 +61,17 @@ def reach_of_block(q: Any) -> Found:
     """The reach of a query of SASE+ whose matches depend on the events from the first to the last, and on no others.
 
     So no components are negated, since their scopes may begin before it or end after it; the last component is no
-    Kleene plus, which extends until an event stops it; and no matches are left out because of others.
+    Kleene plus, which extends until an event stops it; and no matches are left out because of others. Then WITHIN is a
+    reach, and so is the number of components if each is the event that follows the one before it.
     """
-    if not isinstance(q, sase.Query) or q.source is not None or q.within is None:
+    if not isinstance(q, sase.Query) or q.source is not None:
         return None
     if clauses.negated(q) or q.returned.non_overlap or q.pattern[-1].kleene:
         return None
-    return Reach(1, ((TIME, q.within.seconds),))
+    adjacent = all(clauses.strategy_of(q, k.variable) == "strict_contiguity" for k in q.pattern[1:])
+    if adjacent and not any(k.kleene for k in q.pattern):
+        return Reach(len(q.pattern))
+    return None if q.within is None else Reach(1, ((TIME, q.within.seconds),))
 
 
 def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
