@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Unpack, get_args
+from typing import Literal, Unpack, get_args
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Observation, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -18,50 +19,52 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Schema
 from cerify.spark.chunking.chunks import unpartitioned
-from cerify.spark.columns import ColumnNames, column, columns_of, keyless, selected
+from cerify.spark.columns import column, columns_of, keyless, selected
 from cerify.spark.errors import worker_errors
+from cerify.spark.fitting import KnownTypes, warn_of_misfits
+from cerify.spark.named_columns import ColumnNames, with_named
 from cerify.spark.runs.answers import DIGITS, OnError, Output, answers
 from cerify.spark.runs.invalid import REASONS as INVALID
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 from cerify.spark.streams.state_schema import KIND, MATCH, MESSAGE, ROW
 
-if TYPE_CHECKING:
-    from pyspark.sql import Observation
-
 NUMBER = "cerify_row"
-ALIKE = F.lit(0)
-"""Makes a shuffle by the key another one than that of a bucketed table.
-
-Spark removes a repartition of a table that has as many buckets of the same columns, and then reads the table without
-its buckets, so that the rows of a key are in several tasks (PySpark 4.3).
-"""
 ONE_TASK = 'without partition_by all rows go through one task with on_error="aside"; give partition_by'
 
 
-def match(
-    df: DataFrame,
-    query: str,
-    *,
-    schema: Schema | None = None,
-    language: str = DEFAULT,
-    output: Output = "matches",
-    budget: Budget = Budget(),
-    on_error: OnError = "fail",
-    clustered: bool = False,
-    observation: Observation | None = None,
-    **names: Unpack[ColumnNames],
-) -> DataFrame:
+class MatchOptions(ColumnNames, total=False):
+    """Keyword arguments of match, which documents them."""
+
+    schema: Schema | None
+    types: Collection[str] | None
+    sample: int
+    strict: bool
+    language: str
+    output: Output
+    budget: Budget
+    on_error: OnError
+    clustered: bool
+    observation: Observation | None
+
+
+def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFrame:
     """The matches of a query over the rows of a data frame, as a data frame.
 
     The columns are named by order_by (required), partition_by, type_col and id_col. The rows are read in the order of
     order_by. With partition_by each key is a stream of its own, in which positions and windows count; rows without a
     key are in no stream, and observation, if given, counts them. type_col, "type" by default, is the type of an event.
-    Events are identified by the column id_col, or else by their positions in their stream.
+    Events are identified by the column id_col, or else by their positions in their stream. attributes are columns of
+    the caller's own by the names that the query has for them. A column may be given as a Column, or be a field of a
+    struct, as "payload.user".
 
     output is the kind of row in the answer: one for each match ("matches"), one for each match and assignment of its
     variables ("valuations"), one for each event of a match ("events"), or one for each stream with its number of
     matches ("count").
+
+    A comparison that is never true by the types of the columns is a QueryWarning, with strict an error. types are the
+    event types that there can be, so that another one in the query is an error; sample is a number of rows, whose types
+    are read for the same purpose, and a query that names another one gets a warning. A schema has the types too.
 
     on_error: with "fail", an invalid row or a key that fails is an error of the action that reads it. With "aside" the
     answer also contains these rows and keys, with the reason in the column `kind`; `matches` and `malformed` select
@@ -73,18 +76,20 @@ def match(
     Raises ParseError, IllFormed, Unsupported and InputError. Errors in the rows are raised by the action that reads
     them; put the action into `worker_errors()` to have them as errors of cerify.
     """
-    require_keywords(match, names, ColumnNames)
-    if on_error not in get_args(OnError):
-        raise IllFormed(f"there is no on_error {on_error!r}; use one of {', '.join(get_args(OnError))}")
-    if output not in get_args(Output):
-        raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
-    asked = Query(query, language, "valuations" if output == "valuations" else "matches", schema)
-    _ = asked.parsed
-    columns = columns_of(df, asked, **names)
-    answer = answer_schema(df, asked, columns, output)
-    if on_error == "aside":
-        task = partial(answers, query=asked.to_json(), columns=columns, output=output, budget=budget, on_error=on_error)
-        found = _grouped(df, columns, clustered).mapInArrow(task, _with_aside(df, answer, columns))
+    require_keywords(match, options, MatchOptions)
+    prepared = prepare(df, query, options)
+    df, columns, observation = prepared.df, prepared.columns, options.get("observation")
+    warn_of_misfits(df, prepared.query, columns, prepared.known, 2)
+    task = partial(
+        answers,
+        query=prepared.query.to_json(),
+        columns=columns,
+        output=prepared.output,
+        budget=prepared.budget,
+        on_error=prepared.on_error,
+    )
+    if prepared.on_error == "aside":
+        found = _grouped(df, columns, prepared.clustered).mapInArrow(task, prepared.answer)
         return found if observation is None else found.observe(observation, *counted(MATCH, *INVALID))
     if observation is not None:
         nothing = reduce(or_, (keyless(df, name) for name in columns.keys), F.lit(False))
@@ -92,10 +97,52 @@ def match(
     some = selected(df, columns)
     if not columns.keys:
         with worker_errors():
-            return unpartitioned(some, asked, columns, output, budget, answer)
-    task = partial(answers, query=asked.to_json(), columns=columns, output=output, budget=budget)
-    rows = by_key(some, [*map(column, columns.keys)], [*map(column, columns.order)], clustered=clustered)
-    return rows.mapInArrow(task, answer)
+            return unpartitioned(some, prepared.query, columns, prepared.output, prepared.budget, prepared.answer)
+    keys, order = [*map(column, columns.keys)], [*map(column, columns.order)]
+    return by_key(some, keys, order, clustered=prepared.clustered).mapInArrow(task, prepared.answer)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The checked arguments of match; df has the columns that they name, and answer is the schema of the answer."""
+
+    df: DataFrame
+    query: Query
+    columns: Columns
+    answer: T.StructType
+    known: KnownTypes
+    output: Output
+    budget: Budget
+    on_error: OnError
+    clustered: bool
+
+
+def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
+    """The arguments of match, checked. Raises what match raises."""
+    on_error, output = options.get("on_error", "fail"), options.get("output", "matches")
+    if on_error not in get_args(OnError):
+        raise IllFormed(f"there is no on_error {on_error!r}; use one of {', '.join(get_args(OnError))}")
+    if output not in get_args(Output):
+        raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
+    if df.isStreaming:
+        raise InputError("match reads data at rest; for a streaming data frame use cerify.spark.match_stream")
+    valuations: Literal["valuations", "matches"] = "valuations" if output == "valuations" else "matches"
+    asked = Query(query, options.get("language", DEFAULT), valuations, options.get("schema"))
+    _ = asked.parsed
+    df, names = with_named(df, options)
+    columns = columns_of(df, asked, **names)
+    answer = answer_schema(df, asked, columns, output)
+    return Prepared(
+        df,
+        asked,
+        columns,
+        _with_aside(df, answer, columns) if on_error == "aside" else answer,
+        KnownTypes(options.get("types"), options.get("sample", 0), options.get("strict", False)),
+        output,
+        options.get("budget", Budget()),
+        on_error,
+        options.get("clustered", False),
+    )
 
 
 def counted(*kinds: str) -> list[Column]:
@@ -145,7 +192,12 @@ def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output)
 
 
 def by_key(
-    df: DataFrame, keys: Sequence[Column], order: Sequence[Column], spread: Column = ALIKE, *, clustered: bool = False
+    df: DataFrame,
+    keys: Sequence[Column],
+    order: Sequence[Column],
+    spread: Column | None = None,
+    *,
+    clustered: bool = False,
 ) -> DataFrame:
     """The rows grouped by key and sorted, after a shuffle.
 
@@ -153,6 +205,9 @@ def by_key(
     if it does not know the rows to be clustered by the key. For this it numbers the rows of each key, an operator that
     buffers them.
     """
+    # By the keys alone Spark makes no shuffle of a table that has as many buckets of them, and then reads the table
+    # without its buckets, so that the rows of a key are in several tasks (PySpark 4.3).
+    divided = [*keys, F.lit(0) if spread is None else spread]
     if clustered:
-        return df.withColumn(NUMBER, F.row_number().over(Window.partitionBy(*keys, spread).orderBy(*order)))
-    return df.repartition(*keys, spread).sortWithinPartitions(*keys, *order)
+        return df.withColumn(NUMBER, F.row_number().over(Window.partitionBy(*divided).orderBy(*order)))
+    return df.repartition(*divided).sortWithinPartitions(*keys, *order)

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import InputError
@@ -18,13 +19,14 @@ from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.values import ValueType
+from cerify.spark.runs.decimals import EXACT, type_of_decimals
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 
 WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
-ATTRIBUTES = (*WHOLE, *TIMES, T.FloatType, T.DoubleType, T.StringType, T.BooleanType, T.NullType)
-ATOMIC = (*ATTRIBUTES, T.DecimalType, T.BinaryType)  # what rows can be grouped and ordered by
+ATTRIBUTES = (*WHOLE, *TIMES, T.FloatType, T.DoubleType, T.DecimalType, T.StringType, T.BooleanType, T.NullType)
+ATOMIC = (*ATTRIBUTES, T.BinaryType)  # what rows can be grouped and ordered by
 TYPES: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
     "int": WHOLE,
     "float": (T.FloatType, T.DoubleType),
@@ -34,7 +36,7 @@ TYPES: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
 }
 """The types of columns that have values of a type."""
 
-NUMBERS = (*WHOLE, T.FloatType, T.DoubleType, T.NullType)
+NUMBERS = (*WHOLE, T.FloatType, T.DoubleType, T.DecimalType, T.NullType)
 FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
     **{name: (*kinds, T.NullType) for name, kinds in TYPES.items()},
     "int": NUMBERS,  # whole numbers only, checked when read
@@ -53,12 +55,6 @@ class EventColumns(TypedDict, total=False):
     order_by: Required[str | Sequence[str]]
     partition_by: str | Sequence[str] | None
     type_col: str | None
-
-
-class ColumnNames(EventColumns, total=False):
-    """Those of EventColumns, and id_col: the column by which answers identify events, else by their positions."""
-
-    id_col: str | None
 
 
 def columns_of(
@@ -104,15 +100,53 @@ def _attributes(df: DataFrame, query: Query) -> tuple[list[str], bool]:
             raise InputError("arguments, as in order(I, 40), are attributes by their places; give the data's schema")
         named = set(declared)
     if missing := sorted(_certain(query) - {*df.columns, TIME, TYPE}):
-        raise InputError(f"the query needs {missing[0]!r}; the columns are {', '.join(df.columns)}")
+        raise InputError(
+            f"the query needs {missing[0]!r}; the columns are {', '.join(df.columns)}{_near(df, missing[0])}"
+        )
     found = [name for name in df.columns if name in named and (not declared or name in declared)]
     for name in found:
         kind = df.schema[name].dataType
         fitting = FITTING[declared[name]] if name in declared else ATTRIBUTES
         wanted = f"the schema has {declared[name]}" if name in declared else f"an attribute is {', '.join(ARROW)}"
-        if not isinstance(kind, fitting) and (name in declared or name in _certain(query)):
-            raise InputError(f"column {name!r} is {kind.simpleString()}; {wanted}, so convert it")
-    return [name for name in found if isinstance(df.schema[name].dataType, ATTRIBUTES)], timed or placed
+        if not (isinstance(kind, fitting) and is_attribute(kind)) and (name in declared or name in _certain(query)):
+            raise InputError(f"column {name!r} is {kind.simpleString()}; {wanted}{_digits(kind)}, so convert it")
+    return [name for name in found if is_attribute(df.schema[name].dataType)], timed or placed
+
+
+def is_attribute(kind: T.DataType) -> bool:
+    """Whether a column of this type can be an attribute."""
+    return isinstance(kind, T.NullType) or value_type(kind) is not None
+
+
+def value_type(kind: T.DataType) -> ValueType | None:
+    """The type of the values of an attribute with a column of this type; None if it has none."""
+    if isinstance(kind, T.DecimalType):
+        return type_of_decimals(kind.precision, kind.scale)
+    return next((name for name, kinds in TYPES.items() if isinstance(kind, kinds)), None)
+
+
+def _near(df: DataFrame, name: str) -> str:
+    """The end of a message about an attribute that has no column."""
+    if fields := fields_named(df.schema, name):
+        return f'; for the field of a struct give attributes={{"{name}": "{fields[0]}"}}'
+    return did_you_mean(name, df.columns)
+
+
+def _digits(kind: T.DataType) -> str:
+    if not isinstance(kind, T.DecimalType):
+        return ""
+    return f", of at most {EXACT['int']} digits, or {EXACT['float']} with a fraction"
+
+
+def fields_named(schema: T.StructType, name: str) -> list[str]:
+    """The fields of structs that have this name, each as the path to it."""
+    found, pending = [], [(one.name, one.dataType) for one in schema]
+    while pending:
+        path, kind = pending.pop(0)
+        if isinstance(kind, T.StructType):
+            found += [f"{path}.{one.name}" for one in kind if one.name == name]
+            pending += [(f"{path}.{one.name}", one.dataType) for one in kind]
+    return found
 
 
 def selected(df: DataFrame, columns: Columns) -> DataFrame:
@@ -163,6 +197,11 @@ def mentioned(query: Any) -> tuple[set[str], bool]:
     return named, timed
 
 
+def event_types(query: Any) -> set[str]:
+    """All names in a query that are names of event types."""
+    return {name for node in _nodes(query) if isinstance(name := getattr(node, "type", None), str)}
+
+
 def _nodes(tree: Any) -> Iterator[Any]:
     """The nodes of a tree of any of the languages."""
     pending = [tree]
@@ -189,7 +228,8 @@ def _require(df: DataFrame, name: str, purpose: str) -> None:
     times = df.columns.count(name)
     if times != 1:
         reason = "there is no column" if not times else f"there are {times} columns"
-        raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(df.columns)}")
+        near = "" if times else did_you_mean(name, df.columns)
+        raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(df.columns)}{near}")
 
 
 def require_sortable(schema: T.StructType, name: str) -> None:

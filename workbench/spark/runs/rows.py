@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cerify.semantics.arrow_tables import fitted_table
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema
+from cerify.spark.runs.decimals import plain_numbers
 from cerify.spark.runs.run import Classes
 
 AT_ONCE = 65_536  # rows
@@ -159,7 +160,7 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
     if types.null_count:
         row = pc.index(types.is_null(), True).as_py()
         raise InputError(f"{place(batch, row, columns)}: the column {columns.type!r} is empty; every event has a type")
-    parts = {name: batch.column(name) for name in columns.attributes} | {TYPE: types}
+    parts = {name: plain_numbers(batch.column(name)) for name in columns.attributes} | {TYPE: types}
     if columns.time is not None:
         parts[TIME] = batch.column(columns.time)
     return fitted_table(pa.table(parts), schema, {}, "the data", lambda row: place(batch, row, columns))

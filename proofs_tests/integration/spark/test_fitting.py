@@ -1,0 +1,97 @@
+"""What the driver finds out about a query by the schema of a data frame, and columns that are named by expressions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cerify.semantics.errors import CerifyError, IllFormed, InputError, QueryWarning
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COLUMNS = (
+    "k string, ts long, type string, x long, n string, price decimal(9, 2), huge decimal(30, 4), at date, "
+    "p struct<user: string, k: string, when: struct<t: long>>"
+)
+
+
+@pytest.fixture(scope="module")
+def df(spark: SparkSession) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    rows = [(i, "AB"[i % 2], 110 + i) for i in range(4)]
+    return spark.createDataFrame(rows, "ts long, type string, cents long").select(
+        F.lit("a").alias("k"), "ts", "type", F.col("ts").alias("x"), F.lit("n").alias("n"),
+        (F.col("cents").cast("decimal(9, 0)") / 100).cast("decimal(9, 2)").alias("price"),
+        F.lit(1).cast("decimal(30, 4)").alias("huge"),
+        F.to_date(F.lit("2024-01-05")).alias("at"),
+        F.struct(F.lit("bob").alias("user"), F.lit("b").alias("k"), F.struct(F.col("ts").alias("t")).alias("when"))
+        .alias("p"),
+    )  # fmt: skip
+
+
+def match(df: DataFrame, query: str, **given: Any) -> DataFrame:
+    from cerify.spark.batch import match as matches
+
+    return matches(df, query, **{"order_by": "ts", "partition_by": "k", **given})
+
+
+@pytest.mark.parametrize(
+    ("query", "given", "message"),
+    [
+        ("A FILTER A[x = 'one']", {}, "x"),
+        ("A FILTER A[n > 3]", {}, "n"),
+        ("A FILTER A[price = 'dear']", {}, "price"),
+        ("A AS a ; B AS b FILTER a[n > 3]", {"language": "core-cel"}, "n"),
+        ("PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { a.n > 3 } RETURN a.x", {"language": "sase"}, "n"),
+        ("A[n > 3]", {"language": "event-expression"}, "n"),
+        ("A ; Bee", {"sample": 4}, "unknown event type Bee; the events have A, B"),
+    ],
+)
+def test_what_never_holds_by_the_types_of_columns_is_a_warning(
+    df: DataFrame, query: str, given: dict[str, Any], message: str
+) -> None:
+    with pytest.warns(QueryWarning, match=message) as raised:
+        match(df, query, **given)
+    assert raised[0].filename.endswith("test_fitting.py")
+    with pytest.raises(IllFormed, match=message):
+        match(df, query, strict=True, **given)
+
+
+@pytest.mark.parametrize(
+    ("query", "given", "kind", "message"),
+    [
+        ("A ; Bee", {"types": ["A", "Been"]}, IllFormed, "unknown event type Bee; .* did you mean Been?"),
+        ("A FILTER A[prise > 1]", {}, InputError, "the query needs 'prise'; .* did you mean 'price'?"),
+        ("A FILTER A[user = 'bob']", {}, InputError, 'give attributes={"user": "p.user"}'),
+        ("A FILTER A[huge > 1]", {}, InputError, "at most 18 digits, or 15 with a fraction"),
+        ("A", {"order_by": "tss"}, InputError, "did you mean 'ts'?"),
+        ("A", {"order_by": "p.whem"}, InputError, "no column 'p.whem'"),
+        ("A", {"partition_by": "p.k"}, InputError, "there is a column 'k' too"),
+        ("A", {"attributes": {"u": "p.nobody"}}, InputError, "no column 'p.nobody'"),
+    ],
+)
+def test_what_there_is_not_is_an_error(
+    df: DataFrame, query: str, given: dict[str, Any], kind: type[CerifyError], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        match(df, query, **given)
+
+
+def test_decimals_dates_fields_of_structs_and_columns(df: DataFrame) -> None:
+    from pyspark.sql import functions as F
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = match(
+            df,
+            "A ; B FILTER A[price = 1.1 and user = 'bob' and at < timestamp '2024-01-06T00:00:00Z'] AND B[late > 2]",
+            order_by="p.when.t",
+            partition_by=F.upper("p.k").alias("key"),
+            attributes={"user": "p.user", "late": F.col("x")},
+            types=["A", "B"],
+        )
+    assert [(row["key"], row["events"]) for row in found.collect()] == [("B", [0, 3])]
