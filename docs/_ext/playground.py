@@ -77,7 +77,7 @@ def built(app: Sphinx) -> None:
     app.env.has_playground = False  # type: ignore[attr-defined]
     if app.builder.format == "html":
         try:
-            build(Path(app.outdir, "playground"))
+            build(Path(app.outdir, "playground"), book="../index.html")
             app.env.has_playground = True  # type: ignore[attr-defined]
         except CerifyError as error:
             logger.info("The book has no playground: %s", error)

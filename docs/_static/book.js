@@ -67,6 +67,9 @@ function played() {
       const inside = frame.contentDocument.body;
       new ResizeObserver(() => { frame.style.height = `${inside.offsetHeight}px`; }).observe(inside);
     });
+    // The link leads to what the box shows when it is followed, edits and all.
+    const follow = () => { link.href = link.href.replace(/#.*/, frame.contentWindow.location.hash || "$&"); };
+    for (const name of ["focus", "mousedown", "click"]) link.addEventListener(name, follow);
     example.querySelectorAll(".highlight-text, .drawing").forEach((element) => element.remove());
     example.prepend(frame);
   });

@@ -20,7 +20,8 @@ from cerify.playground.__main__ import build
 from proofs_tests.browser import CHROMIUM, chromium, served
 from proofs_tests.pages import WAIT, WIDTHS, playground_problems
 
-sys.path.append(str(Path(__file__).parents[2] / "docs" / "_ext"))  # what the book makes its links with
+DOCS = Path(__file__).parents[2] / "docs"
+sys.path.append(str(DOCS / "_ext"))  # what the book makes its links with
 
 MISSING = CHROMIUM is None or shutil.which("npm") is None or find_spec("playwright") is None
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(MISSING, reason="needs Chromium, npm and the extra pages")]
@@ -28,10 +29,11 @@ pytestmark = [pytest.mark.thorough, pytest.mark.skipif(MISSING, reason="needs Ch
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("playground")
-    build(folder)
+    folder = tmp_path_factory.mktemp("site")
+    build(folder / "playground", book="../index.html")
+    shutil.copyfile(DOCS / "_static" / "book.js", folder / "book.js")
     with served(folder) as address:
-        yield address
+        yield f"{address}playground/"
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +131,99 @@ def test_a_link_opens_the_same_state_elsewhere(page: Any, browser: Any) -> None:
     other.wait_for_selector("#pane-automaton svg", timeout=WAIT)
     assert other.input_value("#query textarea") == "H ; T"
     other.context.close()
+
+
+def test_a_link_that_was_cut_or_is_of_another_version_is_refused(browser: Any, site: str, page: Any) -> None:
+    example(page)
+    page.click("#share")
+    whole = page.url.partition("#")[2]
+    for hash_, message in ((whole[:-9], "not whole"), (whole.replace("1.", "2.", 1), "another version"), ("x", "not whole")):
+        other = page.context.new_page()
+        other.goto(f"{site}#{hash_}")
+        see(other, "#status", message)
+        other.wait_for_selector(".found button", timeout=WAIT)
+        other.close()
+
+
+def test_what_is_replaced_can_be_taken_back(page: Any) -> None:
+    """By the button and by the browser's own; and each language keeps its query and its stream."""
+    query = "#query textarea"
+    example(page)
+    write(page, "query", "T ; H")
+    page.click("#example")
+    assert page.input_value(query).startswith("(T ; H)")
+    page.click("#undo")
+    page.wait_for_function("document.querySelector('#query textarea').value === 'T ; H'")
+    page.select_option("#language", "sase")
+    write(page, "query", "PATTERN SEQ(H h)")
+    page.select_option("#language", "cel")
+    assert page.input_value(query) == "T ; H"
+    page.select_option("#language", "sase")
+    assert page.input_value(query) == "PATTERN SEQ(H h)"
+    page.go_back()
+    page.wait_for_function("document.querySelector('#query textarea').value === 'T ; H'")
+    page.click("#tab-compare")
+    page.click("#verdict button")
+    page.wait_for_function("document.querySelectorAll('#stream tr').length === 3")
+    assert page.evaluate("document.activeElement.textContent") == "Show on this stream"
+    page.click("#undo")
+    page.wait_for_function("document.querySelectorAll('#stream tr').length === 7")
+
+
+def test_attributes_are_renamed_and_removed(page: Any) -> None:
+    example(page)
+    page.fill("[aria-label='Name of attribute tmp']", "temperature")
+    see(page, "#query-message", "T has no attribute 'tmp'")
+    assert page.locator("[aria-label='temperature of event 0']").input_value() == "45"
+    page.click("[aria-label='Remove attribute temperature']")
+    assert page.locator("#stream th input").count() == 3
+    assert page.evaluate("document.activeElement.ariaLabel") == "Remove attribute hum"
+    page.click("[aria-label='Remove event 0']")
+    assert page.locator("#stream tr").count() == 6
+    page.click("#undo")
+    page.wait_for_function("document.querySelectorAll('#stream tr').length === 7")
+    page.click("#undo")
+    page.wait_for_selector("[aria-label='Name of attribute temperature']")
+
+
+def test_an_edit_is_answered_in_sight_on_a_phone(browser: Any, site: str) -> None:
+    tab = browser.new_page(viewport={"width": 390, "height": 700})
+    tab.goto(site)
+    tab.wait_for_selector(".found button", timeout=WAIT)
+    tab.fill("#stream input[aria-label='hum of event 5']", "10")
+    tab.wait_for_function("document.querySelector('#status').textContent === '5 matches'")
+    shown = "document.querySelector('#status').getBoundingClientRect()"
+    assert 0 <= tab.evaluate(f"{shown}.top") <= tab.evaluate(f"{shown}.bottom") <= 700
+    tab.click("#to-answers")
+    top = tab.evaluate("document.querySelector('#tabs').getBoundingClientRect().top")
+    assert tab.evaluate("document.querySelector('header').getBoundingClientRect().bottom") <= top <= 350
+    assert tab.get_attribute("a", "href") == "../index.html"
+    tab.close()
+
+
+def test_a_live_example_opens_in_the_playground_with_its_edits(browser: Any, site: str) -> None:
+    playground = pytest.importorskip("playground", reason="needs the extra docs")
+    examples = pytest.importorskip("examples", reason="needs the extra docs")
+    address = playground.address(examples.state_of("A ; B", examples.rows_of("A A B")), "index")
+    root = site.removesuffix("playground/")
+    tab = browser.new_context().new_page()
+    tab.route(
+        f"{root}live.html",
+        lambda route: route.fulfill(
+            content_type="text/html",
+            body=f'<div class="example live"><a href="{address}">Open</a></div><script src="book.js"></script>',
+        ),
+    )
+    tab.goto(f"{root}live.html")
+    box = tab.frame_locator("iframe")
+    box.locator(".found button").first.wait_for(timeout=WAIT)
+    box.locator("#query textarea").fill("A ; A ; B")
+    box.locator("#status", has_text="1 match").wait_for(timeout=WAIT)
+    tab.click("text=Open")
+    tab.wait_for_selector("#tab-exercises", timeout=WAIT)
+    tab.wait_for_selector(".found button", timeout=WAIT)
+    assert tab.input_value("#query textarea") == "A ; A ; B"
+    tab.context.close()
 
 
 def test_a_box_on_a_page_shows_the_query_and_its_matches(browser: Any, site: str) -> None:

@@ -15,6 +15,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from hashlib import sha256
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,7 @@ from cerify.semantics.errors import CerifyError, InputError
 
 HERE = Path(__file__).parent
 PAGE = ("index.html", "playground.css", "playground.js", "editor.js", "stream.js", "panes.js", "worker.js")
+BOOK = "<!-- book -->"  # on the page, where the link to a book has its place
 STYLES = ("palette", "page", "timeline", "diagram")
 NPM = {
     "pyodide@314.0.7": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),
@@ -36,8 +38,11 @@ LEFT_OUT = {"__pycache__", "conformance", "examples", "playground", "spark", "fu
 DATA = {".py", ".lark", ".json", ".jsonl", ".html", ".css", ".js"}
 
 
-def build(folder: Path) -> None:
-    """Write the playground into a folder. Raises InputError where npm is not there, or does not give a package."""
+def build(folder: Path, book: str | None = None) -> None:
+    """Write the playground into a folder; book: the address, seen from there, of a page that it has a link to.
+
+    Raises InputError where npm is not there, or does not give a package.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for package, names in NPM.items():
         _vendor(package, names, folder)
@@ -46,6 +51,9 @@ def build(folder: Path) -> None:
             archive.write(path, name)
     for name in PAGE:
         shutil.copyfile(HERE / name, folder / name)
+    link = "" if book is None else f'<a href="{escape(book)}">The book</a>'
+    page = folder / "index.html"
+    page.write_text(page.read_text(encoding="utf-8").replace(BOOK, link), encoding="utf-8")
     css = "".join((HERE.parent / "draw" / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
     (folder / "drawing.css").write_text(css, encoding="utf-8")
     _offline(folder)

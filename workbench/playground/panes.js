@@ -16,9 +16,13 @@ export function failure(error) {
   return element("p", { className: "no" }, error.message);
 }
 
+// How many matches there are, in words.
+export function count(found) {
+  return `${found.matches.length}${found.more ? " or more" : ""} match${found.matches.length === 1 ? "" : "es"}`;
+}
+
 // The matches as buttons; choosing one asks why it matches.
 export function matches(found, chosen, onChoose) {
-  const number = `${found.matches.length}${found.more ? " or more" : ""} match${found.matches.length === 1 ? "" : "es"}`;
   const buttons = found.matches.map((match) => {
     const made = element("button", { type: "button", value: String(match.events) }, matchText(match));
     made.setAttribute("aria-pressed", String(made.value === String(chosen)));
@@ -28,7 +32,7 @@ export function matches(found, chosen, onChoose) {
   const hint = buttons.length
     ? "Choose a match to see why it is one, or choose events in the stream to see why they are none."
     : "Choose events in the stream to see why they are no match.";
-  return [element("p", {}, number), element("ul", { className: "found" }, ...buttons), element("p", { className: "soft" }, hint)];
+  return [element("p", {}, count(found)), element("ul", { className: "found" }, ...buttons), element("p", { className: "soft" }, hint)];
 }
 
 function matchText(match) {

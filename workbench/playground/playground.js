@@ -1,7 +1,7 @@
 // The state of the page, what is asked of the worker when it changes, and the address that holds it.
 import { Editor } from "./editor.js";
 import { StreamTable } from "./stream.js";
-import { drawing, element, explanation, failure, judged, matches } from "./panes.js";
+import { count, drawing, element, explanation, failure, judged, matches } from "./panes.js";
 
 const VERSION = "1";
 const SLOW = 400; // milliseconds after which Stop is shown
@@ -9,6 +9,8 @@ const CLASSES = { equivalent: "yes", different: "no", undecided: "open" };
 const $ = (id) => document.getElementById(id);
 
 let languages = [];
+const left = {}; // of each language that was left for another: its state when it was left
+const answers = {}; // by exercise
 let state = { language: "", query: "", otherLanguage: "", other: "", stream: [["type"]], pane: "matches", events: null, at: null, exercise: null, answer: "" };
 
 // --- the worker ------------------------------------------------------------------------------------------------------
@@ -56,6 +58,13 @@ async function askLast(kind, request, show) {
   else show(answer);
 }
 
+// Fills an element; what had the focus in it is replaced by what has its place.
+function put(element, ...children) {
+  const focused = element.contains(document.activeElement);
+  element.replaceChildren(...children);
+  if (focused) (element.querySelector("button") ?? element).focus();
+}
+
 function say(text) {
   $("status").textContent = text;
 }
@@ -78,26 +87,64 @@ function address() {
   return `#${VERSION}.${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-// The state that an address holds; null for none, or one of another version.
+// The state that an address holds. Throws an Error that says what is wrong with the address.
 function stateOf(hash) {
   const [version, text] = hash.slice(1).split(".");
-  if (version !== VERSION || !text) return null;
+  if (version !== VERSION && /^\d+$/.test(version)) throw new Error("The link is of another version of the playground.");
+  let found = null;
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return null;
-  }
+    found = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {} // the end of it is missing
+  if (!isState(found)) throw new Error("The link is not whole: a part of it was cut off or changed. Copy it again.");
+  return found;
+}
+
+// Whether it has what the page itself reads; the rest is checked where it is used.
+function isState(found) {
+  const isRow = (row) => Array.isArray(row) && row.length && row.every((cell) => typeof cell === "string");
+  const isTable = (rows) => Array.isArray(rows) && rows.length && rows.every((row) => isRow(row) && row.length === rows[0].length);
+  const isPositions = (events) => (events ?? null) === null || (Array.isArray(events) && events.every(Number.isInteger));
+  const texts = [found?.query, found?.other ?? "", found?.answer ?? ""];
+  return texts.every((text) => typeof text === "string") && isTable(found.stream) && isPositions(found.events)
+    && languages.some(({ name }) => name === found.language);
 }
 
 let saving;
 function save() {
   clearTimeout(saving);
-  saving = setTimeout(() => history.replaceState(null, "", address()), 300);
+  saving = setTimeout(saveNow, 300);
 }
 
+function saveNow() {
+  clearTimeout(saving);
+  saving = null;
+  history.replaceState(history.state, "", address());
+}
+
+// Whoever leaves the page, or the box, for a link to it finds the last edit in the address.
+window.addEventListener("blur", () => { if (saving) saveNow(); });
+
+// Changes the state in a way that Undo takes back: it is an entry of its own in the history of the browser.
+function replace(change) {
+  saveNow();
+  change();
+  if (address() === location.hash) return;
+  history.pushState({ replaced: (history.state?.replaced ?? 0) + 1 }, "", address());
+  showUndo();
+}
+
+function showUndo() {
+  $("undo").disabled = !history.state?.replaced;
+}
+
+$("undo").addEventListener("click", () => {
+  saveNow();
+  history.back();
+});
+
 $("share").addEventListener("click", async () => {
-  history.replaceState(null, "", address());
+  saveNow();
   try {
     await navigator.clipboard.writeText(location.href);
     say("The link is copied.");
@@ -108,10 +155,10 @@ $("share").addEventListener("click", async () => {
 
 // --- the query and the stream ----------------------------------------------------------------------------------------
 
-const query = new Editor($("query"), (text) => changed({ query: text, events: null, at: null }));
+const query = new Editor($("query"), (text) => changed({ query: text }));
 const other = new Editor($("other"), (text) => changed({ other: text }));
 const answer = new Editor($("answer"), (text) => { state.answer = text; save(); });
-const stream = new StreamTable($("stream"), () => changed({ stream: stream.rows, events: null, at: null }), choose);
+const stream = new StreamTable($("stream"), { changed: () => changed({ stream: stream.rows }), removed: take, chosen: choose });
 
 const language = () => languages.find(({ name }) => name === state.language);
 const base = () => ({ language: state.language, query: state.query, stream: state.stream });
@@ -119,7 +166,10 @@ const base = () => ({ language: state.language, query: state.query, stream: stat
 function changed(part) {
   Object.assign(state, part);
   save();
-  askLast("evaluate", () => ({ do: "evaluate", ...base() }), showMatches);
+  askLast("evaluate", () => ({ do: "evaluate", ...base() }), (found) => {
+    showMatches(found);
+    say(found.error ? "There is an error, see below." : count(found));
+  });
   refresh();
 }
 
@@ -136,7 +186,10 @@ function showMatches(found) {
     return;
   }
   $("timeline").innerHTML = found.svg;
-  $("pane-matches").replaceChildren(...matches(found, state.events, (match) => choose(match.events, match.at)));
+  $("pane-matches").replaceChildren(...matches(found, state.events, (match) => {
+    choose(match.events, match.at);
+    $("pane-why").focus();
+  }));
 }
 
 // Asks why these events are a match, or why they are none.
@@ -164,13 +217,14 @@ const REFRESH = {
     }
     askLast("explain", () => ({ do: "explain", ...base(), events: state.events, at: state.at }), (found) => {
       $("pane-why").replaceChildren(...(found.error ? [failure(found.error)] : explanation(found)));
+      if (!found.error) say(found.sentence);
     });
   },
   compare() {
     const request = () => ({ do: "compare", ...base(), other: state.other, otherLanguage: state.otherLanguage });
     askLast("compare", request, (found) => {
       const shown = found.error ? [failure(found.error)] : judged(CLASSES[found.verdict], found.lines, found.rows, take);
-      $("verdict").replaceChildren(...shown);
+      put($("verdict"), ...shown);
     });
   },
   automaton() {
@@ -217,10 +271,10 @@ function show(pane) {
   refresh();
 }
 
-// Takes a stream that shows a difference into the table.
-function take(rows) {
-  stream.show(rows);
-  changed({ stream: stream.rows, events: null, at: null });
+// Takes these rows for the stream, and in an exercise the answer for the query; Undo brings back what they replace.
+function take(rows, query = state.query) {
+  replace(() => Object.assign(state, { query, stream: rows, events: null, at: null }));
+  fill();
 }
 
 tabs.forEach((tab, i) => {
@@ -237,52 +291,76 @@ tabs.forEach((tab, i) => {
 
 $("add-event").addEventListener("click", () => stream.addEvent());
 $("add-attribute").addEventListener("click", () => stream.addAttribute());
-$("example").addEventListener("click", () => useExample());
-$("language").addEventListener("change", ({ target }) => { state.language = target.value; useExample(); });
+$("example").addEventListener("click", () => {
+  replace(() => Object.assign(state, example(state.language)));
+  fill();
+});
+$("language").addEventListener("change", ({ target }) => {
+  left[state.language] = { ...state };
+  replace(() => Object.assign(state, left[target.value] ?? example(target.value), { pane: state.pane }));
+  fill();
+});
+$("to-answers").addEventListener("click", () => {
+  $(`tab-${state.pane}`).scrollIntoView();
+  $(`tab-${state.pane}`).focus();
+});
 $("other-language").addEventListener("change", ({ target }) => changed({ otherLanguage: target.value }));
 $("exercise").addEventListener("change", ({ target }) => {
-  state.exercise = target.value;
+  answers[state.exercise] = state.answer;
+  Object.assign(state, { exercise: target.value, answer: answers[target.value] ?? "" });
+  answer.value = state.answer;
   $("feedback").replaceChildren();
   show("exercises");
 });
 $("grade").addEventListener("click", () => {
   askLast("grade", () => ({ do: "grade", id: state.exercise, query: state.answer }), (found) => {
     answer.mark(found.error?.span ?? null);
-    const taken = (rows) => {
-      query.value = state.query = state.answer;
-      take(rows);
-    };
+    const taken = (rows) => take(rows, state.answer);
     const shown = found.error ? [failure(found.error)] : judged(found.right ? "yes" : "no", found.lines, found.rows, taken);
     $("feedback").replaceChildren(...shown);
   });
 });
 
-function useExample() {
-  const { example, name } = language();
-  Object.assign(state, { query: example.query, other: example.other ?? example.query, otherLanguage: name, stream: example.stream, events: null, at: null, exercise: null, answer: "" });
-  fill();
+// The state with the example of a language.
+function example(name) {
+  const { query, other = query, stream } = languages.find((one) => one.name === name).example;
+  return { language: name, query, other, otherLanguage: name, stream, events: null, at: null, exercise: null, answer: "" };
 }
 
+// Shows the state, all of it.
 function fill() {
   $("language").value = state.language;
   $("other-language").value = state.otherLanguage;
   query.value = state.query;
   other.value = state.other;
-  answer.value = state.answer;
-  $("feedback").replaceChildren();
+  if (answer.value !== state.answer) {
+    answer.value = state.answer;
+    $("feedback").replaceChildren();
+  }
+  $("pane-matches").replaceChildren();
   stream.show(state.stream);
   if (state.events) stream.select(state.events);
   show(state.pane);
   askLast("evaluate", () => ({ do: "evaluate", ...base() }), showMatches);
+  showUndo();
 }
 
-window.addEventListener("hashchange", () => {
-  const found = stateOf(location.hash);
-  if (found) {
-    state = { ...state, ...found };
+// Takes the state of the address, if it has one. Returns whether it did.
+function open() {
+  if (!location.hash) return false;
+  try {
+    const found = stateOf(location.hash);
+    left[state.language] = { ...state };
+    state = { ...example(found.language), pane: "matches", ...found };
     fill();
+    return true;
+  } catch (error) {
+    say(error.message);
+    return false;
   }
-});
+}
+
+window.addEventListener("hashchange", open);
 
 async function main() {
   document.body.classList.toggle("box", location.search === "?box");
@@ -292,16 +370,9 @@ async function main() {
   for (const id of ["language", "other-language"]) {
     $(id).replaceChildren(...languages.map(({ name, title }) => element("option", { value: name }, title)));
   }
-  const found = stateOf(location.hash);
-  if (location.hash && !found) say("The link is of another version; here is an example.");
-  else say(`Ready after ${((performance.now() - begin) / 1000).toFixed(1)} s. Nothing leaves this page.`);
-  if (found) {
-    state = { ...state, ...found };
-    fill();
-  } else {
-    state.language = languages[0].name;
-    useExample();
-  }
+  say(`Ready after ${((performance.now() - begin) / 1000).toFixed(1)} s. Nothing leaves this page.`);
+  Object.assign(state, example(languages[0].name));
+  if (!open()) fill();
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("offline.js").catch(() => {});
 }
 

@@ -1,7 +1,9 @@
 // The stream as a table of text fields: a row for each event, a column for its type and for each attribute.
 export class StreamTable {
-  constructor(element, onChange, onSelect) {
-    Object.assign(this, { element, onChange, onSelect, rows: [["type"]], selected: new Set() });
+  // changed() is called after an edit, removed(rows) with what is left without an event or an attribute, and
+  // chosen(positions) when events are chosen.
+  constructor(element, { changed, removed, chosen }) {
+    Object.assign(this, { element, changed, removed, chosen, rows: [["type"]], selected: new Set() });
   }
 
   // rows: the header and the events, each a list of texts.
@@ -16,7 +18,7 @@ export class StreamTable {
     this.rows.push(this.rows[0].map((_, i) => (i === 0 && this.rows.length > 1 ? last[0] : "")));
     this.draw();
     this.element.querySelector("tr:last-child input").select();
-    this.onChange();
+    this.changed();
   }
 
   addAttribute() {
@@ -25,7 +27,7 @@ export class StreamTable {
     this.rows.forEach((row, i) => row.push(i === 0 ? free : ""));
     this.draw();
     this.element.querySelector("tr th:last-of-type input").select();
-    this.onChange();
+    this.changed();
   }
 
   // Selects these positions and no others.
@@ -41,18 +43,35 @@ export class StreamTable {
     this.rows.forEach((row, r) => {
       const line = table.insertRow();
       line.append(r ? this.position(r - 1) : cell("th", "", "#"));
-      row.forEach((text, c) => line.append(cell(r ? "td" : "th", "", this.field(r, c, text))));
-      const remove = button("×", `Remove event ${r - 1}`, () => this.remove(r));
-      line.append(cell("td", "", r ? remove : ""));
+      row.forEach((text, c) => line.append(r ? cell("td", "", this.field(r, c, text)) : this.head(c, text)));
+      line.append(cell("td", "", r ? button("×", `Remove event ${r - 1}`, () => this.removeEvent(r)) : ""));
     });
     this.element.replaceChildren(table);
+    this.label();
+  }
+
+  head(c, text) {
+    const made = cell("th", "col", this.field(0, c, text));
+    if (c) made.append(button("×", "", () => this.removeAttribute(c)));
+    return made;
+  }
+
+  // What is read out of the fields, which are named after the attributes.
+  label() {
+    this.element.querySelectorAll("tr").forEach((line, r) => {
+      line.querySelectorAll("input").forEach((input, c) => {
+        const name = this.rows[0][c];
+        input.setAttribute("aria-label", r ? `${name} of event ${r - 1}` : c ? `Name of attribute ${name}` : "Type of event");
+        if (r === 0) input.nextElementSibling?.setAttribute("aria-label", `Remove attribute ${name}`);
+      });
+    });
   }
 
   position(p) {
     const choose = button(String(p), `Event ${p}: ask about it`, () => {
       this.selected.delete(p) || this.selected.add(p);
       this.select(this.selected);
-      this.onSelect([...this.selected].sort((a, b) => a - b));
+      this.chosen([...this.selected].sort((a, b) => a - b));
     });
     choose.className = "position";
     choose.setAttribute("aria-pressed", String(this.selected.has(p)));
@@ -66,10 +85,10 @@ export class StreamTable {
     input.autocapitalize = "off";
     input.size = Math.max(4, text.length);
     input.readOnly = r === 0 && c === 0;
-    input.setAttribute("aria-label", r ? `${this.rows[0][c]} of event ${r - 1}` : `Name of column ${c}`);
     input.addEventListener("input", () => {
       this.rows[r][c] = input.value.trim();
-      this.onChange();
+      if (r === 0) this.label();
+      this.changed();
     });
     input.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, Enter: 1, ArrowUp: -1 }[event.key];
@@ -81,11 +100,19 @@ export class StreamTable {
     return input;
   }
 
-  remove(r) {
-    this.rows.splice(r, 1);
-    this.selected.clear();
-    this.draw();
-    this.onChange();
+  removeEvent(r) {
+    this.removed(this.rows.filter((_, at) => at !== r));
+    this.focus(`tr:nth-child(${Math.min(r, this.rows.length - 1) + 1}) td:last-child button`);
+  }
+
+  removeAttribute(c) {
+    this.removed(this.rows.map((row) => row.filter((_, at) => at !== c)));
+    this.focus(`th:nth-child(${Math.min(c, this.rows[0].length - 1) + 2}) button`);
+  }
+
+  // The focus goes on to what is next; where nothing is left, to the table.
+  focus(selector) {
+    (this.element.querySelector(selector) ?? this.element).focus();
   }
 }
 
