@@ -114,12 +114,24 @@ def listed(names: Collection[str]) -> str:
     return few if len(names) <= 10 else f"{few}, ... ({len(names)} in all)"
 
 
-def unknown_type(name: str, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """The problem of an event type that the schema does not have."""
+def unknown_type(
+    name: str, schema: Schema | None, span: Span | None, operators: Iterable[str] = ()
+) -> Iterator[Problem]:
+    """The problem of an event type that the schema does not have; operators: what may have been meant besides types."""
     if schema is not None and name not in schema.types:
         whose = "the schema has" if schema.timed else "the events have"
         message = f"unknown event type {name}; {whose} {listed(schema.types)}"
-        yield Problem("event_type", message, span, meant(name, schema.types))
+        yield Problem("event_type", message, span, meant(name, (*schema.types, *operators)))
+
+
+def timeless(types: Iterable[Iterable[str]], span: Span | None) -> Iterator[Problem]:
+    """The problem of a window on the time where the events of no type have a time; types: the attributes of each."""
+    if not any(TIME in attributes for attributes in types):
+        message = (
+            f"WITHIN measures the time of events, and these have none, so that nothing is within the window; "
+            f"add an attribute {TIME}: whole seconds, or ISO 8601 as in 2026-01-31T12:00:00"
+        )
+        yield Problem("attribute", message, span)
 
 
 def lacking(

@@ -21,6 +21,7 @@ from cerify.semantics.predicate_types import (
     meant,
     never_true,
     number_problems,
+    timeless,
     unknown_type,
 )
 from cerify.semantics.predicates import Attribute, mentions
@@ -100,7 +101,9 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
                 found.extend(lacking("the window", held.name, _all(types), schema, phi.span))
                 found.extend(number_problems(held, schema, phi.span))
             elif isinstance(window, cel.TimeWindow):
-                found.extend(lacking("the window", TIME, _all(types), schema, phi.span))
+                shown = {} if schema is None or schema.timed else schema.types
+                without = list(timeless(shown.values(), phi.span)) if shown else []
+                found.extend(without or lacking("the window", TIME, _all(types), schema, phi.span))
             return types
         case cel.PartitionBy(psi, attribute):
             types = _types(psi, schema, found)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.history import in_order
+from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.event_expressions.scope import chosen, constrained, free_variables, places
 from cerify.semantics.events import Schema
 from cerify.semantics.predicate_types import Problem, kind_problems, lacking, listed, unknown_type
@@ -76,7 +77,8 @@ def _variables(E: expr.Expression) -> Iterator[Problem]:
 def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
     if not isinstance(E, expr.Primitive) or E.type == expr.START:
         return
-    yield from unknown_type(E.type, schema, E.span)
+    operators = [one.symbol for one in OPERATORS.values() if one.position == "call"] if E.arguments else []
+    yield from unknown_type(E.type, schema, E.span, operators)  # relativ(a, b) parses as an event with arguments
     if E.type not in schema.types:
         return
     attributes = in_order(schema)[E.type]

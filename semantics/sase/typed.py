@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeAlias, assert_never
 
 from cerify.semantics import predicates as pred
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Schema
-from cerify.semantics.predicate_types import Problem, kind_problems, listed, meant
+from cerify.semantics.predicate_types import Problem, kind_problems, listed, meant, timeless
 from cerify.semantics.predicates import mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts
@@ -107,7 +107,7 @@ def _in_block(q: sase.Query, types: Types) -> Iterator[Problem]:
     if q.within is not None:
         span = q.within.span
         untimed = (p for k in q.pattern for p in _lacking(q, sase.Reference(TIME, k.variable), types, span))
-        yield from islice(untimed, 1)
+        yield from islice(chain(timeless(types.values(), span), untimed), 1)
     for conjunct in conjuncts(q):
         match conjunct.condition:
             case sase.Equivalence(name):

@@ -39,6 +39,8 @@ class PlainExplainer(Explainer[Found]):
         if not request.events and request.at is None:
             raise InputError("the match of no event needs --at: it has no last event to be reported at")
         C, at = request.events, max(request.events) if request.at is None else request.at
+        for place in (*sorted(C), at):
+            self.require_on_stream(place, "--match")
         if any(m.at == at and set(m.events) == C for m in self.matches):
             return Found(C, at, True)
         near = sorted(self.matches, key=lambda m: (len(C.symmetric_difference(m.events)), m))

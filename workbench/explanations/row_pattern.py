@@ -100,6 +100,8 @@ class RowExplainer(Explainer[Explained | NotMatched]):
         if request.events is None:
             return None
         C, at = request.events, request.at
+        for place in sorted(C) if at is None else [*sorted(C), at]:
+            self.require_on_stream(place, "--match")
         if not C and at is None:
             raise InputError("an empty match needs --at: the row at which it is")
         fitting = (m for m in self.matches if set(m.events) == C and at in (None, m.at))

@@ -8,6 +8,8 @@ so that the first matches are there early.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
@@ -20,7 +22,7 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.csv_rows import events_of_rows
-from cerify.semantics.errors import CerifyError, InputError, errors_in
+from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.json_events import parse_json
 from cerify.semantics.values import plain
@@ -33,6 +35,8 @@ Json: TypeAlias = dict[str, Any]
 BUDGET = Budget(seconds=10)
 LISTED = 200  # matches
 DRAWN = 16
+MISSING = re.compile(r"this needs (\w+), which is not installed: (.*)")
+NOT_HERE = r"this needs \1, which the page does not have; on your own machine: \2"
 EXAMPLES = Path(__file__).parent / "examples.json"
 
 
@@ -43,7 +47,8 @@ def answer(request: str) -> str:
         found = REQUESTS[asked["do"]](asked)
     except CerifyError as error:
         span = None if error.span is None else [error.span.start, error.span.end]
-        found = {"error": {"code": error.code, "message": error.message, "span": span}}
+        message = MISSING.sub(NOT_HERE, error.message)
+        found = {"error": {"code": error.code, "message": message, "span": span}}
     return json.dumps(found, ensure_ascii=False)
 
 
@@ -104,11 +109,14 @@ def evaluate(asked: Json) -> Json:
     S, text = _stream(asked), asked["query"]
     plan = planned(text, asked["language"], None, Options(budget=BUDGET), None)
     with errors_in(text), BUDGET.timed():
-        warnings = [
-            {"message": w.message, "span": None if w.span is None else [w.span.start, w.span.end]}
-            for w in require_fit(plan.language, plan.query, S)
-        ]
-        matches = list(islice(plan.matches(S), LISTED + 1))
+        misfits = require_fit(plan.language, plan.query, S)
+        try:
+            matches = list(islice(plan.matches(S), LISTED + 1))
+        except Unsupported as error:  # what does not fit may be the cause
+            raise Unsupported("\n".join([*(w.message for w in misfits), error.message]), error.span) from error
+    warnings = [
+        {"message": w.message, "span": None if w.span is None else [w.span.start, w.span.end]} for w in misfits
+    ]
     shown = sorted(matches[:LISTED])
     if plan.language.takes_place:
         rows = [places_row(" ".join(text.split()), [match.at for match in shown])]
@@ -151,7 +159,13 @@ def compare(asked: Json) -> Json:
     found = verdict_json(verdict, "equivalent")
     witness = found["witness"]
     rows = None if witness is None else _rows(witness["events"])
-    return {"verdict": found["verdict"], "lines": verdict_lines(verdict, "equivalent", "events"), "rows": rows}
+    lines = verdict_lines(verdict, "equivalent", "events")
+    if missing := MISSING.search(lines[0]):
+        named = ["--language", pair[0], *(["--language-right", pair[1]] if pair[0] != pair[1] else [])]
+        command = shlex.join(["cerify", "equiv", asked["query"], asked["other"], *named])
+        needs = f"undecided: this needs {missing[1]}, which the page does not have; on your own machine:"
+        lines = [needs, missing[2], command]
+    return {"verdict": found["verdict"], "lines": lines, "rows": rows}
 
 
 def draw(asked: Json) -> Json:
@@ -204,6 +218,8 @@ REQUESTS: Mapping[str, Callable[[Json], Json]] = {
 
 def _stream(asked: Json) -> Stream:
     header, *rows = asked["stream"]
+    if "" in header:
+        raise InputError(f"column {header.index('')} of the stream has no name; give it one, or remove it")
     return Stream(events_of_rows("the stream", header, rows, [f"event {n}" for n in range(len(rows))]))
 
 

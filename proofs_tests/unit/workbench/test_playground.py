@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from cerify.equivalence.verdict import Undecided
 from cerify.languages import LANGUAGES
+from cerify.playground import session
 from cerify.playground.session import answer
+from cerify.semantics.errors import MissingPackage
+from cerify.semantics.packages import naming_extras
 
 STREAM = [["type", "x"], ["A", "1"], ["A", "2"], ["B", "3"]]
 
@@ -58,6 +62,46 @@ def test_two_queries_differ_on_a_stream_that_can_be_shown() -> None:
     assert found["verdict"] == "different"
     assert found["rows"] == [["type"], ["A"], ["A"], ["B"]]
     assert ask("compare", other="A ; B", otherLanguage="cel")["verdict"] == "equivalent"
+
+
+def test_what_the_page_lacks_is_said_with_the_command_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It said pip install, in a page where nothing can be installed."""
+    with pytest.raises(MissingPackage) as caught, naming_extras():
+        raise ModuleNotFoundError(name="z3")
+    monkeypatch.setattr(session, "equivalent", lambda *_, **__: Undecided(caught.value.message))
+    found = ask("compare", query="A FILTER A.x + 1 > 2", other="A FILTER A.x > 1", otherLanguage="cel")
+    needs, install, command = found["lines"]
+    assert needs == "undecided: this needs z3, which the page does not have; on your own machine:"
+    assert install == "pip install 'cerify[solver]'"
+    assert command == "cerify equiv 'A FILTER A.x + 1 > 2' 'A FILTER A.x > 1' --language cel"
+
+
+def test_a_window_over_a_stream_without_time_is_a_warning() -> None:
+    """It read as no match."""
+    for language, query in (("sase", "PATTERN SEQ(A a, B b) WITHIN 1 hours"), ("cel", "(A ; B) WITHIN 1 hours")):
+        (warning,) = ask("evaluate", language=language, query=query)["warnings"]
+        assert "add an attribute time" in warning["message"]
+    timed = [["type", "time"], ["A", "1"], ["B", ""]]
+    (warning,) = ask("evaluate", language="sase", query="PATTERN SEQ(A a, B b) WITHIN 1 hours", stream=timed)["warnings"]
+    assert "B, which b may hold, has no attribute 'time'" in warning["message"]
+
+
+def test_a_column_without_a_name_and_positions_beyond_the_stream_are_refused() -> None:
+    assert "column 1" in ask("evaluate", stream=[["type", ""], ["A", "1"]])["error"]["message"]
+    for name in LANGUAGES:
+        (language,) = [one for one in ask("languages")["languages"] if one["name"] == name]
+        given = {"language": name, "query": language["example"]["query"], "stream": language["example"]["stream"]}
+        assert "position 77 is not on the stream" in ask("explain", **given, events=[77], at=77)["error"]["message"]
+
+
+def test_an_operator_that_was_meant_is_named() -> None:
+    """`relativ(a, b)` is an event with two attributes."""
+    stream = [["type", "x"], ["deposit", "1"], ["withdraw", "2"]]
+    given = {"language": "event-expression", "query": "relativ(deposit, withdraw)", "stream": stream}
+    assert "did you mean relative?" in json.dumps(ask("evaluate", **given)["warnings"])
+    twice = {"query": "relativ(deposit, deposit)", "stream": [["type"], ["deposit"]]}
+    error = ask("evaluate", **given | twice)["error"]
+    assert error["message"].split("\n")[0].endswith("did you mean relative?")
 
 
 def test_an_exercise_is_graded() -> None:
