@@ -137,7 +137,11 @@ def test_a_link_that_was_cut_or_is_of_another_version_is_refused(browser: Any, s
     example(page)
     page.click("#share")
     whole = page.url.partition("#")[2]
-    for hash_, message in ((whole[:-9], "not whole"), (whole.replace("1.", "2.", 1), "another version"), ("x", "not whole")):
+    for hash_, message in (
+        (whole[:-9], "not whole"),
+        (whole.replace("1.", "2.", 1), "another version"),
+        ("x", "not whole"),
+    ):
         other = page.context.new_page()
         other.goto(f"{site}#{hash_}")
         see(other, "#status", message)

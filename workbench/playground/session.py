@@ -114,9 +114,7 @@ def evaluate(asked: Json) -> Json:
             matches = list(islice(plan.matches(S), LISTED + 1))
         except Unsupported as error:  # what does not fit may be the cause
             raise Unsupported("\n".join([*(w.message for w in misfits), error.message]), error.span) from error
-    warnings = [
-        {"message": w.message, "span": None if w.span is None else [w.span.start, w.span.end]} for w in misfits
-    ]
+    warnings = [{"message": w.message, "span": None if w.span is None else [w.span.start, w.span.end]} for w in misfits]
     shown = sorted(matches[:LISTED])
     if plan.language.takes_place:
         rows = [places_row(" ".join(text.split()), [match.at for match in shown])]

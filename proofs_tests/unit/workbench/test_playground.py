@@ -82,7 +82,9 @@ def test_a_window_over_a_stream_without_time_is_a_warning() -> None:
         (warning,) = ask("evaluate", language=language, query=query)["warnings"]
         assert "add an attribute time" in warning["message"]
     timed = [["type", "time"], ["A", "1"], ["B", ""]]
-    (warning,) = ask("evaluate", language="sase", query="PATTERN SEQ(A a, B b) WITHIN 1 hours", stream=timed)["warnings"]
+    (warning,) = ask("evaluate", language="sase", query="PATTERN SEQ(A a, B b) WITHIN 1 hours", stream=timed)[
+        "warnings"
+    ]
     assert "B, which b may hold, has no attribute 'time'" in warning["message"]
 
 
