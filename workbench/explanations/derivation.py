@@ -201,18 +201,12 @@ def _losers(phi: Preference, C: ComplexEvent, candidates: Iterable[ComplexEvent]
     """Each candidate that C won against by the strategy, with the reason."""
     for other in candidates:
         if other != C and (not isinstance(phi, cel.Max) or other < C):
-            yield comparison(phi, C, other)
+            yield comparison(OPERATORS[type(phi)].symbol, C, other)
 
 
-def comparison(phi: Preference, winner: ComplexEvent, loser: ComplexEvent) -> str:
-    """Why the strategy prefers one complex event to another."""
-    match phi:
-        case cel.Max():
-            return f"{braces(winner)} before {braces(loser)}: it contains it"
-        case cel.Next():
-            p, which = min(winner ^ loser), "first"
-        case cel.Last():
-            p, which = max(winner ^ loser), "last"
-        case _:
-            assert_never(phi)
+def comparison(strategy: str, winner: ComplexEvent, loser: ComplexEvent) -> str:
+    """Why MAX, NXT or LAST prefers one complex event to another."""
+    if strategy == "MAX":
+        return f"{braces(winner)} before {braces(loser)}: it contains it"
+    p, which = (min(winner ^ loser), "first") if strategy == "NXT" else (max(winner ^ loser), "last")
     return f"{braces(winner)} before {braces(loser)}: it has {p}, the {which} position in which they differ"

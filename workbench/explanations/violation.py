@@ -12,6 +12,7 @@ from cerify.explanations.oracle import Oracle
 from cerify.explanations.relaxation import Point
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import last_at_most, next_at_most, sup
+from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.show import show, show_window
 from cerify.semantics.errors import InternalError
 from cerify.semantics.events import ComplexEvent
@@ -40,8 +41,8 @@ def violation(point: Point, phi: cel.Formula, place: cel.Formula, node: Node, or
             return f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {listed(map(str, left_out))}"
         case cel.Next() | cel.Last() | cel.Max():
             winner = next(w for w in supports(phi, i, j, oracle) if _beats(phi, w, C))
-            name = {cel.Next: "NXT", cel.Last: "LAST", cel.Max: "MAX"}[type(phi)]
-            return f"{name} prefers {comparison(phi, winner, C)}"
+            name = OPERATORS[type(phi)].symbol
+            return f"{name} prefers {comparison(name, winner, C)}"
         case cel.Seq() | cel.ContiguousSeq() if point.kind == "order":
             first, second = (show(side) for side in children(place))
             one, two = (braces(sup(child.valuation)) for child in node.children)

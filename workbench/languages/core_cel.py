@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
     from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
+    from cerify.explanations.explainer import Explainer
     from cerify.languages.language import Streamed
     from cerify.semantics.cel.syntax import Formula as CelFormula
 
@@ -122,6 +123,11 @@ class CoreCel(BuiltInLanguage[Formula]):
     @property
     def translations(self) -> Mapping[str, Callable[[Formula, Reading], Any]]:
         return {"cel": lambda phi, _: self.cel_formula(phi, Budget())}
+
+    def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explanations.core_cel import CoreExplainer
+
+        return CoreExplainer(query, list(self.matches(query, S)), S, text)
 
     def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
         """By its formula of CEL."""
