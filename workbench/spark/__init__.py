@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cerify.spark.auditing.audit import audit as audit
     from cerify.spark.batch import match as match
+    from cerify.spark.description import describe as describe
+    from cerify.spark.errors import error_line as error_line
     from cerify.spark.errors import worker_errors as worker_errors
-    from cerify.spark.row_patterns import describe as describe
+    from cerify.spark.progress import ProgressLines as ProgressLines
     from cerify.spark.row_patterns import match_recognize as match_recognize
     from cerify.spark.sql import register as register
     from cerify.spark.streaming import malformed as malformed
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
     from cerify.spark.streaming import matches as matches
 
 _HOME = {
+    "ProgressLines": "progress",
     "audit": "auditing.audit",
-    "describe": "row_patterns",
+    "describe": "description",
+    "error_line": "errors",
     "malformed": "streaming",
     "match": "batch",
     "match_recognize": "row_patterns",
@@ -32,8 +36,10 @@ _HOME = {
 }
 
 __all__ = [
+    "ProgressLines",
     "audit",
     "describe",
+    "error_line",
     "malformed",
     "match",
     "match_recognize",

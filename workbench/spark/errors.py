@@ -7,6 +7,7 @@ its own whose message contains that of the worker. `worker_errors` around the ac
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -21,6 +22,7 @@ from cerify.semantics.errors import (
     Unsupported,
 )
 
+LAST_LINE = re.compile(r"[\w.]+(Error|Exception|Exit|Interrupt)\b(?!.*Traceback)")  # of a traceback of Python
 BEGIN, END = "<cerify>", "</cerify>"
 CLASSES = {cls.code: cls for cls in (ParseError, IllFormed, Unsupported, BudgetExceeded, InputError, InternalError)}
 
@@ -50,6 +52,19 @@ def deserialize_error(error: Exception) -> Exception:
     found = CLASSES[fields["code"]](fields["message"], span)
     found.text = fields["text"]
     return found
+
+
+def error_line(error: Exception | str) -> str:
+    """One line about an exception of PySpark: the kind and the message of cerify's error, or of the worker's exception.
+
+    Without the traces of Python and Java that the message has.
+    """
+    found = deserialize_error(error if isinstance(error, Exception) else Exception(error))
+    if isinstance(found, CerifyError):
+        return f"{type(found).__name__}: {found.message}"
+    text, _, _ = str(found).partition("\n\tat ")
+    lines = [line.strip() for line in text.splitlines() if line and not line.startswith((" ", "\t"))]
+    return next(reversed([line for line in lines if LAST_LINE.match(line)]), lines[0] if lines else repr(found))
 
 
 @contextmanager

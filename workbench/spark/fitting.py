@@ -39,7 +39,7 @@ def warn_of_misfits(df: DataFrame, query: Query, columns: Columns, known: KnownT
     stacklevel is counted from the caller.
     """
     with errors_in(query.text):
-        for problem in _problems(df, query, columns, known):
+        for problem in problems(df, query, columns, known):
             if known.strict or (problem.rule == "event_type" and known.types is not None):
                 raise IllFormed(problem.hinted, problem.span)
             warning = QueryWarning(problem.hinted, problem.span)
@@ -47,7 +47,8 @@ def warn_of_misfits(df: DataFrame, query: Query, columns: Columns, known: KnownT
             warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
-def _problems(df: DataFrame, query: Query, columns: Columns, known: KnownTypes) -> Iterator[Problem]:
+def problems(df: DataFrame, query: Query, columns: Columns, known: KnownTypes) -> Iterator[Problem]:
+    """What cannot hold of the query by the types of the columns, and by the event types that are known."""
     attributes: dict[str, ValueType] = {}
     for name in df.columns:
         if name not in (TYPE, columns.type) and (found := value_type(df.schema[name].dataType)) is not None:

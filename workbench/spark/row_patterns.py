@@ -81,15 +81,15 @@ def match_recognize(
     return rows.mapInArrow(partial(output_rows, query=found.query), found.output)
 
 
-def describe(df: DataFrame, clause: str) -> str:
-    """How `match_recognize` would run a clause over a data frame, in some lines. Raises as it does; reads no row."""
+def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
+    """How `match_recognize` would run a clause over a data frame, as lines with names. Raises as it does."""
     found = recognition(df.schema, clause)
     query, refused = found.query, "".join(f"; not {name}: {why.message}" for name, why in found.why_not.items())
     order = (
         f"{name}{' DESC' if descending else ''} NULLS {'FIRST' if nulls_first else 'LAST'}"
         for name, descending, nulls_first in found.order
     )
-    lines = {
+    return {
         "partitions": f"by {', '.join(query.columns.keys)}, in one shuffle" if query.columns.keys else ONE_TASK,
         "order": ", ".join(order),
         "columns": ", ".join(found.moved),
@@ -97,7 +97,6 @@ def describe(df: DataFrame, clause: str) -> str:
         "memory": f"a task holds some {AT_ONCE} rows, or a longer partition, of up to {query.longest} rows",
         "output": ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in found.output),
     }
-    return "\n".join(f"{name:<12}{line}" for name, line in lines.items())
 
 
 def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), longest: int = EVENTS) -> Recognition:

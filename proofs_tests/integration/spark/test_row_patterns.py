@@ -180,9 +180,11 @@ def test_rows_that_are_clustered_by_the_key_are_not_shuffled_again(spark: SparkS
     from cerify.spark import match_recognize
 
     df = ticks(spark, "a", "b")
-    for rows in (df, df.groupBy("symbol", "day").max("price").toDF("symbol", "day", "price").repartition(2, "symbol")):
-        plan = match_recognize(rows, CLAUSE)._jdf.queryExecution().executedPlan().toString()  # type: ignore[operator]
-        assert len(re.findall(r"hashpartitioning\(symbol#\d+, \d\)", plan)) == 1, plan
+    clustered = df.groupBy("symbol", "day").max("price").toDF("symbol", "day", "price").repartition(2, "symbol")
+    for rows, given in ((df, {}), (clustered, {"clustered": True})):
+        found = match_recognize(rows, CLAUSE, **given)
+        plan = found._jdf.queryExecution().executedPlan().toString()  # type: ignore[operator]
+        assert len(re.findall(r"hashpartitioning\(symbol#\d+, (0, )?\d\)", plan)) == 1, plan
         assert plan.count("Sort [") == 1, plan
 
 

@@ -57,7 +57,7 @@ def cuts_of(df: DataFrame, columns: Columns, reach: Reach, parts: int) -> Cuts |
 
     None if the reach has a width on an attribute other than the first one that orders the events.
     """
-    widths = [_width(df, columns, a, width) for a, width in reach.widths]
+    widths = [width_in_places(df, columns, a, width) for a, width in reach.widths]
     if None in widths:
         return None
     place = place_of(df, columns)
@@ -181,7 +181,7 @@ def _less(start: Any, width: int | float) -> Any:
     return math.nextafter(start - width, -math.inf)
 
 
-def _width(df: DataFrame, columns: Columns, attribute: str, width: int | float) -> int | float | None:
+def width_in_places(df: DataFrame, columns: Columns, attribute: str, width: int | float) -> int | float | None:
     """The width of a window on the attribute in places; None unless it is the first column of the order."""
     name = columns.time if attribute == TIME else attribute
     kind = df.schema[columns.order[0]].dataType

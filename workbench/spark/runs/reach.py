@@ -39,6 +39,12 @@ class Reach:
     events: int = 1
     widths: tuple[tuple[str, Width], ...] = ()
 
+    def __str__(self) -> str:
+        """The windows in words."""
+        widths = [f"{width:g} {'seconds' if name == TIME else f'of {name}'}" for name, width in self.widths]
+        events = [f"{self.events} event{'s' * (self.events > 1)}"] if self.events > 1 or not widths else []
+        return " and ".join(events + widths)
+
 
 Found: TypeAlias = Reach | None
 

@@ -66,6 +66,11 @@ class Compiled(ABC):
 
     @property
     @abstractmethod
+    def state(self) -> str:
+        """What a saved run contains, in words."""
+
+    @property
+    @abstractmethod
     def widths(self) -> Mapping[str, Width]:
         """The widths of the windows on values, by attribute."""
 
@@ -111,6 +116,13 @@ class CompiledCel(Compiled):
         E = self._evaluator.fresh()
         E.restore(saved)
         return ResumableCel(E)
+
+    @property
+    def state(self) -> str:
+        """The partial matches, and what bounds them."""
+        scope = self._evaluator.scope
+        bounded = scope.events is not None or scope.widths
+        return f"partial matches{' within the window' if bounded else ', which no window bounds'}"
 
     @property
     def widths(self) -> Mapping[str, Width]:
@@ -174,6 +186,11 @@ class CompiledExpression(Compiled):
         if not 0 <= state < self._states:
             raise InputError("the saved state is damaged: the automaton has no such state; start again")
         return ResumableExpression(self._evaluator, self._automaton, state, position)
+
+    @property
+    def state(self) -> str:
+        """The state of the automaton."""
+        return "the number of a state of an automaton"
 
     @property
     def widths(self) -> Mapping[str, Width]:
@@ -246,6 +263,11 @@ class CompiledWindow(Compiled):
         first = int(rows.schema.metadata[POSITION])
         saved_rows = rows if rows.num_columns else None
         return ResumableWindow(self._query, self._budget, self._reach, saved_rows, first)
+
+    @property
+    def state(self) -> str:
+        """The rows of the window."""
+        return f"the rows of the last {self._reach}, which are evaluated again with the next ones"
 
     @property
     def widths(self) -> Mapping[str, Width]:
