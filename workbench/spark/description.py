@@ -96,7 +96,8 @@ def _evaluation(query: Query, budget: Budget, counts: bool) -> str:
     with errors_in(query.text):
         run = query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget))
     if isinstance(run, Unsupported):
-        return f"each stream is gathered, up to {EVENTS} events, since {run.message.partition(";")[0]}"
+        reason, _, _ = run.message.partition(";")
+        return f"each stream is gathered, up to {EVENTS} events, since {reason}"
     reach = reach_of_query(query, budget)
     held = "what may still become part of a match" if reach is None else str(reach)
     together = "streams read together" if concatenated(query, budget) is not None else "a run for each stream"
