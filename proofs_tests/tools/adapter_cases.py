@@ -1,8 +1,9 @@
 """The cases of the tests of adapters in Java: `python -m proofs_tests.tools.adapter_cases` completes their files.
 
 Each line of adapters/java/*/src/test/resources/*.jsonl is a run message. By hand are its query, its events, and where
-the answer is not that of the definition "skipped": true, or "choice": true with the engine's own matches. The tree and
-the other matches are computed.
+the answer is not that of the definition "skipped": true, "error" with its code, or "choice": true with the engine's own
+matches. The tree and the other matches are computed; of MATCH_RECOGNIZE the part `sql` of the message, and in the place
+of the matches the tables from which the harness reads them.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cerify import protocol
+from cerify.conformance import sql
 from cerify.conformance.engines import ADAPTERS
-from cerify.conformance.model import of_output
+from cerify.conformance.model import Case, of_output
 from cerify.conformance.query_tree import tree_of_text
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 
-BY_HAND = ("skipped", "choice", "file")
+BY_HAND = ("skipped", "choice", "error", "file")
 
 
 def files() -> list[Path]:
@@ -32,7 +35,12 @@ def completed(text: str) -> Iterator[str]:
     for written in text.splitlines():
         line = json.loads(written)
         line["tree"] = tree_of_text(line["language"], line["query"])
-        if not any(key in line for key in BY_HAND):
+        by_hand = any(key in line for key in BY_HAND)
+        if line["language"] == "row-pattern":
+            line["sql"] = sql.message(case_of(line))
+        if line["language"] == "row-pattern" and not by_hand:
+            line["tables"] = tables(line)
+        elif not by_hand:
             line["matches"] = [protocol.json_of_match(match) for match in matches(line)]
         yield json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
@@ -45,6 +53,29 @@ def matches(line: protocol.Json) -> list[protocol.Match]:
     output = line.get("output", "matches")
     found = language.matches(language.parse(line["query"]), S, DENOTATIONAL, Options(output))
     return of_output(found, language.name, output)
+
+
+def case_of(line: protocol.Json) -> Case:
+    """The run message as a case."""
+    return Case("", "", "", line["language"], line["query"], line.get("schema"), line["events"], "valuations", ())
+
+
+def tables(line: protocol.Json) -> list[protocol.Json]:
+    """Tables that show the matches of a clause: the columns of its partitions, the match number, then all others."""
+    q = LANGUAGES["row-pattern"].parse(line["query"])
+    keys, measures = [one.name for one in q.partition], [one.name for one in q.measures]
+    labels: list[list[Any]] = []
+    own: list[list[Any]] = []
+    for match in map(protocol.json_of_match, matches(line | {"output": "valuations"})):
+        of = {place: variable for variable, places in match["bindings"].items() for place in places}
+        first = line["events"][min(match["events"], default=match["at"])]
+        head = [*(first.get(key) for key in keys), match["match_number"]]
+        labels += [[*head, place, of.get(place)] for place in match["events"] or [match["at"]]]
+        values = [match["result"][name] for name in measures]
+        own += [[*head, *row] for row in ([values] if q.rows == "one" else zip(*values, strict=True))]
+    number = [*(key.lower() for key in keys), sql.NUMBER]
+    shown = [{"columns": [*number, sql.PLACE, sql.LABEL], "rows": labels}]
+    return [*shown, *([{"columns": [*number, *map(str.lower, measures)], "rows": own}] if measures else [])]
 
 
 def main() -> None:

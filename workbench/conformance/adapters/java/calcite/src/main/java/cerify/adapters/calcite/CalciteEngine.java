@@ -12,8 +12,11 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
+import java.sql.Timestamp;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.json.JSONObject;
 
 /** Calcite under test: the statements of a run, by its driver of JDBC. */
@@ -21,7 +24,7 @@ final class CalciteEngine extends SqlEngine {
 
     private static final String MANUAL = "https://calcite.apache.org/docs/reference.html";
 
-    private static final String DEFAULT = " SHOW EMPTY MATCHES"; // which Calcite does not parse
+    private static final Pattern QUOTED_OR_DEFAULT = Pattern.compile("('[^']*'|\"[^\"]*\")| SHOW EMPTY MATCHES");
 
     /** The engine; it holds nothing between runs. */
     CalciteEngine() {
@@ -36,10 +39,17 @@ final class CalciteEngine extends SqlEngine {
     @Override
     protected List<Table> tables(JSONObject sql) {
         try (Connection connection = DriverManager.getConnection("jdbc:calcite:conformance=LENIENT")) {
-            return results(sql, statement -> result(connection, statement.replace(DEFAULT, "")));
+            return results(sql, statement -> result(connection, withoutDefault(statement)));
         } catch (SQLException e) {
             throw internal(e);
         }
+    }
+
+    /** The statement without SHOW EMPTY MATCHES, the default, which Calcite does not parse. */
+    static String withoutDefault(String statement) {
+        return QUOTED_OR_DEFAULT
+                .matcher(statement)
+                .replaceAll(found -> found.group(1) == null ? "" : Matcher.quoteReplacement(found.group()));
     }
 
     private static Table result(Connection connection, String text) {
@@ -54,7 +64,8 @@ final class CalciteEngine extends SqlEngine {
             while (found.next()) {
                 List<Object> row = new ArrayList<>();
                 for (int i = 1; i <= columns.size(); i++) {
-                    row.add(found.getObject(i));
+                    Object value = found.getObject(i);
+                    row.add(value instanceof Timestamp time ? time.toLocalDateTime() : value);
                 }
                 rows.add(row);
             }

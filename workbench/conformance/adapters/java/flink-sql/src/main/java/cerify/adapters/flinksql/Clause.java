@@ -69,8 +69,8 @@ final class Clause {
         for (Row row : found) {
             List<Object> values = new ArrayList<>();
             own.forEach(name -> values.add(row.getField(name)));
-            List<Object> key = values.subList(0, keys);
-            int number = numbers.merge(List.copyOf(key.stream().map(String::valueOf).toList()), 1, Integer::sum);
+            List<Object> key = new ArrayList<>(values.subList(0, keys));
+            int number = numbers.merge(key, 1, Integer::sum);
             List<List<Object>> mine = new ArrayList<>();
             for (int i = 0; i < variables.size(); i++) {
                 String places = (String) row.getField(LABEL + i);

@@ -17,7 +17,8 @@ import org.json.JSONArray;
 import org.json.JSONObject;
 
 /**
- * A case to test an adapter with: a run message, and the matches by the definition or {@code "skipped": true}.
+ * A case to test an adapter with: a run message, and the matches by the definition, for an engine that takes SQL the tables
+ * that show them, or {@code "skipped": true}, or the code of an error.
  *
  * <p>{@code python -m proofs_tests.tools.adapter_cases} adds to each line of a file of cases the tree of its query and its
  * matches.
@@ -42,10 +43,19 @@ public record Case(JSONObject message) {
         return Run.of(message);
     }
 
-    /** The expected answer as text: "skipped", or the matches, such as {@code 2:[0, 2] 2:[1, 2]}. */
+    /**
+     * The expected answer as text: "skipped", "error" and its code, or the matches, such as {@code 2:[0, 2] 2:[1, 2]}, or
+     * the tables.
+     */
     public String expected() {
         if (message.optBoolean("skipped")) {
             return "skipped";
+        }
+        if (message.has("error")) {
+            return "error " + message.getString("error");
+        }
+        if (message.has("tables")) {
+            return Tables.text(message.getJSONArray("tables"), message.getJSONArray("tables"));
         }
         List<String> matches = new ArrayList<>();
         for (Object each : message.getJSONArray("matches")) {
@@ -56,7 +66,7 @@ public record Case(JSONObject message) {
         return joined(matches);
     }
 
-    /** The answer of an engine as text; an error is its message. */
+    /** The answer of an engine as text, in the form of the expected one. */
     public String answer(Engine engine) {
         Answer answer = Answer.to(run(), engine);
         if (answer instanceof Answer.Matches found) {
@@ -66,8 +76,16 @@ public record Case(JSONObject message) {
             }
             return joined(matches);
         }
-        JSONObject error = answer.message("").optJSONObject("error");
-        return error == null || error.getString("code").equals("unsupported") ? "skipped" : error.toString();
+        JSONObject shown = answer.message("");
+        if (answer instanceof Answer.Tables) {
+            JSONArray like = message.optJSONArray("tables", new JSONArray());
+            return Tables.text(shown.getJSONArray("tables"), like);
+        }
+        JSONObject error = shown.optJSONObject("error");
+        if (error == null || error.getString("code").equals("unsupported")) {
+            return "skipped";
+        }
+        return "error " + error.getString("code") + (message.has("error") ? "" : ": " + error.getString("message"));
     }
 
     private String text(int at, Object events, Map<String, ?> bindings, Map<String, ?> result) {

@@ -9,9 +9,11 @@ import io.trino.spi.ErrorCode;
 import io.trino.spi.ErrorType;
 import io.trino.spi.StandardErrorCode;
 import io.trino.spi.TrinoException;
+import io.trino.spi.type.SqlTimestamp;
 import io.trino.sql.parser.ParsingException;
 import io.trino.testing.LocalQueryRunner;
 import io.trino.testing.MaterializedResult;
+import io.trino.testing.MaterializedRow;
 import io.trino.testing.TestingSession;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -45,13 +47,19 @@ final class TrinoEngine extends SqlEngine {
         try {
             MaterializedResult result = runner.execute(statement);
             List<List<Object>> rows = new ArrayList<>();
-            result.getMaterializedRows().forEach(row -> rows.add(row.getFields()));
+            result.getMaterializedRows().forEach(row -> rows.add(values(row)));
             return new Table(result.getColumnNames(), rows);
         } catch (ParsingException e) {
             throw new Skip("Trino does not parse it: " + e.getMessage(), MANUAL);
         } catch (TrinoException e) {
             throw refused(e);
         }
+    }
+
+    private static List<Object> values(MaterializedRow row) {
+        List<Object> values = new ArrayList<>(row.getFields());
+        values.replaceAll(value -> value instanceof SqlTimestamp time ? time.toLocalDateTime() : value);
+        return values;
     }
 
     /** Errors of planning are no answers; of those while rows are read a division by zero is NULL in the definition. */
