@@ -55,7 +55,7 @@ FIRST = (
 )
 """The files and folders that take longest: they begin first, so that no process waits for one of them at the end."""
 
-SINGLE = ("test_docs.py", "test_architecture.py", "integration/test_conform.py", "integration/test_broken_engines.py")
+SINGLE = ("test_docs.py", "integration/test_conform.py", "integration/test_broken_engines.py")
 """Files whose tests share nothing, so that each may run in any process."""
 
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -97,13 +98,17 @@ def test_every_module_says_what_it_is_for() -> None:
                 assert text.lstrip().startswith(('"""', "r'''", 'r"""')), f"{path.relative_to(ROOT)} has no docstring"
 
 
-def _broken(rule: Callable[[ast.Module], Iterator[int]]) -> list[str]:
-    return [
-        f"{path.relative_to(ROOT)}:{line}"
+@cache
+def _trees() -> dict[str, ast.Module]:
+    return {
+        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
         for folder in (*THEORY, "workbench")
         for path in sorted((ROOT / folder).rglob("*.py"))
-        for line in rule(ast.parse(path.read_text(encoding="utf-8")))
-    ]
+    }
+
+
+def _broken(rule: Callable[[ast.Module], Iterator[int]]) -> list[str]:
+    return [f"{path}:{line}" for path, tree in _trees().items() for line in rule(tree)]
 
 
 def test_no_default_takes_an_operator_that_is_added() -> None:

@@ -21,6 +21,9 @@ class ObservedSchema(Schema):
     timed: ClassVar[bool] = False
     mixed: frozenset[str] = field(default=frozenset())  # type: ignore[misc]
 
+    def __post_init__(self) -> None:
+        """Nothing is checked: what events have is a schema, or in mixed."""
+
 
 def observed(S: Stream) -> ObservedSchema:
     """The schema that a stream shows; the attributes of a type are in the order in which its events first have them.

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from cerify.automata.algebra.event_types import satisfiable
 from cerify.automata.cea.model import CEA
-from cerify.automata.explore import explore
 from cerify.semantics.predicates import Atomic
-
-Edges: TypeAlias = list[tuple[None, int]]
 
 
 def trim(A: CEA) -> CEA:
     """An automaton with the same runs that accept, without dead states and with the rest renumbered."""
     empty = {P for P in A.predicates if not isinstance(P, Atomic) and not satisfiable(P)}
     alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
-    forward, backward = defaultdict[int, Edges](list), defaultdict[int, Edges](list)
+    forward, backward = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for t in alive:
-        forward[t.source].append((None, t.target))
-        backward[t.target].append((None, t.source))
+        forward[t.source].append(t.target)
+        backward[t.target].append(t.source)
     kept = sorted(_reachable(A.initial, forward) & _reachable(A.final, backward))
     number = {q: i for i, q in enumerate(kept)}
     return CEA(
@@ -36,6 +32,10 @@ def trim(A: CEA) -> CEA:
     )
 
 
-def _reachable(starts: frozenset[int], edges: Mapping[int, Edges]) -> set[int]:
-    everything = len(edges) + len(starts) + sum(map(len, edges.values()))  # no limit: the automaton is there already
-    return set(explore(sorted(starts), edges.__getitem__, everything, "the automaton"))
+def _reachable(starts: frozenset[int], edges: Mapping[int, list[int]]) -> set[int]:
+    found, pending = set(starts), list(starts)
+    while pending:
+        new = set(edges.get(pending.pop(), ())) - found
+        found |= new
+        pending += new
+    return found

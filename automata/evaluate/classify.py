@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SHORT = 256  # events; below this, going event by event is faster than going by columns
 DENSE = 1 << 16  # numbers; beyond so many they are sorted rather than looked up in a table
 
+TYPED = pred.Anything | pred.OfType
+"""The atomic predicates that depend on the type of an event only."""
+
 Mask: TypeAlias = "NDArray[np.bool_]"
 
 
@@ -91,7 +94,7 @@ def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDAr
 
 def _of_types(P: pred.Predicate) -> bool:
     """Whether a predicate depends on the type of an event only."""
-    return all(isinstance(atom, pred.Anything | pred.OfType) for atom in atoms(P))
+    return isinstance(P, TYPED) or all(isinstance(atom, TYPED) for atom in atoms(P))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.streaming import Evaluation
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.events import Match, Stream
 
@@ -42,7 +42,7 @@ COMPILED_CORE_CEL = CachedCompiler(automaton)
 def read(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
     """The matches in the order in which an automaton says them. Raises BudgetExceeded."""
     evaluation = Evaluation(D)
-    for n, type_ in enumerate(classify(D.A.predicates, S), 1):
+    for n, type_ in enumerate(timed_items(classify(D.A.predicates, S)), 1):
         evaluation.push(type_)
         if not waits or n == len(S):
             yield from (_match(evaluation.D.complex_event(path)) for path in evaluation.completed())

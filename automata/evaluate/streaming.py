@@ -19,7 +19,7 @@ from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeLis
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
 from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget, check_time, timed_items
+from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
 
@@ -35,7 +35,6 @@ class Evaluation:
 
     def push(self, type_: int) -> None:
         """Read the next event, given its type as a bit mask (the update phase: lines 5 to 14)."""
-        check_time()
         self.position += 1
         D, step, T = self.D, self.automaton.step, self.T
         T_: dict[int, NodeList] = {}
@@ -72,7 +71,7 @@ def evaluate(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Bud
 def _read(automaton: Determinized, S: Stream, output: Output) -> Iterator[Match]:
     evaluation = Evaluation(automaton)
     D = evaluation.D
-    for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
+    for n, type_ in enumerate(timed_items(classify(evaluation.automaton.A.predicates, S))):
         evaluation.push(type_)
         for path in evaluation.completed():
             bindings = bindings_of(D.valuation(path)) if output == "valuations" else None
@@ -109,7 +108,7 @@ def passing(query: AutomatonPlan, S: Stream, output: Output, budget: Budget) -> 
 
 def _passing(automaton: Determinized, S: Stream, checker: CorrelatedFilterChecker) -> Iterator[tuple[int, Valuation]]:
     evaluation = Evaluation(automaton)
-    for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
+    for n, type_ in enumerate(timed_items(classify(evaluation.automaton.A.predicates, S))):
         evaluation.push(type_)
         for nodes in evaluation.ends():
             for path in in_list(evaluation.D, nodes, checker):

@@ -74,26 +74,31 @@ class Options:
     """
 
     output: Output = "matches"
-    budget: Budget = field(default_factory=Budget)
+    budget: Budget = Budget()
     predicates: Predicates = field(default_factory=dict)
     aggregates: Operations = field(default_factory=dict)
     reading: Reading = DECIDED
     row_reading: RowReading = STANDARD
     consumption: Consumption = Consumption.NONE
 
-    def __post_init__(self) -> None:
-        require_kind("budget", self.budget, Budget, "a cerify.Budget")
-        require_kind("predicates", self.predicates, Mapping, "a mapping from names to predicates")
-        require_kind("aggregates", self.aggregates, Mapping, "a mapping from names to aggregates")
-        require_kind("reading", self.reading, Reading, "a Reading")
-        require_kind("row_reading", self.row_reading, RowReading, "a RowReading")
-
     @classmethod
     def of(cls, values: OptionValues) -> Options:
-        """The options with these values. Raises IllFormed for an output or a consumption that there is not."""
-        options = cls(**values)  # type: ignore[arg-type]  # as a consumption may be a str
-        require_output(options.output)
-        return replace(options, consumption=Consumption.of(options.consumption))
+        """The options with these values. Raises IllFormed for what is no value of an option."""
+        kinds: tuple[tuple[str, type, str], ...] = (
+            ("budget", Budget, "a cerify.Budget"),
+            ("predicates", Mapping, "a mapping from names to predicates"),
+            ("aggregates", Mapping, "a mapping from names to aggregates"),
+            ("reading", Reading, "a Reading"),
+            ("row_reading", RowReading, "a RowReading"),
+        )
+        for name, kind, wanted in kinds:
+            if name in values:
+                require_kind(name, values[name], kind, wanted)  # type: ignore[literal-required]
+        if "output" in values:
+            require_output(values["output"])
+        if "consumption" in values:
+            values = values | {"consumption": Consumption.of(values["consumption"])}
+        return cls(**values)  # type: ignore[arg-type]  # by now a consumption is none that is a str
 
 
 class OptionValues(TypedDict, total=False):
@@ -223,7 +228,7 @@ class Question:
     level: Level = "events"
     schema: Schema | None = None
     bound: int = 4
-    budget: Budget = field(default_factory=Budget)
+    budget: Budget = Budget()
 
     def __post_init__(self) -> None:
         if self.level not in get_args(Level):
