@@ -82,17 +82,21 @@ def line(message: Mapping[str, Any]) -> str:
 
 
 def read(text: str | bytes, message: Message, where: str = "the message") -> Json:
-    """The message that a line holds, checked against its schema. Raises InputError.
+    """The message that a line holds, checked against its schema. Raises InputError."""
+    return checked(parse_json(text, where), message, where)
+
+
+def checked(obj: Any, message: Message, where: str = "the message") -> Json:
+    """The JSON value as the message that it is by its schema. Raises InputError if it is none.
 
     Of many matches only the first are held against the schema, and of those only the first entries, for that takes
     long; `matches_of_json` checks them all.
     """
-    obj = parse_json(text, where)
-    checked = obj
+    beginning = obj
     kind = _kind_of_answer(obj, where) if message == "answer" else ""
     if isinstance(obj, dict) and isinstance(matches := obj.get("matches"), list):
-        checked = obj | {"matches": [_beginning(match) for match in matches[:FIRST_MATCHES]]}
-    problem = best_match(_validator(message, tuple(LANGUAGES), kind).iter_errors(checked))
+        beginning = obj | {"matches": [_beginning(match) for match in matches[:FIRST_MATCHES]]}
+    problem = best_match(_validator(message, tuple(LANGUAGES), kind).iter_errors(beginning))
     if problem is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.absolute_path)
         raise InputError(f"{where}{': at ' + place.lstrip('.') if place else ''}: {problem.message}")

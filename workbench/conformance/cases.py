@@ -78,7 +78,7 @@ def case_of_line(text: str, where: str) -> Case:
         if not isinstance(obj.get(field), kind):
             raise InputError(f"{where}: the field {field!r} is missing, or no {kind.__name__}")
     message = {key: obj[key] for key in ("id", "language", "query", "schema", "events", "output") if key in obj}
-    protocol.read(protocol.line({"cmd": "run", **message}), "run", where)
+    protocol.checked({"cmd": "run", **message}, "run", where)
     language = LANGUAGES[obj["language"]]
     schema = None if obj.get("schema") is None else _of_field("schema", where, partial(schema_of_json, obj["schema"]))
     S = stream_of_json(obj["events"], schema, where, language.row_type)
@@ -93,7 +93,7 @@ def case_of_line(text: str, where: str) -> Case:
     )
     if obj.get("matches") is None:
         return _case(obj | {"matches": [protocol.json_of_match(match) for match in meant]})
-    answer = protocol.read(protocol.line({"id": obj["id"], "matches": obj["matches"]}), "answer", where)
+    answer = protocol.checked({"id": obj["id"], "matches": obj["matches"]}, "answer", where)
     given = _of_field("matches", where, partial(protocol.answer_of_json, answer, obj["output"], len(obj["events"])))
     if isinstance(given, protocol.Matches) and given.problem:
         raise InputError(f"{where}: the field 'matches': {given.problem}")

@@ -11,7 +11,7 @@ from typing import Any
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
 from cerify.conformance import sql
-from cerify.conformance.claims import claims_of_json
+from cerify.conformance.claims import Claims, claims_of_json
 from cerify.conformance.losses import Losses
 from cerify.conformance.model import Case, Outcome, Result
 from cerify.conformance.process import GRACE, EngineFailure, EngineProcess, Limits, excerpt
@@ -50,6 +50,7 @@ class Engine:
         self.twice: dict[str, str] = {}
         self._answered: set[str] = set()  # of this process
         self.losses = Losses() if losses is None else losses
+        self._reading = Budget(seconds=limits.run_seconds)
         self._process: EngineProcess | None = None
         try:
             self.info = self._start()
@@ -59,18 +60,19 @@ class Engine:
 
     def run(self, case: Case) -> Result:
         """The result of a case, which has the output that the engine claims."""
-        case = claims_of_json(self.info.claims, case.language).asked(case)
+        claims = claims_of_json(self.info.claims, case.language)
+        case = claims.asked(case)
         started = time.perf_counter()
-        outcome, detail, matches = self._outcome(case)
+        outcome, detail, matches = self._outcome(case, claims)
         seconds = time.perf_counter() - started
         stderr = self._process.stderr() if self._process is not None and outcome != "passed" else ""
         return Result(case, outcome, matches, detail, seconds, stderr=stderr)
 
-    def _outcome(self, case: Case) -> tuple[Outcome, str, Sequence[Match] | None]:
+    def _outcome(self, case: Case, claims: Claims) -> tuple[Outcome, str, Sequence[Match] | None]:
         """What became of a case: the outcome, why, and the matches if there are some."""
         if case.language not in self.info.languages:
             return "skipped", f"the engine does not speak {case.language}", None
-        if unclaimed := claims_of_json(self.info.claims, case.language).why_not(case):
+        if unclaimed := claims.why_not(case):
             return "skipped", unclaimed, None
         if (why_not := self.losses.why_not(case)) is not None:
             return "not_run", why_not, None
@@ -159,7 +161,7 @@ class Engine:
         assert self._process is not None
         text = self._process.ask(protocol.line(message_of(case)), self.limits.run_seconds)
         try:
-            with Budget(seconds=self.limits.run_seconds).timed():
+            with self._reading.timed():
                 return self._read(case, text)
         except BudgetExceeded:
             why = f"its answer of {len(text):,} bytes takes more than {self.limits.run_seconds:g} s to read"
@@ -170,17 +172,17 @@ class Engine:
         try:
             obj = parse_json(text, "the answer")
             if not isinstance(obj, dict) or obj.get("id") != case.id:
-                if self._is_second(protocol.read(text, "answer", "the answer"), text):
+                if self._is_second(protocol.checked(obj, "answer", "the answer"), text):
                     return None
                 raise InputError(f"the answer has the id {obj['id']!r}, where {case.id!r} was asked")
         except InputError as error:
             raise EngineFailure("protocol", f"{error.message}{WROTE}{excerpt(text)}") from None
         self._answered.add(case.id)
         try:
-            checked = protocol.read(text, "answer", "the answer")
-            if "tables" in checked:
-                checked = sql.answer(case, checked["tables"])
-            return protocol.answer_of_json(checked, case.output, len(case.events))
+            answer = protocol.checked(obj, "answer", "the answer")
+            if "tables" in answer:
+                answer = sql.answer(case, answer["tables"])
+            return protocol.answer_of_json(answer, case.output, len(case.events))
         except InputError as error:
             return Wrong(f"{error.message}{WROTE}{excerpt(text)}")
 
