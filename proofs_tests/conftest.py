@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,10 @@ from cerify import cli
 
 Run = Callable[..., tuple[int, str, str]]
 
+
+# Where the environment forbids byte code, each of the processes that tests start would compile all sources anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # The Java of Spark runs for minutes only: the slower of its two compilers costs more than it saves.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

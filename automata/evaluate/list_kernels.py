@@ -34,7 +34,7 @@ def update_lists(  # type: ignore[no-untyped-def]
     ends_, runs_ = np.empty((states, 2), np.int32), np.empty(states, np.int64)
     into = np.empty(marks.shape[0], np.int32)
     numbers = np.empty(marks.shape[0], np.int64)
-    live, live_ = np.empty(states, np.int32), np.empty(states, np.int32)
+    live = np.empty(states, np.int32)
     alive, mask, found = 0, np.uint64(0), 0
     for q in range(states):
         if ends[q, 0] >= 0:
@@ -82,7 +82,7 @@ def update_lists(  # type: ignore[no-untyped-def]
                 if ends[q, 0] < 0:
                     ends[q, 0], ends[q, 1], runs[q] = ends_[p, 0], ends_[p, 1], runs_[p]
                     if not ended[q]:
-                        live_[count] = q
+                        live[count] = q  # never beyond a
                         count += 1
                         mask |= np.uint64(1) << np.uint64(min(q, LAST_BIT))
                 else:
@@ -90,7 +90,6 @@ def update_lists(  # type: ignore[no-untyped-def]
                     ends[q, 1] = ends_[p, 1]
                     runs[q] = min(runs[q] + runs_[p], CAP)
             alive = count
-            live[:count] = live_[:count]
         for m in range(made):
             q, node = into[m], nodes - made + m
             if ends[q, 0] < 0:

@@ -17,7 +17,8 @@ def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # typ
     """
     nodes, members = counters[NODES_MADE], 0
     alive = np.zeros(nodes, np.bool_)
-    used[:] = False
+    for k in range(used.size):
+        used[k] = False
     for q in range(slot.size):
         s = slot[q]
         if s < 0:

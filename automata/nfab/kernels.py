@@ -107,10 +107,10 @@ def advance(  # type: ignore[no-untyped-def]
                 numbers[op.NEEDED] = op.ROOM_FOR_PENDING
                 return e
             numbers[op.QUEUE_FROM] += 1
-            run = head[of, 0]
+            run = np.int64(head[of, 0])
             head[of, 0], head[of, 1] = -1, 0
             while run >= 0:
-                after = runs[run, 0]
+                after = np.int64(runs[run, 0])
                 since = (times[e] - registers[run, 0]) / scale
                 if (since <= width) if closed else (since < width):
                     add(run, of, runs, head)
@@ -137,10 +137,10 @@ def advance(  # type: ignore[no-untyped-def]
 
         # the runs of the partition look at the event, and perhaps one begins
         if key > 0:
-            run = head[key, 0]
+            run = np.int64(head[key, 0])
             head[key, 0], head[key, 1] = -1, 0
             while run >= 0:
-                after = runs[run, 0]
+                after = np.int64(runs[run, 0])
                 look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers)
                 run = after
         if bit & 1:
@@ -155,7 +155,7 @@ def advance(  # type: ignore[no-untyped-def]
                 queue_times[numbers[op.QUEUE_TO]] = times[e]
                 queue_keys[numbers[op.QUEUE_TO]] = key
                 numbers[op.QUEUE_TO] += 1
-            select(run, 0, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers)
+            select(run, np.int64(0), key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers)
         if numbers[op.ALIVE] > most_runs:
             numbers[op.ERROR] = op.RUNS_EXCEEDED
     return bits.size

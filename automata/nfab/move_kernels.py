@@ -1,6 +1,11 @@
-"""The moves of one run of an NFA^b with one event, compiled into the loop in kernels.py, which describes the arrays."""
+"""The moves of one run of an NFA^b with one event, compiled into the loop in kernels.py, which describes the arrays.
+
+The numbers of runs and states are int64 wherever they are passed on: numba compiles a function for each type it gets.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from cerify.automata.evaluate.jit import inlined
 from cerify.automata.nfab import opcodes as op
@@ -197,7 +202,7 @@ def skips(s, selected, run, plan, work, data, e, registers, numbers):  # type: i
 @inlined
 def look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
     """Move a run by one event: it takes, ignores, proceeds, several of these, or is deleted."""
-    s, node = runs[run, 1], runs[run, 2]
+    s, node = np.int64(runs[run, 1]), runs[run, 2]
     place = s * op.WIDTH
     more, last, has_end = plan[place + op.KIND] == op.MORE, plan[place + op.IS_LAST] != 0, plan[place + op.HAS_END] != 0
     stops, proceeds, following = False, False, False
