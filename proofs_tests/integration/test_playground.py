@@ -116,6 +116,28 @@ def test_two_queries_are_compared(page: Any) -> None:
     assert page.locator("#stream tr").count() == 4
     write(page, "other", "NXT(A ; B)")
     see(page, "#verdict", "equivalent")
+    write(page, "other", "NXT(A ; ; B)")
+    see(page, "#verdict", "In the second query")
+    assert page.inner_text("#other .error") == ";"
+    write(page, "other", "NXT(A ; B FILTER A.x + 1 > 2)")
+    see(page, "#verdict", "cerify equiv 'NXT(A ; B)' 'NXT(A ; B FILTER A.x + 1 > 2)' --language cel")
+
+
+def test_what_is_empty_says_what_to_do(page: Any) -> None:
+    example(page)
+    write(page, "query", "")
+    see(page, "#pane-matches", "Write a query")
+    assert page.locator("#query-message").inner_text() == ""
+    page.click("#undo")
+    for _ in range(6):
+        page.click("[aria-label='Remove event 0']")
+    see(page, "#pane-matches", "The stream has no events")
+    assert page.evaluate("document.activeElement.id") == "stream"
+    page.click("#tab-why")
+    see(page, "#pane-why", "Choose a match")
+    page.click("#tab-compare")
+    write(page, "other", "")
+    see(page, "#verdict", "Write a second query")
 
 
 def test_a_link_opens_the_same_state_elsewhere(page: Any, browser: Any) -> None:

@@ -12,8 +12,13 @@ export function drawing(svg, label) {
   return holder;
 }
 
+export function note(text) {
+  return element("p", { className: "soft" }, text);
+}
+
+// An error; what a language or a page does not have is none of the query.
 export function failure(error) {
-  return element("p", { className: "no" }, error.message);
+  return element("p", { className: error.code === "unsupported" ? "open" : "no" }, error.message);
 }
 
 // How many matches there are, in words.
@@ -22,7 +27,8 @@ export function count(found) {
 }
 
 // The matches as buttons; choosing one asks why it matches.
-export function matches(found, chosen, onChoose) {
+export function matches(found, events, chosen, onChoose) {
+  if (!events) return [note("The stream has no events: add one.")];
   const buttons = found.matches.map((match) => {
     const made = element("button", { type: "button", value: String(match.events) }, matchText(match));
     made.setAttribute("aria-pressed", String(made.value === String(chosen)));
@@ -32,7 +38,7 @@ export function matches(found, chosen, onChoose) {
   const hint = buttons.length
     ? "Choose a match to see why it is one, or choose events in the stream to see why they are none."
     : "Choose events in the stream to see why they are no match.";
-  return [element("p", {}, count(found)), element("ul", { className: "found" }, ...buttons), element("p", { className: "soft" }, hint)];
+  return [element("p", {}, count(found)), element("ul", { className: "found" }, ...buttons), note(hint)];
 }
 
 function matchText(match) {

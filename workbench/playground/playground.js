@@ -1,7 +1,7 @@
 // The state of the page, what is asked of the worker when it changes, and the address that holds it.
 import { Editor } from "./editor.js";
 import { StreamTable } from "./stream.js";
-import { count, drawing, element, explanation, failure, judged, matches } from "./panes.js";
+import { count, drawing, element, explanation, failure, judged, matches, note } from "./panes.js";
 
 const VERSION = "1";
 const SLOW = 400; // milliseconds after which Stop is shown
@@ -43,9 +43,16 @@ async function ask(request) {
   });
 }
 
+// Where the answers are shown; they are dimmed while they are those to an earlier question.
+const SHOWN = { evaluate: ["pane-matches", "timeline"], explain: ["pane-why"], compare: ["verdict"], draw: ["pane-automaton"], step: ["pane-steps"] };
+function markStale(kind, isStale) {
+  for (const id of SHOWN[kind] ?? []) $(id).classList.toggle("stale", isStale);
+}
+
 // Of the answers to one kind of question only the last is shown; while one is awaited, the next waits for it.
 const asking = {};
 async function askLast(kind, request, show) {
+  markStale(kind, true);
   if (asking[kind]) {
     asking[kind].next = [request, show];
     return;
@@ -55,7 +62,10 @@ async function askLast(kind, request, show) {
   if (asking[kind] !== turn) return;
   delete asking[kind];
   if (turn.next) askLast(kind, ...turn.next);
-  else show(answer);
+  else {
+    markStale(kind, false);
+    show(answer);
+  }
 }
 
 // Fills an element; what had the focus in it is replaced by what has its place.
@@ -166,27 +176,39 @@ const base = () => ({ language: state.language, query: state.query, stream: stat
 function changed(part) {
   Object.assign(state, part);
   save();
+  evaluate();
+  refresh();
+}
+
+function evaluate(said) {
   askLast("evaluate", () => ({ do: "evaluate", ...base() }), (found) => {
     showMatches(found);
-    say(found.error ? "There is an error, see below." : count(found));
+    say(said ?? (found.error ? "There is an error, see below." : count(found)));
   });
-  refresh();
 }
 
 function showMatches(found) {
   const error = found.error;
   const inStream = error?.code === "input";
+  if (!state.query.trim() && !inStream) {
+    query.mark(null);
+    $("query-message").textContent = $("stream-message").textContent = "";
+    $("timeline").classList.add("stale");
+    $("pane-matches").replaceChildren(note("Write a query; Example has one."));
+    return;
+  }
   query.mark(error ? (inStream ? null : error.span ?? [0, state.query.length]) : null);
   const warnings = (found.warnings ?? []).map((warning) => warning.message);
   $("query-message").textContent = error && !inStream ? error.message : warnings.join("\n");
   $("query-message").classList.toggle("warning", !error);
   $("stream-message").textContent = inStream ? error.message : "";
   if (error) {
+    $("timeline").classList.add("stale");
     $("pane-matches").replaceChildren(failure(error));
     return;
   }
   $("timeline").innerHTML = found.svg;
-  $("pane-matches").replaceChildren(...matches(found, state.events, (match) => {
+  $("pane-matches").replaceChildren(...matches(found, state.stream.length - 1, state.events, (match) => {
     choose(match.events, match.at);
     $("pane-why").focus();
   }));
@@ -212,7 +234,7 @@ const REFRESH = {
   },
   why() {
     if (!state.events) {
-      $("pane-why").replaceChildren(element("p", { className: "soft" }, "Choose a match, or events by their numbers in the stream: here it says why they are a match, or why not."));
+      $("pane-why").replaceChildren(note("Choose a match, or events by their numbers in the stream: here it says why they are a match, or why not."));
       return;
     }
     askLast("explain", () => ({ do: "explain", ...base(), events: state.events, at: state.at }), (found) => {
@@ -223,8 +245,12 @@ const REFRESH = {
   compare() {
     const request = () => ({ do: "compare", ...base(), other: state.other, otherLanguage: state.otherLanguage });
     askLast("compare", request, (found) => {
-      const shown = found.error ? [failure(found.error)] : judged(CLASSES[found.verdict], found.lines, found.rows, take);
-      put($("verdict"), ...shown);
+      const error = found.error;
+      const inOther = error && error.text === state.other && state.other !== state.query;
+      other.mark(inOther ? error.span : null);
+      if (!state.other.trim()) put($("verdict"), note("Write a second query: is it the same as the first on every stream?"));
+      else if (error) put($("verdict"), note(`In the ${inOther ? "second" : "first"} query:`), failure(error));
+      else put($("verdict"), ...judged(CLASSES[found.verdict], found.lines, found.rows, take));
     });
   },
   automaton() {
@@ -327,8 +353,8 @@ function example(name) {
   return { language: name, query, other, otherLanguage: name, stream, events: null, at: null, exercise: null, answer: "" };
 }
 
-// Shows the state, all of it.
-function fill() {
+// Shows the state, all of it, and says this, or how many matches there are.
+function fill(said) {
   $("language").value = state.language;
   $("other-language").value = state.otherLanguage;
   query.value = state.query;
@@ -341,26 +367,25 @@ function fill() {
   stream.show(state.stream);
   if (state.events) stream.select(state.events);
   show(state.pane);
-  askLast("evaluate", () => ({ do: "evaluate", ...base() }), showMatches);
+  evaluate(said);
   showUndo();
 }
 
-// Takes the state of the address, if it has one. Returns whether it did.
+// Takes the state of the address. Throws an Error that says what is wrong with it.
 function open() {
-  if (!location.hash) return false;
-  try {
-    const found = stateOf(location.hash);
-    left[state.language] = { ...state };
-    state = { ...example(found.language), pane: "matches", ...found };
-    fill();
-    return true;
-  } catch (error) {
-    say(error.message);
-    return false;
-  }
+  const found = stateOf(location.hash);
+  left[state.language] = { ...state };
+  state = { ...example(found.language), pane: "matches", ...found };
 }
 
-window.addEventListener("hashchange", open);
+window.addEventListener("hashchange", () => {
+  try {
+    open();
+    fill();
+  } catch (error) {
+    say(error.message);
+  }
+});
 
 async function main() {
   document.body.classList.toggle("box", location.search === "?box");
@@ -370,9 +395,14 @@ async function main() {
   for (const id of ["language", "other-language"]) {
     $(id).replaceChildren(...languages.map(({ name, title }) => element("option", { value: name }, title)));
   }
-  say(`Ready after ${((performance.now() - begin) / 1000).toFixed(1)} s. Nothing leaves this page.`);
+  let ready = `Ready after ${((performance.now() - begin) / 1000).toFixed(1)} s. Nothing leaves this page.`;
   Object.assign(state, example(languages[0].name));
-  if (!open()) fill();
+  try {
+    if (location.hash) open();
+  } catch (error) {
+    ready = `${error.message} Here is an example.`;
+  }
+  fill(ready);
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("offline.js").catch(() => {});
 }
 

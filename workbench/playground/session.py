@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+from warnings import catch_warnings, simplefilter
 
 from cerify.api import equivalent, planned, read_query
 from cerify.draw.stream import drawn, match_row, places_row
@@ -22,7 +23,7 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.csv_rows import events_of_rows
-from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
+from cerify.semantics.errors import CerifyError, InputError, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.json_events import parse_json
 from cerify.semantics.values import plain
@@ -41,14 +42,17 @@ EXAMPLES = Path(__file__).parent / "examples.json"
 
 
 def answer(request: str) -> str:
-    """The answer to a request; for one that fails {"error": {"code", "message", "span"}}, with the span or null."""
+    """The answer to a request; for one that fails {"error": {"code", "message", "span", "text"}}.
+
+    text is the query that the error is about, and span its place there; they are null where that is not known.
+    """
     try:
         asked = _checked(parse_json(request, "the request"))
         found = REQUESTS[asked["do"]](asked)
     except CerifyError as error:
         span = None if error.span is None else [error.span.start, error.span.end]
         message = MISSING.sub(NOT_HERE, error.message)
-        found = {"error": {"code": error.code, "message": message, "span": span}}
+        found = {"error": {"code": error.code, "message": message, "span": span, "text": error.text}}
     return json.dumps(found, ensure_ascii=False)
 
 
@@ -179,7 +183,10 @@ def step(asked: Json) -> Json:
     from cerify.draw.stepper import stepper
     from cerify.drawing import record
 
-    return {"html": stepper(record(asked["query"], _stream(asked), asked["language"], budget=BUDGET))}
+    with catch_warnings():  # which evaluate has in its answer
+        simplefilter("ignore", QueryWarning)
+        run = record(asked["query"], _stream(asked), asked["language"], budget=BUDGET)
+    return {"html": stepper(run)}
 
 
 def tasks(asked: Json) -> Json:
@@ -217,7 +224,7 @@ REQUESTS: Mapping[str, Callable[[Json], Json]] = {
 def _stream(asked: Json) -> Stream:
     header, *rows = asked["stream"]
     if "" in header:
-        raise InputError(f"column {header.index('')} of the stream has no name; give it one, or remove it")
+        raise InputError("an attribute of the stream has no name; give it one, or remove it")
     return Stream(events_of_rows("the stream", header, rows, [f"event {n}" for n in range(len(rows))]))
 
 

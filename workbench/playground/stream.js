@@ -83,7 +83,7 @@ export class StreamTable {
     input.value = text;
     input.spellcheck = false;
     input.autocapitalize = "off";
-    input.size = Math.max(4, text.length);
+    input.style.minWidth = `calc(${Math.max(4, text.length)}ch + ${r || !c ? 1 : 2.75}rem)`; // in a head there is a button
     input.readOnly = r === 0 && c === 0;
     input.addEventListener("input", () => {
       this.rows[r][c] = input.value.trim();

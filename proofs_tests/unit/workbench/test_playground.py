@@ -89,7 +89,7 @@ def test_a_window_over_a_stream_without_time_is_a_warning() -> None:
 
 
 def test_a_column_without_a_name_and_positions_beyond_the_stream_are_refused() -> None:
-    assert "column 1" in ask("evaluate", stream=[["type", ""], ["A", "1"]])["error"]["message"]
+    assert "no name" in ask("evaluate", stream=[["type", ""], ["A", "1"]])["error"]["message"]
     for name in LANGUAGES:
         (language,) = [one for one in ask("languages")["languages"] if one["name"] == name]
         given = {"language": name, "query": language["example"]["query"], "stream": language["example"]["stream"]}
