@@ -128,7 +128,7 @@ def test_what_is_empty_says_what_to_do(page: Any) -> None:
     write(page, "query", "")
     see(page, "#pane-matches", "Write a query")
     assert page.locator("#query-message").inner_text() == ""
-    page.click("#undo")
+    page.click("#example")
     for _ in range(6):
         page.click("[aria-label='Remove event 0']")
     see(page, "#pane-matches", "The stream has no events")
