@@ -24,8 +24,10 @@ from click.testing import CliRunner
 
 import cerify
 from cerify.cli import COMMANDS
+from cerify.languages import language_named
 from cerify.playground.session import answer
 from cerify.semantics import errors
+from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
 from cerify.semantics.event_expressions.parse import parse as parse_expression
@@ -33,12 +35,15 @@ from cerify.semantics.events import Event, Stream
 from proofs_tests import operators, pages
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.pictures import GROWING
+from proofs_tests.unit.semantics.test_operators import EVERY
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 DEFINITIONS = DOCS / "theory" / "definitions.md"
 NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_click", "sphinx_copybutton", "latex2mathml")
 STEPPER = re.compile(r"^```\{stepper\} (.*)\n(?::language: .*\n)?((?:.*\n)+?)```$", re.MULTILINE)
+EXAMPLE = re.compile(r"^```\{example\} (.*)$", re.MULTILINE)
+WHOLE_EXAMPLE = re.compile(r"^```\{example\} (.*)\n(?::language: (.*)\n)?((?:.*\n)+?)```$", re.MULTILINE)
 LOST_ROW = re.compile(r"<p>\| ")  # of a table with an empty line in it
 EMPTY_HEAD = re.compile(r"<th\b[^>]*>\s*(<p>\s*</p>\s*)?</th>")
 STATE = "1."  # begins an address of the playground
@@ -215,6 +220,35 @@ def test_every_drawn_run_can_be_gone_through(book: Path) -> None:
         for n, (query, _) in enumerate(found):
             page = book / "steps" / f"{path.relative_to(DOCS).with_suffix('').as_posix().replace('/', '-')}-{n}.html"
             assert escape(query) in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("chapter", "language", "without"),
+    [
+        ("cel", "cel", set()),
+        ("core-cel", "core-cel", set()),
+        ("expressions", "event-expression", {"null", "named"}),  # it takes place nowhere; a definition of one's own
+    ],
+)
+def test_every_operator_is_drawn_in_its_chapter(chapter: str, language: str, without: set[str]) -> None:
+    """An example has the stream with the matches, the run step by step where there is one, and the playground."""
+    text = (DOCS / "theory" / f"{chapter}.md").read_text(encoding="utf-8")
+    its = language_named(language)
+    shown = {type(part) for query in EXAMPLE.findall(text) for part in its.subterms(its.parse(query))}
+    operators = {operator.name: operator.node for one, operator in EVERY if one == language}
+    assert len(operators) > 8
+    derived = {name for name, node in operators.items() if issubclass(node, cel.Derived)}
+    assert {name for name, node in operators.items() if node not in shown} - derived == without
+
+
+def test_every_example_of_the_theory_has_a_match_and_no_warning() -> None:
+    examples = pytest.importorskip("examples", reason="needs the extra docs")
+    for path in (DOCS / "theory").glob("*.md"):
+        for query, language, events in WHOLE_EXAMPLE.findall(path.read_text(encoding="utf-8")):
+            asked = {"do": "evaluate", "query": query, "stream": examples.rows_of(events)}
+            found = json.loads(answer(json.dumps(asked | {"language": language or "cel"})))
+            assert found["matches"], (path.name, query)
+            assert not found["warnings"], (path.name, query)
 
 
 def test_definitions_lead_to_names_that_are_there() -> None:
