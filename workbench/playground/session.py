@@ -38,6 +38,7 @@ LISTED = 200  # matches
 DRAWN = 16
 MISSING = re.compile(r"this needs (\w+), which is not installed: (.*)")
 NOT_HERE = r"this needs \1, which the page does not have; on your own machine: \2"
+OTHER = re.compile(r"(?:it is a query in another language:|this looks like .*: --language) (.+)$")
 EXAMPLES = Path(__file__).parent / "examples.json"
 
 
@@ -51,9 +52,17 @@ def answer(request: str) -> str:
         found = REQUESTS[asked["do"]](asked)
     except CerifyError as error:
         span = None if error.span is None else [error.span.start, error.span.end]
-        message = MISSING.sub(NOT_HERE, error.message)
+        message = _on_page(error.message)
         found = {"error": {"code": error.code, "message": message, "span": span, "text": error.text}}
     return json.dumps(found, ensure_ascii=False)
+
+
+def _on_page(message: str) -> str:
+    """A message without what only a terminal has: packages to install, and the options of commands."""
+    if found := OTHER.search(message):
+        titles = " or ".join(LANGUAGES[name].title for name in found[1].split(" or "))
+        return f"{message[: found.start()]}this is {titles}: choose it in the list of languages"
+    return MISSING.sub(NOT_HERE, message)
 
 
 class _Request(dict[str, Any]):

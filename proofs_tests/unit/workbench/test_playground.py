@@ -46,6 +46,13 @@ def test_an_error_has_its_place() -> None:
     assert ask("evaluate", stream=[["type", "x"], ["", "1"]])["error"]["code"] == "input"
 
 
+def test_a_query_in_another_language_is_named_as_the_list_has_it() -> None:
+    asked = (("cel", "PATTERN SEQ(A a)", "SASE+"), ("cel", "PATTERN SEQ(", "SASE+"), ("sase", "A ; B", "CEL"))
+    for language, query, title in asked:
+        message = ask("evaluate", language=language, query=query)["error"]["message"]
+        assert message.endswith(f"; this is {title}: choose it in the list of languages")
+
+
 def test_what_the_events_do_not_have_is_a_warning() -> None:
     (warning,) = ask("evaluate", query="A ; C")["warnings"]
     assert "C" in warning["message"]
