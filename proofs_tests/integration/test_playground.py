@@ -264,6 +264,7 @@ def test_a_box_on_a_page_shows_the_query_and_its_matches(browser: Any, site: str
     assert box.locator(".found button").count() == 2
     assert box.locator("[role=tab]:visible").count() == 2
     assert not box.is_visible("#share")
+    assert not box.is_visible("header a")
     assert box.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     box.context.close()
 
