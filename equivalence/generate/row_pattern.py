@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from random import Random
 from typing import Any
 
@@ -40,7 +41,9 @@ class RowProfile:
     """What clauses are made of: how often a condition looks at what the match has so far, and a value is NULL.
 
     failing: whether AFTER MATCH SKIP may lead nowhere on the table, so that there is an error in place of matches.
-    windows: whether clauses are of WINDOW.
+    windows: whether clauses are of WINDOW. chain: whether clauses are those of engines that have little of R010: the
+    pattern is a chain of different variables, each with a quantifier, rows are in the order of the table, and a match
+    has one row of output, of values of its rows alone.
     """
 
     context: float = 0.4
@@ -48,6 +51,7 @@ class RowProfile:
     variables: str = "ABC"
     failing: bool = False
     windows: bool = False
+    chain: bool = False
 
 
 PROFILES = {
@@ -55,6 +59,7 @@ PROFILES = {
     "columns": RowProfile(context=0),
     "windows": RowProfile(windows=True),
     "windows on columns": RowProfile(context=0, windows=True),
+    "chain": RowProfile(chain=True),
 }
 
 
@@ -86,15 +91,15 @@ def stream(rng: Random, profile: RowProfile, length: int, q: MatchRecognize) -> 
 
 def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
     """A clause of that many nodes in its pattern, at most."""
-    pattern = _pattern(rng, profile, nodes, NESTING)
+    pattern = _chain(rng, profile, nodes) if profile.chain else _pattern(rng, profile, nodes, NESTING)
     primary = MatchRecognize(pattern).primary
     subsets = (Subset("U", tuple(rng.sample(primary, rng.randint(1, len(primary))))),) if primary else ()
-    subsets = subsets if rng.random() < 0.3 else ()
-    make = _Maker(rng, [*primary, *(one.name for one in subsets)], profile.windows)
+    subsets = subsets if rng.random() < 0.3 and not profile.chain else ()
+    make = _Maker(rng, [*primary, *(one.name for one in subsets)], profile)
     define = [Definition(A, make.condition(profile.context)) for A in primary if rng.random() < 0.8]
     measures = [Measure(make.measure(), f"m{n}") for n in range(rng.randint(0, 3))]
     rows_: RowsPerMatch = rng.choice(("one", "one", "all", "all omit empty", "all with unmatched"))
-    if profile.windows:
+    if profile.windows or profile.chain:
         rows_ = "one"
     if rows_ == "all with unmatched" and "{-" in _text(pattern):
         rows_ = "all"
@@ -103,7 +108,7 @@ def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
         pattern,
         tuple(define),
         (rows.Column("p"),) if rng.random() < 0.3 else (),
-        tuple(order) if rng.random() < 0.3 else (),
+        tuple(order) if rng.random() < 0.3 and not profile.chain else (),
         tuple(measures),
         rows_,
         make.skip(),
@@ -116,6 +121,16 @@ def _text(pattern: rows.Pattern) -> str:
     from cerify.semantics.row_pattern.show import show_pattern
 
     return show_pattern(pattern)
+
+
+def _chain(rng: Random, profile: RowProfile, nodes: int) -> rows.Pattern:
+    """Different variables in a row, each once or with a quantifier other than {0}."""
+    names = rng.sample(profile.variables, min(nodes, rng.randint(1, len(profile.variables))))
+    parts: list[rows.Pattern] = [
+        rows.Quantified(rows.Variable(A), *rng.choice(QUANTIFIERS[:-2])) if rng.random() < 0.6 else rows.Variable(A)
+        for A in names
+    ]
+    return reduce(rows.Concatenation, parts)
 
 
 def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows.Pattern:
@@ -144,8 +159,8 @@ def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows
 class _Maker:
     """Makes conditions, measures and the skip of a clause with these variables, without MATCH_NUMBER for windows."""
 
-    def __init__(self, rng: Random, variables: list[str], windows: bool = False) -> None:
-        self.rng, self.variables, self.windows = rng, variables, windows
+    def __init__(self, rng: Random, variables: list[str], profile: RowProfile) -> None:
+        self.rng, self.variables, self.windows, self.chain = rng, variables, profile.windows, profile.chain
 
     def skip(self) -> Skip:
         if self.variables and self.rng.random() < 0.3:
@@ -196,7 +211,7 @@ class _Maker:
             lambda: rows.Absolute(rows.Sum(column, "-", self._constant())),
             lambda: rows.Cast(column, rng.choice(("BIGINT", "DOUBLE"))),
         )
-        return rng.choice(made)()
+        return rng.choice((*made[:2], *made[5:]) if self.chain else made)()
 
     def _looked_up(self, semantics: Sequence[Any] = ("RUNNING",)) -> rows.Expression:
         """A number that depends on what the match has so far."""
@@ -217,7 +232,7 @@ class _Maker:
                 rows.Comparison(self._classifier(A), "=", rows.Constant(rng.choice("ABC"))), column, self._constant()
             ),
         )
-        return rng.choice(made)()
+        return rng.choice((*made[:2], made[5]) if self.chain else made)()
 
     def _classifier(self, A: str | None) -> rows.Expression:
         one = rows.Classifier(A)
@@ -227,4 +242,6 @@ class _Maker:
         """What a row of the output shows."""
         A = self.rng.choice([None, *self.variables])
         seen = ("RUNNING", "FINAL")
+        if self.chain:
+            return self._looked_up(("RUNNING",))
         return self.rng.choice((self._classifier(A), self._looked_up(seen), self._looked_up(seen), self._number()))

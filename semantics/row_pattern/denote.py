@@ -166,7 +166,7 @@ def searched(q: MatchRecognize, r: int, length: int, last: int, reading: RowRead
     seek = q.window is not None and q.window.seek
     for s in range(r, visible.stop) if seek else (r,):
         if (labelling := match_at(s, visible, last + 1)) is not None:
-            unnumbered = not labelling and reading.empty_matches == "unnumbered"
+            unnumbered = not labelling and reading.empty_matches == "unnumbered" and q.window is None
             return Found(s, labelling, last if unnumbered else last + 1, r)
     return None
 

@@ -26,7 +26,6 @@ from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show
 
 PROBE = "MATCH_RECOGNIZE (ORDER BY x ALL ROWS PER MATCH PATTERN (A B+) DEFINE B AS x > PREV(x))"
 
@@ -62,13 +61,11 @@ class Database:
 
     def matches(self, q: MatchRecognize, S: Stream) -> list[NumberedMatch]:
         """The matches with their results. Raises Unsupported, and the errors of the DB-API."""
-        if q.window is not None:
-            raise Unsupported("row patterns of WINDOW are not written as SQL for databases")
         table = f"cerify_{next(self.numbers)}"
         try:
             for statement in created(table, S):
                 self._executed(statement)
-            return sql.matches(q, [self._executed(f"SELECT * FROM {table} {show(one)}") for one in sql.shown(q)])
+            return sql.matches(q, [self._executed(sql.select(table, one)) for one in sql.shown(q, len(S))])
         except self.module.NotSupportedError as error:
             raise Unsupported(str(error)) from None
         finally:

@@ -1,7 +1,8 @@
-"""MATCH_RECOGNIZE in SQL: the statements that show the matches of a clause, and the matches that their rows show.
+"""MATCH_RECOGNIZE and WINDOW in SQL: the statements that show the matches of a clause, and what their rows show.
 
-A row of the table has its position in the column PLACE, by which rows that tie in ORDER BY are ordered. One statement
-shows the rows of each match with MATCH_NUMBER and CLASSIFIER, another one the clause's own rows with its measures.
+A row of the table has its position in the column PLACE, by which rows that tie in ORDER BY are ordered. For
+MATCH_RECOGNIZE one statement shows the rows of each match with MATCH_NUMBER and CLASSIFIER, another one the clause's
+own rows with its measures. For WINDOW there is one: each row has its measures, and the rows of its match.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from cerify.semantics import trees
 from cerify.semantics.errors import CerifyError, InputError, Unsupported
 from cerify.semantics.events import Schema, Stream, result_of
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Measure, Order
+from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Measure, Order, Window
 from cerify.semantics.row_pattern.interpreter import table_of
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.resolve import columns_of
@@ -33,6 +34,7 @@ TYPES: Mapping[ValueType, str] = {
     "timestamp": "TIMESTAMP(6)",
 }
 TABLE, PLACE, NUMBER, LABEL = "cerify_rows", "cerify_place", "cerify_number", "cerify_label"
+WINDOW, COUNT, ROW = "cerify_window", "cerify_count", "cerify_row"
 TRUE = rows.Comparison(rows.Constant(1), "=", rows.Constant(1))
 
 Row: TypeAlias = Mapping[str, Any]
@@ -54,14 +56,39 @@ def values(S: Stream) -> Iterator[list[Any]]:
         yield [place, *(row.get(name) for name in names)]
 
 
-def shown(q: MatchRecognize) -> list[MatchRecognize]:
-    """The clauses to send: one that shows the labels of all rows, and where there are measures one that shows these."""
+def shown(q: MatchRecognize, length: int) -> list[MatchRecognize]:
+    """The clauses to send for a table of that length.
+
+    For MATCH_RECOGNIZE one that shows the labels of all rows, and where there are measures one that shows these. For
+    WINDOW one whose further measures are the number of rows of the match, and the position and the label of each.
+    """
     number = Measure(rows.MatchNumber(), NUMBER)
     q = replace(q, order=(*q.order, Order(rows.Column(PLACE))))
     if not q.define and q.primary:  # SQL requires DEFINE
         q = replace(q, define=(Definition(q.primary[0], TRUE),))
+    if q.window is not None:
+        return [replace(q, measures=(*q.measures, *_rows_of_match(q.window, length)))]
     labels = replace(q, pattern=_included(q.pattern), rows="all", measures=(number, Measure(rows.Classifier(), LABEL)))
     return [labels, *([replace(q, measures=(*q.measures, number))] if q.measures else [])]
+
+
+def _rows_of_match(window: Window, length: int) -> Iterator[Measure]:
+    yield Measure(rows.Count(), COUNT)
+    for k in range(length if window.following is None else min(length, window.following + 1)):
+        yield Measure(rows.Logical("FIRST", rows.Column(PLACE), k), f"{PLACE}_{k}")
+        yield Measure(rows.Logical("FIRST", rows.Classifier(), k), f"{LABEL}_{k}")
+
+
+def select(table: str, q: MatchRecognize) -> str:
+    """The SELECT with a clause over a table; with WINDOW each row has its number in the partition too, in ROW."""
+    if q.window is None:
+        return f"SELECT * FROM {table} {show(q)}"
+    parts = texts(q)
+    columns = [show_expression(one) for one in (rows.Column(PLACE), *q.partition)]
+    measured = (show_expression(rows.Column(one.name, quoted=one.quoted)) for one in q.measures)
+    columns += [f"{name} OVER {WINDOW} AS {name}" for name in measured]
+    columns.append(f"ROW_NUMBER() OVER ({' '.join(filter(None, (parts['partition'], parts['order'])))}) AS {ROW}")
+    return f"SELECT {', '.join(columns)} FROM {table} WINDOW {WINDOW} AS {show(q).removeprefix('WINDOW ')}"
 
 
 def _included(p: Any) -> Any:
@@ -76,14 +103,16 @@ def message(case: Case) -> protocol.Json | None:
         return None
     try:
         S = stream_of(case)
-        with_table, sent = _with_table(S), shown(q)
+        with_table = _with_table(S)
+        selects = [select(TABLE, one) for one in shown(q, len(S))]
         return {
             "table": TABLE,
             "columns": [{"name": name, "type": kind} for name, kind in columns(S).items()],
             "rows": [plain(row) for row in values(S)],
             "clause": texts(q),
             "variables": list(q.primary),
-            "statements": [f"{with_table} SELECT * FROM {TABLE} {show(one)}" for one in sent],
+            "selects": selects,
+            "statements": [f"{with_table} {one}" for one in selects],
         }
     except (CerifyError, RecursionError):
         return None
@@ -127,6 +156,8 @@ def names(table: protocol.Json) -> list[str]:
 
 def matches(q: MatchRecognize, results: Sequence[Sequence[Row]]) -> list[NumberedMatch]:
     """The matches that the rows of the clauses of `shown` show. Raises Unsupported, KeyError."""
+    if q.window is not None:
+        return sorted(_in_windows(q, results[0]))
     found = labelled(q, results[0])
     return sorted((with_results(q, found, results[1]) if q.measures else found).values())
 
@@ -146,6 +177,23 @@ def labelled(q: MatchRecognize, found: Sequence[Row]) -> dict[Key, NumberedMatch
         bindings = tuple((A, tuple(sorted(bound[A]))) for A in sorted(bound))
         answer[key] = NumberedMatch(group[-1][PLACE], events, bindings, match_number=int(group[0][NUMBER]))
     return answer
+
+
+def _in_windows(q: MatchRecognize, found: Sequence[Row]) -> Iterator[NumberedMatch]:
+    """The matches that the rows of the table with their measures show, numbered in each partition in its order."""
+    last: dict[Key, int] = {}
+    for row in sorted(found, key=lambda row: int(row[ROW])):
+        if row[COUNT] is None:  # a row without a match
+            continue
+        key = tuple(row[one.name.lower()] for one in q.partition)
+        last[key] = last.get(key, 0) + 1
+        events = tuple(row[f"{PLACE}_{k}"] for k in range(int(row[COUNT])))
+        bound: dict[str, list[int]] = {}
+        for k, place in enumerate(events):
+            bound.setdefault(row[f"{LABEL}_{k}"], []).append(place)
+        bindings = tuple((A, tuple(sorted(bound[A]))) for A in sorted(bound))
+        result = result_of({one.name: row[one.name.lower()] for one in q.measures}) if q.measures else None
+        yield NumberedMatch(row[PLACE], events, bindings, result, match_number=last[key])
 
 
 def with_results(q: MatchRecognize, found: dict[Key, NumberedMatch], shown: Sequence[Row]) -> dict[Key, NumberedMatch]:

@@ -13,7 +13,7 @@ from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern import denote, interpreter
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.denote import Found, Labelling, Meaning
+from cerify.semantics.row_pattern.denote import Found, Labelling, MatchAt, Meaning
 from cerify.semantics.row_pattern.expressions import Frame, Row
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output
@@ -25,6 +25,7 @@ Preferred: TypeAlias = Callable[[Iterator[Labelling]], "Labelling | None"]
 Looks: TypeAlias = Callable[[Frame], Frame]
 Looked: TypeAlias = Callable[[Frame, Sequence[Row], int], Frame]
 """What is looked at in place of a frame: given the rows of all partitions, and where this one begins among them."""
+Searched: TypeAlias = Callable[[MatchRecognize, int, int, int, RowReading, MatchAt], "Found | None"]
 Parts: TypeAlias = Callable[[MatchRecognize, Sequence[Row], RowReading], list[list[int]]]
 
 
@@ -73,8 +74,9 @@ class Departure:
     """What an engine does otherwise than the definition; the defaults are the definition's.
 
     clause: the clause that it reads, in which columns are named as in the table. preferred: which labelling is the
-    match. looks, shows: what conditions and measures look at. parts: the partitions. before: the number before that of
-    the first match. counts_on: whether numbers go on in the next partition. reported: which matches it reports.
+    match. looks, shows: what conditions and measures look at. parts: the partitions. searched: what a search at a row
+    finds. before: the number before that of the first match. counts_on: whether numbers go on in the next partition.
+    reported: which matches it reports.
     """
 
     clause: Rewritten = as_it_is
@@ -85,6 +87,7 @@ class Departure:
     meaning: type[LookingMeaning] = LookingMeaning
     output: type[LookingOutput] = LookingOutput
     parts: Parts = interpreter.partitions
+    searched: Searched = denote.searched
     resumed: Callable[[MatchRecognize, Found, RowReading], int] = denote.resumed
     before: int = 0
     counts_on: bool = False
@@ -120,7 +123,7 @@ class Departure:
 
         r = 0
         while r < len(P):
-            found = denote.searched(q, r, len(P), last, self.reading, match_at)
+            found = self.searched(q, r, len(P), last, self.reading, match_at)
             if found is None:
                 r += 1
                 continue

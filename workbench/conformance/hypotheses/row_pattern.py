@@ -86,6 +86,11 @@ def in_the_table(f: Frame, table: Sequence[Row], start: int) -> Frame:
     return replace(f, partition=table, visible=range(len(table)), start=start + f.start)
 
 
+def in_the_partition(f: Frame, table: Sequence[Row], start: int) -> Frame:
+    """PREV and NEXT see the rows of the partition, in WINDOW too."""
+    return replace(f, visible=range(len(f.partition)))
+
+
 class GreedyMeaning(LookingMeaning):
     """No labelling is taken back: of the first part of a concatenation there is one way."""
 
@@ -129,6 +134,11 @@ def reversed_target(q: MatchRecognize) -> MatchRecognize:
     """TO FIRST is TO LAST, and the reverse."""
     other: Any = {"first": "last", "last": "first"}.get(q.skip.to, q.skip.to)
     return replace(q, skip=replace(q.skip, to=other))
+
+
+def in_window(q: MatchRecognize, **changes: Any) -> MatchRecognize:
+    """The clause with other fields of its window, if it has one."""
+    return q if q.window is None else replace(q, window=replace(q.window, **changes))
 
 
 def unoffset(e: Any) -> Any:
@@ -198,6 +208,18 @@ DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] =
         "partition": Departure(),
         "match": Departure(looks=in_the_match, shows=in_the_match),
         "table": Departure(looks=in_the_table, shows=in_the_table),
+    }),
+    "frame": (("window",), "PREV and NEXT in WINDOW see the rows of the frame; of the partition", {
+        "frame": Departure(),
+        "partition": Departure(looks=in_the_partition, shows=in_the_partition),
+    }),
+    "frame-end": (("frame end",), "a frame of WINDOW ends as it says; with the partition", {
+        "as-defined": Departure(),
+        "ignored": Departure(clause=lambda q: in_window(q, following=None)),
+    }),
+    "seek": (("seek",), "SEEK finds the first match of the frame; is INITIAL", {
+        "as-defined": Departure(),
+        "initial": Departure(clause=lambda q: in_window(q, seek=False)),
     }),
     "offset": (("logical",), "the offset of FIRST and LAST counts; is ignored", {
         "as-defined": Departure(),

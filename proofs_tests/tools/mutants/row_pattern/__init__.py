@@ -6,6 +6,7 @@ from proofs_tests.tools.mutants.row_pattern.clauses import CLAUSES
 from proofs_tests.tools.mutants.row_pattern.expressions import EXPRESSIONS
 from proofs_tests.tools.mutants.row_pattern.model import MEANING, RowMutant
 from proofs_tests.tools.mutants.row_pattern.patterns import PATTERNS
+from proofs_tests.tools.mutants.row_pattern.windows import WINDOWS
 
 UNSEEN = frozenset({"skip_to_nothing", "skip_to_first"})
 """The axes that bear on errors, of which no case of a suite has one as its answer."""
@@ -16,6 +17,6 @@ AXIS_MUTANTS = tuple(
     if name not in UNSEEN
     for value in axis.values[1:]
 )
-MUTANTS = (*PATTERNS, *EXPRESSIONS, *CLAUSES, *AXIS_MUTANTS)
+MUTANTS = (*PATTERNS, *EXPRESSIONS, *CLAUSES, *WINDOWS, *AXIS_MUTANTS)
 
 __all__ = ["MEANING", "MUTANTS", "RowMutant"]

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from itertools import cycle
 from pathlib import Path
 
+from proofs_tests.tools.suites.row_pattern.windows import WINDOWS
+
 PAGE = "ISO/IEC 9075-2, R010"
+WINDOW = "ISO/IEC 9075-2, R020"
 CLAUSES: Mapping[str, str] = {
     "row-variable": f"{PAGE}: row pattern, a variable",
     "row-concatenation": f"{PAGE}: row pattern, concatenation",
@@ -33,6 +36,8 @@ CLAUSES: Mapping[str, str] = {
     "row-expression": "ISO/IEC 9075-2: value expressions; decisions/row-patterns.md, numbers",
     "row-long": f"{PAGE}: row pattern, matches of many rows",
     "row-nested": f"{PAGE}: row pattern, clauses made at random",
+    "row-window": f"{WINDOW}: the frame of a row",
+    "row-seek": f"{WINDOW}: SEEK",
 }
 
 APART = "A AS x = 1, B AS x = 2, C AS x = 3"
@@ -321,5 +326,5 @@ EXPRESSIONS: Mapping[str, list[str]] = {
 }
 
 QUERIES: Mapping[str, tuple[str, ...]] = {
-    feature: tuple(dict.fromkeys(listed)) for feature, listed in {**PATTERNS, **SKIPS, **EXPRESSIONS}.items()
+    feature: tuple(dict.fromkeys(listed)) for feature, listed in {**PATTERNS, **SKIPS, **EXPRESSIONS, **WINDOWS}.items()
 }

@@ -43,7 +43,7 @@ class Cursor:
     def execute(self, statement: str) -> None:
         self.description, self.rows = None, []
         kind, name, rest = re.fullmatch(  # type: ignore[union-attr]
-            r"(CREATE TABLE|INSERT INTO|SELECT \* FROM|DROP TABLE) (\w+) ?(.*)", statement, re.DOTALL
+            r"(CREATE TABLE|INSERT INTO|SELECT .*? FROM|DROP TABLE) (\w+) ?(.*)", statement, re.DOTALL
         ).groups()
         tables = self.connection.tables
         if kind == "CREATE TABLE":
@@ -64,7 +64,8 @@ class Cursor:
             raise Error("an internal error")
         names = [name for name, _ in columns]
         events = [Event(ROW, {n: v for n, v in zip(names, row, strict=True) if v is not None}) for row in values]
-        q, S = parse(text), Stream(events, Schema({ROW: dict(columns)}))  # type: ignore[arg-type]
+        q = parse(text.replace("WINDOW cerify_window AS", "WINDOW"))
+        S = Stream(events, Schema({ROW: dict(columns)}))  # type: ignore[arg-type]
         made = departure(choices_of(self.connection.choices, AXES))
         try:
             found = made.answers(q, S, Budget(valuations=50_000))
@@ -75,6 +76,10 @@ class Cursor:
         shown = LookingOutput(q, S, made.reading, lambda f: f, parts)
         self.description = [(name.upper(),) for name in shown.columns]
         self.rows = list(shown.rows(found))
+        if q.window is not None:  # a row of the result for each row of the partitions, with ROW_NUMBER()
+            self.description.append(("CERIFY_ROW",))
+            numbers = [number for places in parts for number in range(1, len(places) + 1)]
+            self.rows = [(*row, number) for row, number in zip(self.rows, numbers, strict=True)]
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         return self.rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from random import Random
 from types import ModuleType
 
 import pytest
@@ -12,9 +13,11 @@ from cerify.conformance.engines import command_of_database
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.run import conform
-from cerify.languages.language import Options
+from cerify.languages.language import DENOTATIONAL, Options
+from cerify.languages.row_pattern import LANGUAGE
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.row_pattern.clauses import ROW
 from cerify.semantics.row_pattern.parse import parse
 from proofs_tests.support import built_in_cases, sampled
 from proofs_tests.unit.workbench.conformance import fake_database
@@ -52,6 +55,19 @@ def test_a_database_with_the_definition_passes_the_suite(start: int) -> None:
 )
 def test_a_database_that_departs_does_not(axis: str, value: str, feature: str) -> None:
     assert wrong([f"axis={axis}", f"value={value}"], [case for case in CASES if case.feature == feature][:30])
+
+
+@pytest.mark.parametrize("axis", ["", "frame"])
+def test_windows_in_a_database(axis: str) -> None:
+    """Random clauses of WINDOW; of a database whose PREV and NEXT see the partition some answers are wrong."""
+    database, generator = Database(fake_database, [f"axis={axis}", "value=partition"] if axis else []), LANGUAGE.generator()
+    profile, differ = generator.profiles["windows"], 0
+    for number in range(80):
+        q, S = generator.case(Random(number), profile, 8, 6)
+        S = Stream(S, Schema({ROW: {"p": "int", "o": "int", "x": "int", "y": "float", "z": "string"}}))
+        expected = LANGUAGE.matches(q, S, DENOTATIONAL, Options("valuations"))
+        differ += database.answer(q, S, Options("valuations")) != sorted(expected)
+    assert (differ > 0) == bool(axis)
 
 
 def test_a_database_without_the_clause_says_so_of_each_case() -> None:

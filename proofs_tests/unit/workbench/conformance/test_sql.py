@@ -38,6 +38,8 @@ def test_the_clause_its_table_and_the_statements_are_sent() -> None:
     assert sent["rows"] == [[0, "2020-01-02T03:04:05Z", "it's"], [1, None, None]]
     assert (sent["clause"]["pattern"], sent["clause"]["define"], sent["variables"]) == ("PATTERN ({- A -})", "", ["A"])
     labels, own = sent["statements"]
+    with_table = labels.removesuffix(sent["selects"][0])
+    assert sent["statements"] == [with_table + select for select in sent["selects"]]
     assert labels == (
         "WITH cerify_rows AS (SELECT * FROM (VALUES "
         "(CAST(0 AS BIGINT), CAST(TIMESTAMP '2020-01-02 03:04:05' AS TIMESTAMP(6)), CAST('it''s' AS VARCHAR(200))), "
@@ -56,6 +58,24 @@ def test_the_clause_its_table_and_the_statements_are_sent() -> None:
     )
     assert "sql" not in message_of(replace(CASES[0], language="cel", query="A"))
     assert "sql" not in message_of(replace(CASES[0], query="MATCH_RECOGNIZE ("))
+
+
+def test_the_statement_of_a_window_has_the_rows_of_each_match() -> None:
+    query = """WINDOW (PARTITION BY p ORDER BY x DESC MEASURES LAST(x) AS "low" ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING
+        SEEK PATTERN (A B*) DEFINE B AS x < PREV(x))"""
+    events = [{"type": "row", "p": 0, "x": x} for x in (3, 2, 1)]
+    sent = message_of(case(query, events, {"p": "int", "x": "int"}))["sql"]
+    assert sent["selects"] == [
+        'SELECT cerify_place, p, "low" OVER cerify_window AS "low", cerify_count OVER cerify_window AS cerify_count, '
+        "cerify_place_0 OVER cerify_window AS cerify_place_0, cerify_label_0 OVER cerify_window AS cerify_label_0, "
+        "cerify_place_1 OVER cerify_window AS cerify_place_1, cerify_label_1 OVER cerify_window AS cerify_label_1, "
+        "ROW_NUMBER() OVER (PARTITION BY p ORDER BY x DESC, cerify_place) AS cerify_row FROM cerify_rows "
+        'WINDOW cerify_window AS (PARTITION BY p ORDER BY x DESC, cerify_place MEASURES LAST(x, 0) AS "low", '
+        "COUNT(*) AS cerify_count, FIRST(cerify_place, 0) AS cerify_place_0, FIRST(CLASSIFIER(), 0) AS cerify_label_0, "
+        "FIRST(cerify_place, 1) AS cerify_place_1, FIRST(CLASSIFIER(), 1) AS cerify_label_1 "
+        "ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING AFTER MATCH SKIP PAST LAST ROW SEEK PATTERN (A B*) "
+        "DEFINE B AS x < PREV(x, 1))"
+    ]
 
 
 def test_tables_for_what_is_no_clause_are_a_wrong_answer() -> None:
@@ -78,10 +98,10 @@ for line in sys.stdin:
         break
     else:
         sql, tables = message["sql"], []
-        for statement in sql["statements"]:
+        for select in sql["selects"]:
             cursor = fake_database.connect().cursor()
             columns = [(one["name"], TYPES[one["type"]]) for one in sql["columns"]]
-            cursor._select(statement.partition("FROM cerify_rows ")[2], columns, sql["rows"])
+            cursor._select(select.partition("FROM cerify_rows ")[2], columns, sql["rows"])
             names = [name for name, in cursor.description]
             tables.append({"columns": names, "rows": [list(row) for row in cursor.fetchall()][%s]})
         answer = {"id": message["id"], "tables": tables}

@@ -18,6 +18,12 @@ def _rows(pattern: str, rest: str = "", measures: str = "", skip: str = "", by: 
     return f"MATCH_RECOGNIZE ({' '.join(filter(None, (by, shown, after, f'PATTERN ({pattern})', rest)))})"
 
 
+def _window(pattern: str, rest: str, end: str = "UNBOUNDED", skip: str = "") -> str:
+    """The clause of WINDOW of these parts."""
+    after = f"AFTER MATCH SKIP {skip} " if skip else ""
+    return f"WINDOW (ROWS BETWEEN CURRENT ROW AND {end} FOLLOWING {after}PATTERN ({pattern}) {rest})"
+
+
 def _asked(axes: str, *queries: str, letters: tuple[dict[str, object], ...] = X, longest: int = 4) -> Stage:
     return Stage(tuple(axes.split()), tuple(Template(query, letters, longest) for query in queries))
 
@@ -75,6 +81,14 @@ STAGES = (
         _rows("A", "DEFINE A AS PREV(x) = 1"),
         _rows("A", "DEFINE A AS PREV(x) = 1", by="PARTITION BY p"),
         letters=PARTS,
+    ),
+    _asked(
+        "frame frame-end seek",
+        _window("A", "DEFINE A AS PREV(x) IS NULL"),
+        _window("A", "DEFINE A AS NEXT(x) IS NULL", "1"),
+        _window("A+", "DEFINE A AS x = 1", "1", "TO NEXT ROW"),
+        _window("A", "DEFINE A AS x = 1", skip="TO NEXT ROW SEEK"),
+        _window("A", "DEFINE A AS x = 1", "1", "PAST LAST ROW SEEK"),
     ),
     _asked(
         "unknown",

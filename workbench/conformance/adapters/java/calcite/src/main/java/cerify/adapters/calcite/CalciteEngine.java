@@ -39,7 +39,7 @@ final class CalciteEngine extends SqlEngine {
     @Override
     protected List<Table> tables(JSONObject sql) {
         try (Connection connection = DriverManager.getConnection("jdbc:calcite:conformance=LENIENT")) {
-            return results(sql, statement -> result(connection, withoutDefault(statement)));
+            return results(sql, "statements", statement -> result(connection, withoutDefault(statement)));
         } catch (SQLException e) {
             throw internal(e);
         }

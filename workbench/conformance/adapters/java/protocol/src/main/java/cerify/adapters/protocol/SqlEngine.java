@@ -24,10 +24,10 @@ public abstract class SqlEngine extends Engine {
     /** The tables that the statements of a run give, from its member {@code sql}; throws as {@link #answer} does. */
     protected abstract List<Table> tables(JSONObject sql);
 
-    /** The result of each statement. */
-    protected static List<Table> results(JSONObject sql, Function<String, Table> result) {
+    /** The result of each of the SELECTs under a name: {@code statements}, which have the table, or {@code selects}. */
+    protected static List<Table> results(JSONObject sql, String name, Function<String, Table> result) {
         List<Table> tables = new ArrayList<>();
-        sql.getJSONArray("statements").forEach(statement -> tables.add(result.apply((String) statement)));
+        sql.getJSONArray(name).forEach(statement -> tables.add(result.apply((String) statement)));
         return tables;
     }
 }
