@@ -60,7 +60,10 @@ def test_a_database_that_departs_does_not(axis: str, value: str, feature: str) -
 @pytest.mark.parametrize("axis", ["", "frame"])
 def test_windows_in_a_database(axis: str) -> None:
     """Random clauses of WINDOW; of a database whose PREV and NEXT see the partition some answers are wrong."""
-    database, generator = Database(fake_database, [f"axis={axis}", "value=partition"] if axis else []), LANGUAGE.generator()
+    database, generator = (
+        Database(fake_database, [f"axis={axis}", "value=partition"] if axis else []),
+        LANGUAGE.generator(),
+    )
     profile, differ = generator.profiles["windows"], 0
     for number in range(80):
         q, S = generator.case(Random(number), profile, 8, 6)

@@ -15,6 +15,7 @@ import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.table.api.config.TableConfigOptions;
 import org.apache.flink.types.Row;
 import org.apache.flink.util.CloseableIterator;
+import org.json.JSONArray;
 import org.json.JSONObject;
 
 /** Flink SQL under test: the clause over a table with a row time, on a local cluster. */
@@ -22,6 +23,12 @@ final class FlinkSqlEngine extends SqlEngine {
 
     static final String MANUAL =
             "https://nightlies.apache.org/flink/flink-docs-stable/docs/sql/reference/queries/match_recognize/";
+
+    /** The operators that Flink may plan. It has no others, so that they are not asked for; what else it refuses is skipped. */
+    private static final List<String> OPERATORS = List.of(
+            "variable", "concatenation", "quantified", "reluctant", "anchor", "partition by", "measures", "define", "skip to",
+            "skip to next row", "column", "logical", "aggregate", "count", "final", "constant", "comparison", "is_null",
+            "between", "in", "like", "not", "and", "or", "negative", "sum", "product", "abs", "cast", "coalesce", "case");
 
     private static final String FIRST = """
             {"table": "first", "columns": [{"name": "cerify_place", "type": "BIGINT"}], "rows": [[0]], "variables": ["A"],
@@ -42,6 +49,11 @@ final class FlinkSqlEngine extends SqlEngine {
     /** Serves the protocol until stop or end of input; takes no arguments. */
     public static void main(String[] arguments) throws IOException {
         MessageLoop.serve(FlinkSqlEngine::new);
+    }
+
+    @Override
+    public JSONObject claims() {
+        return new JSONObject().put("row-pattern", new JSONObject().put("operators", new JSONArray(OPERATORS)));
     }
 
     @Override
