@@ -47,7 +47,7 @@ def test_each_line_is_a_run_message(path: Path) -> None:
 def test_the_harness_reads_the_matches_of_the_definition_from_the_tables(engine: str) -> None:
     path = ADAPTERS / "java" / engine / "src" / "test" / "resources" / "cases.jsonl"
     for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-        if "error" in line:
+        if "error" in line or line["query"].startswith("WINDOW"):  # of which an adapter has no tables here
             continue
         shown = tables(line)
         expected = [protocol.json_of_match(match) for match in sorted(matches(line))]
