@@ -127,17 +127,19 @@ def test_the_workflow_gives_the_action_inputs_that_it_has() -> None:
 
 
 def test_the_commands_of_the_container_file(engine: Path) -> None:
-    """COPY takes the checkout, RUN installs what there is, and the entry point is the script of the action."""
+    """One stage makes the wheel of the checkout, the other one installs it; the entry point is the script of the action."""
     lines = (CI / "Containerfile").read_text(encoding="utf-8").splitlines()
     commands = [line.partition(" ") for line in lines if line and not line.startswith("#")]
-    assert ("COPY", " ", ". /cerify") in commands
-    runs = [rest for name, _, rest in commands if name == "RUN"]
-    subprocess.run(["sh", "-ec", runs[0]], check=True, env={"PATH": os.environ["PATH"], "PACKAGES": ""})
-    assert runs[1:] == ['python -m pip install --no-cache-dir "/cerify[conform]"']
+    copies = [rest for name, _, rest in commands if name == "COPY"]
+    assert copies[:2] == [". /cerify", "--from=build /wheels /wheels"]
+    wheel, packages, install = (rest for name, _, rest in commands if name == "RUN")
+    assert wheel == "python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /cerify"
+    subprocess.run(["sh", "-ec", packages], check=True, env={"PATH": os.environ["PATH"], "PACKAGES": ""})
+    assert install == 'python -m pip install --no-cache-dir "$(echo /wheels/*.whl)[conform]"'
     ((_, _, entry),) = (command for command in commands if command[0] == "ENTRYPOINT")
-    start = [
-        part.replace("/cerify", str(ROOT), 1) if part.startswith("/cerify") else part for part in json.loads(entry)
-    ]
+    source, target = copies[2].split()
+    start = [str(ROOT / source) if part == target else part for part in json.loads(entry)]
+    assert str(CI / "conform.sh") in start
     variables = {**environment(engine), "COMMAND": f"{sys.executable} adapter.py", "OPTIONS": SEQ}
     done = subprocess.run(start, cwd=engine, env=variables, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1, done.stderr
