@@ -127,7 +127,7 @@ def test_the_workflow_gives_the_action_inputs_that_it_has() -> None:
 
 
 def test_the_commands_of_the_container_file(engine: Path) -> None:
-    """One stage makes the wheel of the checkout, the other one installs it; the entry point is the script of the action."""
+    """One stage makes the wheel of the checkout, another installs it; the entry point is the script of the action."""
     lines = (CI / "Containerfile").read_text(encoding="utf-8").splitlines()
     commands = [line.partition(" ") for line in lines if line and not line.startswith("#")]
     copies = [rest for name, _, rest in commands if name == "COPY"]

@@ -5,7 +5,7 @@ import org.apache.flink.table.api.Schema;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.types.Row;
 
-/** MATCH_RECOGNIZE in Flink SQL over one row, or two: greedy and optional variables, anchors, and a cast. */
+/** MATCH_RECOGNIZE in Flink SQL over one row, or two: greedy and optional variables, anchors, a cast, and PREV. */
 public final class GreedyRows {
     /** Prints what is expected of each pattern, and the rows that Flink reports. */
     public static void main(String[] arguments) {
@@ -16,6 +16,8 @@ public final class GreedyRows {
         report("^ B", "x > 0", "the row 1", 1, 2);
         report("B $", "x > 0", "the row 2", 1, 2);
         report("B", "CAST(x / 2.0 AS BIGINT) = 1", "the row 1", 1, 3);
+        report("B", "PREV(x) = 1", "the row 2", 1, 2);
+        report("A B", "PREV(x) = 1", "the row 2", 1, 2);
     }
 
     private static void report(String pattern, String condition, String expected, long... values) {
