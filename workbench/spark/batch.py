@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import or_
-from typing import Literal, Unpack, get_args
+from typing import Unpack, get_args
 
 from pyspark.sql import Column, DataFrame, Observation, Window
 from pyspark.sql import functions as F
@@ -122,16 +122,12 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
     on_error, output = options.get("on_error", "fail"), options.get("output", "matches")
     if on_error not in get_args(OnError):
         raise IllFormed(f"there is no on_error {on_error!r}; use one of {', '.join(get_args(OnError))}")
-    if output not in get_args(Output):
-        raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
     if df.isStreaming:
         raise InputError("match reads data at rest; for a streaming data frame use cerify.spark.match_stream")
-    valuations: Literal["valuations", "matches"] = "valuations" if output == "valuations" else "matches"
-    asked = Query(query, options.get("language", DEFAULT), valuations, options.get("schema"))
-    _ = asked.parsed
+    asked = query_for(query, options.get("language", DEFAULT), output, options.get("schema"))
     df, names = with_named(df, options)
-    columns = columns_of(df, asked, **names)
-    answer = answer_schema(df, asked, columns, output)
+    columns = columns_of(df.schema, asked, **names)
+    answer = answer_schema(df.schema, asked, columns, output)
     return Prepared(
         df,
         asked,
@@ -143,6 +139,15 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
         on_error,
         options.get("clustered", False),
     )
+
+
+def query_for(text: str, language: str, output: Output, schema: Schema | None = None) -> Query:
+    """The query, checked, for an answer of this kind. Raises ParseError, IllFormed and Unsupported."""
+    if output not in get_args(Output):
+        raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
+    asked = Query(text, language, "valuations" if output == "valuations" else "matches", schema)
+    _ = asked.parsed
+    return asked
 
 
 def counted(*kinds: str) -> list[Column]:
@@ -171,9 +176,9 @@ def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.Stru
     return T.StructType([*(T.StructField(field.name, field.dataType) for field in answer), *more])
 
 
-def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output) -> T.StructType:
+def answer_schema(rows: T.StructType, query: Query, columns: Columns, output: Output) -> T.StructType:
     """The schema of an answer. Raises InputError if a column of the key has the name of another column."""
-    place = T.LongType() if columns.id is None else df.schema[columns.id].dataType
+    place = T.LongType() if columns.id is None else rows[columns.id].dataType
     places = T.ArrayType(place)
     fields: dict[str, T.DataType]
     match output:
@@ -187,7 +192,7 @@ def answer_schema(df: DataFrame, query: Query, columns: Columns, output: Output)
                 fields["result"] = T.StringType()
     if doubled := [name for name in columns.keys if name in fields]:
         raise InputError(f"the answer has a column {doubled[0]!r}; rename the column of the key")
-    keys = [df.schema[name] for name in columns.keys]
+    keys = [rows[name] for name in columns.keys]
     return T.StructType([*keys, *(T.StructField(name, kind) for name, kind in fields.items())])
 
 

@@ -58,7 +58,7 @@ class EventColumns(TypedDict, total=False):
 
 
 def columns_of(
-    df: DataFrame,
+    rows: T.StructType,
     query: Query,
     *,
     order_by: str | Sequence[str],
@@ -66,7 +66,7 @@ def columns_of(
     partition_by: str | Sequence[str] | None = None,
     id_col: str | None = None,
 ) -> Columns:
-    """The columns of the data frame by purpose. Raises InputError for a missing column, or one of a wrong type."""
+    """The columns of the rows by purpose. Raises InputError for a missing column, or one of a wrong type."""
     order, keys = _names(order_by), _names(partition_by)
     if not order:
         raise InputError("order_by orders the events; name at least one column")
@@ -74,12 +74,12 @@ def columns_of(
     purposes = {"order_by": order, "partition_by": keys, "type_col": [type_], "id_col": _names(id_col)}
     for purpose, names in purposes.items():
         for name in names:
-            _require(df, name, purpose)
+            _require(rows, name, purpose)
     for name in (*order, *keys):
-        require_sortable(df.schema, name)
-    _require_kind(df.schema, type_, (T.StringType,), "the event type is a string")
-    attributes, timed = _attributes(df, query)
-    time = _time(df, order) if timed or TIME in attributes else None
+        require_sortable(rows, name)
+    _require_kind(rows, type_, (T.StringType,), "the event type is a string")
+    attributes, timed = _attributes(rows, query)
+    time = _time(rows, order) if timed or TIME in attributes else None
     if timed and time is None:
         raise InputError(
             f"a window of time needs a column {TIME!r}, or order_by a timestamp or a whole number in the first place"
@@ -88,8 +88,8 @@ def columns_of(
     return Columns(tuple(order), tuple(keys), type_, id_col, time, kept)
 
 
-def _attributes(df: DataFrame, query: Query) -> tuple[list[str], bool]:
-    """The columns of attributes of the query, in the order of the data frame, and whether it uses the time of events.
+def _attributes(rows: T.StructType, query: Query) -> tuple[list[str], bool]:
+    """The columns of attributes of the query, in the order of the rows, and whether it uses the time of events.
 
     Raises InputError for a column that is missing, or has a wrong type.
     """
@@ -99,18 +99,18 @@ def _attributes(df: DataFrame, query: Query) -> tuple[list[str], bool]:
         if query.schema is None:
             raise InputError("arguments, as in order(I, 40), are attributes by their places; give the data's schema")
         named = set(declared)
-    if missing := sorted(_certain(query) - {*df.columns, TIME, TYPE}):
+    if missing := sorted(_certain(query) - {*rows.names, TIME, TYPE}):
         raise InputError(
-            f"the query needs {missing[0]!r}; the columns are {', '.join(df.columns)}{_near(df, missing[0])}"
+            f"the query needs {missing[0]!r}; the columns are {', '.join(rows.names)}{_near(rows, missing[0])}"
         )
-    found = [name for name in df.columns if name in named and (not declared or name in declared)]
+    found = [name for name in rows.names if name in named and (not declared or name in declared)]
     for name in found:
-        kind = df.schema[name].dataType
+        kind = rows[name].dataType
         fitting = FITTING[declared[name]] if name in declared else ATTRIBUTES
         wanted = f"the schema has {declared[name]}" if name in declared else f"an attribute is {', '.join(ARROW)}"
         if not (isinstance(kind, fitting) and is_attribute(kind)) and (name in declared or name in _certain(query)):
             raise InputError(f"column {name!r} is {kind.simpleString()}; {wanted}{_digits(kind)}, so convert it")
-    return [name for name in found if is_attribute(df.schema[name].dataType)], timed or placed
+    return [name for name in found if is_attribute(rows[name].dataType)], timed or placed
 
 
 def is_attribute(kind: T.DataType) -> bool:
@@ -125,11 +125,11 @@ def value_type(kind: T.DataType) -> ValueType | None:
     return next((name for name, kinds in TYPES.items() if isinstance(kind, kinds)), None)
 
 
-def _near(df: DataFrame, name: str) -> str:
+def _near(rows: T.StructType, name: str) -> str:
     """The end of a message about an attribute that has no column."""
-    if fields := fields_named(df.schema, name):
+    if fields := fields_named(rows, name):
         return f'; for the field of a struct give attributes={{"{name}": "{fields[0]}"}}'
-    return did_you_mean(name, df.columns)
+    return did_you_mean(name, rows.names)
 
 
 def _digits(kind: T.DataType) -> str:
@@ -214,22 +214,22 @@ def _nodes(tree: Any) -> Iterator[Any]:
             pending.extend(getattr(node, field.name) for field in fields(node))
 
 
-def _time(df: DataFrame, order: Sequence[str]) -> str | None:
-    if TIME in df.columns:
+def _time(rows: T.StructType, order: Sequence[str]) -> str | None:
+    if TIME in rows.names:
         return TIME
-    return order[0] if isinstance(df.schema[order[0]].dataType, (*TIMES, *WHOLE)) else None
+    return order[0] if isinstance(rows[order[0]].dataType, (*TIMES, *WHOLE)) else None
 
 
 def _names(given: str | Iterable[str] | None) -> list[str]:
     return [] if given is None else [given] if isinstance(given, str) else list(given)
 
 
-def _require(df: DataFrame, name: str, purpose: str) -> None:
-    times = df.columns.count(name)
+def _require(rows: T.StructType, name: str, purpose: str) -> None:
+    times = rows.names.count(name)
     if times != 1:
         reason = "there is no column" if not times else f"there are {times} columns"
-        near = "" if times else did_you_mean(name, df.columns)
-        raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(df.columns)}{near}")
+        near = "" if times else did_you_mean(name, rows.names)
+        raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(rows.names)}{near}")
 
 
 def require_sortable(schema: T.StructType, name: str) -> None:

@@ -17,7 +17,7 @@ from cerify.spark.batch import MatchOptions, Prepared, prepare
 from cerify.spark.chunking.chunks import ADVICE
 from cerify.spark.chunking.cuts import width_in_places
 from cerify.spark.chunking.transfer import transfer_of
-from cerify.spark.fitting import problems
+from cerify.spark.fitting import problems, types_of
 from cerify.spark.row_patterns import described_clause
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import reach_of_query
@@ -56,7 +56,7 @@ def _described_match(given: Prepared) -> dict[str, str]:
         "evaluation": _evaluation(query, given.budget, given.output == "count"),
         "answer": _types(given.answer),
     }
-    found = [problem.hinted for problem in problems(df, query, columns, given.known)]
+    found = [problem.hinted for problem in problems(df.schema, query, columns, types_of(df, columns, given.known))]
     return lines | {f"warning {i}": message for i, message in enumerate(found, 1)}
 
 

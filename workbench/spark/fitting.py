@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 
 from cerify.fit import misfits
 from cerify.semantics.errors import IllFormed, QueryWarning, errors_in
@@ -39,7 +40,7 @@ def warn_of_misfits(df: DataFrame, query: Query, columns: Columns, known: KnownT
     stacklevel is counted from the caller.
     """
     with errors_in(query.text):
-        for problem in problems(df, query, columns, known):
+        for problem in problems(df.schema, query, columns, types_of(df, columns, known)):
             if known.strict or (problem.rule == "event_type" and known.types is not None):
                 raise IllFormed(problem.hinted, problem.span)
             warning = QueryWarning(problem.hinted, problem.span)
@@ -47,17 +48,22 @@ def warn_of_misfits(df: DataFrame, query: Query, columns: Columns, known: KnownT
             warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
-def problems(df: DataFrame, query: Query, columns: Columns, known: KnownTypes) -> Iterator[Problem]:
-    """What cannot hold of the query by the types of the columns, and by the event types that are known."""
+def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:
+    """The event types that are listed, or those of a sample of the rows; None for neither."""
+    if known.types is None and known.sample:
+        return {row[0] for row in df.select(column(columns.type)).limit(known.sample).distinct().collect() if row[0]}
+    return known.types
+
+
+def problems(
+    rows: T.StructType, query: Query, columns: Columns, types: Collection[str] | None = None
+) -> Iterator[Problem]:
+    """What cannot hold of the query by the types of the columns, and by the event types if they are known."""
     attributes: dict[str, ValueType] = {}
-    for name in df.columns:
-        if name not in (TYPE, columns.type) and (found := value_type(df.schema[name].dataType)) is not None:
-            attributes[name] = found
+    for one in rows:
+        if one.name not in (TYPE, columns.type) and (found := value_type(one.dataType)) is not None:
+            attributes[one.name] = found
     if columns.time is not None and TIME not in attributes:
-        attributes[TIME] = "timestamp" if value_type(df.schema[columns.time].dataType) == "timestamp" else "int"
-    types = known.types
-    if types is None and known.sample:
-        types = {row[0] for row in df.select(column(columns.type)).limit(known.sample).distinct().collect() if row[0]}
-    if types is None:
-        types = event_types(query.parsed)
-    return misfits(query.plugin, query.parsed, query.schema or ObservedSchema(dict.fromkeys(types, attributes)))
+        attributes[TIME] = "timestamp" if value_type(rows[columns.time].dataType) == "timestamp" else "int"
+    seen = event_types(query.parsed) if types is None else types
+    return misfits(query.plugin, query.parsed, query.schema or ObservedSchema(dict.fromkeys(seen, attributes)))

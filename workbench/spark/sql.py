@@ -1,105 +1,130 @@
 """The table functions cel_match and match_recognize for Spark SQL: a query over each partition of a table.
 
-    SELECT * FROM cel_match(TABLE(flights) PARTITION BY tailnum ORDER BY (dep_time), 'A ; B+ ; C', key => 'tailnum')
+    SELECT * FROM cel_match(TABLE(flights), 'A ; B+ ; C', partition_by => 'tailnum', order_by => 'dep_time')
     SELECT * FROM match_recognize(TABLE(ticks), 'MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY day PATTERN (A B+) …)')
 
-The second one is Spark's kind of table function that sees the schema and the clause before it runs, so that the clause
-says how the table is divided and ordered, and which columns the answer has. Its rows come one by one. The first one
-reads Arrow batches, which Spark does not combine with that.
-For it Spark fixes the columns of the answer when it is registered, and does not pass to it the columns by which the
-table is partitioned and ordered. So key and ids are text, and arguments name their columns. The parentheses around
-dep_time are Spark's syntax: without them, what follows the comma would be one more column to order by.
+Both are of Spark's kind of table function that sees the schema and the arguments before it runs, so that these say how
+the table is divided and ordered, and which columns the answer has. Its rows come one by one.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast
 
 import pyarrow as pa
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.conversion import ArrowTableToRowsConversion, LocalDataToArrowConversion
-from pyspark.sql.functions import arrow_udtf, udtf
+from pyspark.sql.functions import udtf
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, OrderingColumn, PartitioningColumn, SelectedColumn
 
-from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT
-from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE
-from cerify.semantics.match_tables import RESULT
-from cerify.spark.columns import mentioned, quoted
+from cerify.semantics.arguments import require_keywords
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import IllFormed, InputError
+from cerify.spark.batch import answer_schema, query_for
+from cerify.spark.columns import columns_of, quoted
 from cerify.spark.errors import serialize_error
+from cerify.spark.fitting import problems
 from cerify.spark.row_patterns import recognition
-from cerify.spark.runs.query import Query
+from cerify.spark.runs.answers import Output, answers
+from cerify.spark.runs.invalid import nothing
 from cerify.spark.runs.row_patterns import RowQuery, output_rows
-from cerify.spark.runs.rows import Columns, Rows, rows_of
-from cerify.spark.runs.run import Run
-from cerify.spark.runs.start import start
+from cerify.spark.runs.rows import AT_ONCE, Columns
 
 if TYPE_CHECKING:
     from pyspark.sql.udtf import UserDefinedTableFunction
 
-ANSWER = (
-    "key string, at bigint, events array<bigint>, ids array<string>, bindings map<string, array<bigint>>, result string"
-)
-WRITTEN = pa.schema([("key", pa.string()), *list(RESULT)[:2], ("ids", pa.list_(pa.string())), *list(RESULT)[2:]])
+
+class SqlOptions(TypedDict, total=False):
+    """The arguments by name of cel_match, as of `match`; several columns are separated by commas, or an array."""
+
+    order_by: Required[str | list[str]]
+    partition_by: str | list[str]
+    type_col: str
+    id_col: str
+    language: str
+    output: Output
+    strict: bool
+
+
+@dataclass
+class PlannedMatch(AnalyzeResult):
+    """What Spark is to know of a call of cel_match, and what the workers are to know."""
+
+    query: str = ""
+    columns: Columns = field(default_factory=lambda: Columns(()))
+    output: Output = "matches"
+    rows: T.StructType = field(default_factory=T.StructType)
 
 
 class CelMatch:
-    """The run over one partition of the table. Spark makes an instance for each."""
+    """The matches in the rows of one partition. Spark makes an instance for each."""
 
-    def __init__(self) -> None:
-        self._run: Run | None = None
-        self._key: str | None = None
-        self._ids: list[str] = []
-        self._skipped = False
+    def __init__(self, planned: PlannedMatch) -> None:
+        self._planned = planned
+        self._rows: list[tuple[Any, ...]] = []
+        self._batches: list[pa.RecordBatch] = []
 
-    def eval(
-        self,
-        rows: pa.RecordBatch,
-        query: pa.Array,
-        language: pa.Array | None = None,
-        output: pa.Array | None = None,
-        key: pa.Array | None = None,
-        id: pa.Array | None = None,
-        type: pa.Array | None = None,
-        time: pa.Array | None = None,
-    ) -> Iterator[pa.Table]:
-        """The matches that some rows of the partition complete."""
+    @staticmethod
+    def analyze(table: AnalyzeArgument, query: AnalyzeArgument, **options: AnalyzeArgument) -> PlannedMatch:
+        """The columns of the answer, and how the table is divided and ordered."""
         with serialize_error():
-            shown: Output = "valuations" if _text(output) == "valuations" else "matches"
-            parsed = Query(_text(query) or "", _text(language) or DEFAULT, shown)
-            columns = _columns(rows, parsed, _names(key), _text(id), _text(type) or TYPE, _text(time))
-            if self._run is None:
-                self._run = start(parsed)
-                values = {name: rows.column(name)[0].as_py() for name in columns.keys}
-                self._skipped = any(value is None or value != value for value in values.values())
-                self._key = _one(values)
-            if not self._skipped:
-                for some in rows_of([rows], columns, None):
-                    yield from map(self._pushed, some.streams())
+            if not isinstance(table.dataType, T.StructType) or not isinstance(query.value, str):
+                raise InputError("write cel_match(TABLE(name), 'query', order_by => '…'), the query as a literal")
+            require_keywords(cel_match, options, SqlOptions)
+            given: Any = {name: argument.value for name, argument in options.items()}
+            return cel_match(table.dataType, query.value, **given)
 
-    def terminate(self) -> Iterator[pa.Table]:
-        """The matches that the end of the partition completes."""
-        with serialize_error():
-            if self._run is not None and not self._skipped:
-                yield self._written(self._run.finish())
+    def eval(self, row: Row, query: str, **options: Any) -> None:
+        """Gather a row."""
+        self._rows.append(tuple(row))
+        if len(self._rows) == AT_ONCE:
+            self._pack()
 
-    def _pushed(self, part: Rows) -> pa.Table:
-        assert self._run is not None
-        if part.ids is not None:
-            self._ids += part.ids.cast(pa.string()).to_pylist()
-        return self._written(self._run.push(part.table))
+    def terminate(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of the answer."""
+        self._pack()
+        planned = self._planned
+        if not self._batches or any(nothing(self._batches[0].column(name))[0] for name in planned.columns.keys):
+            return
+        found = answers(self._batches, planned.query, planned.columns, planned.output, Budget())
+        for batch in found:
+            yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), planned.schema)
 
-    def _written(self, found: pa.Table) -> pa.Table:
-        events = found["events"].to_pylist() if self._ids else []
-        ids = [[self._ids[p] for p in positions] for positions in events] if self._ids else [None] * len(found)
-        columns: dict[str, Any] = {name: found[name] for name in RESULT.names}
-        columns |= {"key": [self._key] * len(found), "ids": ids}
-        return pa.table({name: columns[name] for name in WRITTEN.names}, schema=WRITTEN)
+    def _pack(self) -> None:
+        self._batches += LocalDataToArrowConversion.convert(self._rows, self._planned.rows, False).to_batches()
+        self._rows = []
+
+
+def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> PlannedMatch:
+    """The plan of a call of cel_match over a table with these columns. Raises as `match` does."""
+    output = options.get("output", "matches")
+    asked = query_for(query, options.get("language", DEFAULT), output)
+    columns = columns_of(
+        rows,
+        asked,
+        order_by=_names("order_by", options.get("order_by", [])),
+        partition_by=_names("partition_by", options.get("partition_by", [])),
+        type_col=options.get("type_col"),
+        id_col=options.get("id_col"),
+    )
+    if options.get("strict", True):
+        for problem in problems(rows, asked, columns):
+            raise IllFormed(f"{problem.hinted}; or give strict => false", problem.span)
+    return PlannedMatch(
+        answer_schema(rows, asked, columns, output),
+        not columns.keys,
+        [PartitioningColumn(quoted(name)) for name in columns.keys],
+        [OrderingColumn(quoted(name)) for name in columns.order],
+        [SelectedColumn(quoted(name)) for name in columns.needed],
+        asked.to_json(),
+        columns,
+        output,
+        T.StructType([rows[name] for name in columns.needed]),
+    )
 
 
 @dataclass
@@ -152,41 +177,15 @@ def register(session: SparkSession, name: str = "cel_match") -> None:
     """Register the table functions with Spark SQL: match_recognize, and cel_match by this name.
 
     The arguments of match_recognize are the table and the clause. Those of cel_match are the table, the query, and by
-    name: language, output ("matches" or "valuations"), key, the columns that the table is partitioned by, for the
-    answer; id, type and time, the columns with an event's id, type and time. Errors are raised by the action that reads
-    the answer, those of a clause by `session.sql`; see worker_errors.
+    name those of SqlOptions. Errors in the query are raised by `session.sql`, those in the rows by the action that
+    reads the answer; see worker_errors.
     """
-    session.udtf.register(name, cast("UserDefinedTableFunction", arrow_udtf(CelMatch, returnType=ANSWER)))
+    session.udtf.register(name, cast("UserDefinedTableFunction", udtf(CelMatch)))
     session.udtf.register("match_recognize", cast("UserDefinedTableFunction", udtf(MatchRecognize)))
 
 
-def _columns(
-    rows: pa.RecordBatch, query: Query, keys: tuple[str, ...], id: str | None, type_: str, time: str | None
-) -> Columns:
-    """The columns by purpose, as of columns.columns_of, from the rows alone. Raises InputError."""
-    names = rows.schema.names
-    for name in (*keys, type_, *([id] if id else []), *([time] if time else [])):
-        if name not in names:
-            raise InputError(f"there is no column {name!r}; the columns are {', '.join(names)}")
-    named, timed = mentioned(query.parsed)
-    clock = time or (TIME if TIME in names else None)
-    if timed and clock is None:
-        raise InputError(f"a window of time needs a column {TIME!r}, or time => the column that has it")
-    attributes = tuple(name for name in names if name in named and name not in (type_, TYPE, TIME))
-    return Columns((), keys, type_, id, clock, attributes)
-
-
-def _text(argument: pa.Array | None) -> str | None:
-    """The value of an argument, which is equal in all rows."""
-    return None if argument is None or not len(argument) else argument[0].as_py()
-
-
-def _names(argument: pa.Array | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (_text(argument) or "").split(",") if name.strip())
-
-
-def _one(values: dict[str, Any]) -> str | None:
-    """The values of a key as one text; as JSON if there are several."""
-    if len(values) < 2:
-        return next((str(value) for value in values.values()), None)
-    return json.dumps({name: value if isinstance(value, int | float) else str(value) for name, value in values.items()})
+def _names(purpose: str, given: Any) -> list[str]:
+    names = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, list) else [given]
+    if not all(isinstance(name, str) for name in names):
+        raise IllFormed(f"{purpose} names columns, as {purpose} => 'a, b', not {given!r}")
+    return [name.strip() for name in names]

@@ -141,7 +141,7 @@ def prepare(
         raise InputError("match_stream reads a streaming data frame; for data at rest use cerify.spark.match")
     asked = Query(query, language, output, schema)
     order = (event_time, *([order_by] if isinstance(order_by, str) else order_by))
-    columns = columns_of(df, asked, order_by=order, **names)
+    columns = columns_of(df.schema, asked, order_by=order, **names)
     if not columns.keys:
         raise InputError("partition_by names the columns of the key; each key is a stream of its own")
     kind = df.schema[event_time].dataType
@@ -154,7 +154,7 @@ def prepare(
         )
     plan = Plan(asked, columns, to_arrow_schema(df.schema, timezone="UTC"))
     _ = plan.compiled
-    answer = answer_schema(df, asked, columns, output)
+    answer = answer_schema(df.schema, asked, columns, output)
     if doubled := [name for name in (KIND, ROW) if name in answer.names]:
         raise InputError(f"the answer has a column {doubled[0]!r}; rename the column of the key")
     more = T.StructField(KIND, T.StringType()), T.StructField(ROW, df.schema)

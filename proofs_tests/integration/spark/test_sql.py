@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cerify.semantics.errors import CerifyError, InputError, ParseError
+from cerify.semantics.errors import CerifyError, IllFormed, InputError, ParseError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROWS = [("a", t, "AB"[t % 2], f"e{t}") for t in range(4)] + [("b", t, "BA"[t % 2], f"f{t}") for t in range(300)]
-ASKED = "SELECT * FROM cel_match(TABLE(seen) PARTITION BY k ORDER BY (ts), {})"
+ASKED = "SELECT * FROM cel_match(TABLE(seen), {}, partition_by => 'k', order_by => 'ts')"
 
 
 @pytest.fixture(scope="module")
@@ -24,52 +24,64 @@ def sql(spark: SparkSession) -> Iterator[SparkSession]:
     df = spark.createDataFrame(
         [*ROWS, (None, 0, "A", "n0"), (None, 1, "B", "n1")], "k string, ts long, type string, n string"
     )
-    df.repartition(3).createOrReplaceTempView("seen")
+    df.repartition(3).selectExpr("*", "timestamp_seconds(ts) AS at_").createOrReplaceTempView("seen")
     yield spark
     spark.catalog.dropTempView("seen")
 
 
-def test_a_query_over_each_partition(sql: SparkSession) -> None:
-    rows = sql.sql(ASKED.format("'A ; B', key => 'k'") + " WHERE key = 'a'").collect()
-    assert sorted((row["key"], row["at"], row["events"], row["ids"], row["bindings"]) for row in rows) == [
-        ("a", 1, [0, 1], None, None),
-        ("a", 3, [0, 3], None, None),
-        ("a", 3, [2, 3], None, None),
-    ]
+def test_the_answer_is_that_of_match_and_has_its_types(sql: SparkSession) -> None:
+    from cerify.spark import match
+
+    for query, given, named in (
+        ("A ; B WITHIN 3 EVENTS", {}, ""),
+        ("A : B", {"id_col": "n", "output": "valuations"}, ", id_col => 'n', output => 'valuations'"),
+        ("A : B", {"id_col": "at_", "output": "events"}, ", id_col => 'at_', output => 'events'"),
+    ):
+        right = match(sql.table("seen"), query, partition_by="k", order_by="ts", **given)  # type: ignore[arg-type]
+        made = sql.sql(ASKED.format(f"'{query}'").replace("'ts')", f"'ts'{named})"))
+        assert [(f.name, f.dataType) for f in made.schema] == [(f.name, f.dataType) for f in right.schema]
+        found = [sorted(map(repr, df.collect())) for df in (made, right)]
+        assert found[0] == found[1] != []
 
 
-def test_a_partition_lasts_over_several_batches_and_one_without_a_key_is_left_out(sql: SparkSession) -> None:
-    rows = sql.sql(ASKED.format("'A : B', key => 'k', id => 'n', output => 'valuations'")).collect()
-    found = {(row["key"], tuple(row["ids"]), row["bindings"]["A"][0]) for row in rows}
-    assert found == {("a", (f"e{t}", f"e{t + 1}"), t) for t in (0, 2)} | {
-        ("b", (f"f{t}", f"f{t + 1}"), t) for t in range(1, 299, 2)
-    }
-
-
-def test_the_query_may_be_given_by_name(sql: SparkSession) -> None:
+def test_the_query_by_name_another_language_and_several_columns(sql: SparkSession) -> None:
     text = (
-        "SELECT * FROM cel_match(TABLE(seen) PARTITION BY k ORDER BY ts, query => 'A ; B', key => 'k') WHERE key = 'a'"
+        "SELECT * FROM cel_match(TABLE(seen), query => 'relative(A, B)', language => 'event-expression', "
+        "order_by => array('ts', 'n'), partition_by => 'k', output => 'count') WHERE k = 'a'"
     )
-    assert sql.sql(text).count() == 3
-
-
-def test_other_languages_and_times(sql: SparkSession) -> None:
-    relative = ASKED.format("'relative(A, B)', language => 'event-expression', key => 'k'")
-    assert len(sql.sql(relative).where("key = 'a'").collect()) == 2
-    near = ASKED.format("'A ; B WITHIN 1 second', time => 'ts', key => 'k'")
-    assert sorted(row["at"] for row in sql.sql(near).where("key = 'a'").collect()) == [1, 3]
+    assert [(row["k"], row["count"]) for row in sql.sql(text).collect()] == [("a", 2)]
 
 
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
         ("'A ;'", ParseError, "expected"),
-        ("'A ; B WITHIN 1 second'", InputError, "time => the column"),
-        ("'A', key => 'kk'", InputError, "no column 'kk'"),
+        ("'A', orderby => 'ts'", IllFormed, "did you mean 'order_by'"),
+        ("'A FILTER A[n > 3]', order_by => 'ts'", IllFormed, "n is a string and 3 a number"),
+        *(
+            pytest.param(*one, marks=pytest.mark.thorough)
+            for one in (
+                ("'A ; B WITHIN 1 second', order_by => 'n'", InputError, "a window of time needs a column"),
+                ("'A', order_by => 'ts', partition_by => 'kk'", InputError, "no column 'kk'"),
+                ("'A', key => 'k'", IllFormed, "cel_match has no argument 'key'"),
+                ("'A', order_by => 'ts', output => 'all'", IllFormed, "no output 'all'"),
+                ("upper(concat('A', 'B')), order_by => 3", IllFormed, "order_by names columns"),
+                ("'A'", InputError, "order_by orders the events"),
+            )
+        ),
     ],
 )
-def test_errors_reach_the_caller(sql: SparkSession, arguments: str, kind: type[CerifyError], message: str) -> None:
+def test_errors_of_the_query_are_raised_before_it_runs(
+    sql: SparkSession, arguments: str, kind: type[CerifyError], message: str
+) -> None:
     from cerify.spark import worker_errors
 
     with pytest.raises(kind, match=message), worker_errors():
-        sql.sql(ASKED.format(arguments)).collect()
+        sql.sql(f"SELECT * FROM cel_match(TABLE(seen), {arguments})")
+
+
+def test_errors_of_rows_reach_the_caller(sql: SparkSession) -> None:
+    from cerify.spark import worker_errors
+
+    with pytest.raises(InputError, match="two events of k have the same place in the order"), worker_errors():
+        sql.sql(ASKED.format("'A'").replace("'ts'", "'type'")).collect()

@@ -139,7 +139,7 @@ def audit(
     """
     require_keywords(audit, names, EventColumns)
     parsed = Query(query, language, "matches", schema)
-    columns = columns_of(events, parsed, id_col=id_col, **names)
+    columns = columns_of(events.schema, parsed, id_col=id_col, **names)
     id_ = events.schema[id_col].dataType
     checked = reports(reported, columns.keys, id_)
     due = match(events, query, id_col=id_col, schema=schema, language=language, budget=budget, **names)
