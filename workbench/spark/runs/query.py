@@ -51,6 +51,12 @@ class Query:
         """The language. Raises IllFormed if there is none of that name."""
         return language_named(self.language)
 
+    @cached_property
+    def identity(self) -> str:
+        """A text that is equal for queries that are parsed as the same tree, with the same options."""
+        types = None if self.schema is None else {name: dict(of) for name, of in sorted(self.schema.types.items())}
+        return json.dumps([self.language, self.plugin.show(self.parsed), self.output, types], sort_keys=True)
+
     def to_json(self) -> str:
         """The query as JSON."""
         types = None if self.schema is None else {T: dict(names) for T, names in self.schema.types.items()}

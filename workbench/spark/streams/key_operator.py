@@ -22,7 +22,7 @@ from cerify.spark.streams.keyed import (
     is_due,
     received,
     remembered,
-    require_same,
+    same_plan,
     wakes,
 )
 from cerify.spark.streams.plan import Plan
@@ -87,9 +87,7 @@ class KeyOperator:
         values: Any = self._kept.get()
         if values is None:
             return KeyState(self._plan.fingerprint)
-        kept = KeyState(*values)
-        require_same(self._plan, kept)
-        return kept
+        return same_plan(self._plan, KeyState(*values))
 
     def _keep(self, before: KeyState, kept: KeyState | None) -> None:
         timer = None if kept is None else wakes(self._plan, kept)

@@ -162,13 +162,14 @@ def wakes(plan: Plan, kept: KeyState) -> int | None:
     return max(0, time // MILLISECOND) + 1  # 0 stands for no watermark
 
 
-def require_same(plan: Plan, kept: KeyState) -> None:
-    """Raise InputError if the state is that of another query."""
-    if kept.plan != plan.fingerprint:
+def same_plan(plan: Plan, kept: KeyState) -> KeyState:
+    """The state, which may be one of the release before. Raises InputError if it is that of another query."""
+    if kept.plan not in plan.fingerprints:
         raise InputError(
             "the checkpoint is of another query, or of other columns; continue with the query it was made with, or "
             "start with a new checkpoint"
         )
+    return replace(kept, plan=plan.fingerprint)
 
 
 def _placed(plan: Plan, rows: pa.RecordBatch, error: CerifyError) -> CerifyError:

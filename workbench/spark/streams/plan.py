@@ -61,9 +61,20 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """A hash of all that the state of a key depends on."""
-        parts = (self.query.to_json(), self.columns, [(field.name, str(field.type)) for field in self.held])
-        return sha256(repr(parts).encode()).digest()[:16]
+        """A hash of all that the state of a key depends on: the parsed query, and the columns that it needs."""
+        parts = [self.query.identity, asdict(self.columns), self._types]
+        return sha256(json.dumps(parts, sort_keys=True).encode()).digest()[:16]
+
+    @cached_property
+    def fingerprints(self) -> frozenset[bytes]:
+        """The fingerprint, and that of release 0.1, which was of the query's text."""
+        columns = ", ".join(f"{name}={value!r}" for name, value in asdict(self.columns).items())
+        text = f"({self.query.to_json()!r}, Columns({columns}), {self._types!r})"
+        return frozenset({self.fingerprint, sha256(text.encode()).digest()[:16]})
+
+    @property
+    def _types(self) -> list[tuple[str, str]]:
+        return [(field.name, str(field.type)) for field in self.held]
 
     def to_json(self) -> str:
         """The plan as JSON."""

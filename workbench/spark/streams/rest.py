@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 
 from cerify.spark.errors import serialize_error
 from cerify.spark.streaming import StreamOptions, prepare, unpacked_rows
+from cerify.spark.streams.checkpoints import blobs_of
 from cerify.spark.streams.ipc_blobs import ROWS, key_name, packed, unpacked
-from cerify.spark.streams.keyed import KeyState, evaluated, require_same
+from cerify.spark.streams.keyed import KeyState, evaluated, same_plan
 from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.state_schema import HELD, KEPT, KIND, MATCH
 
@@ -27,12 +28,7 @@ def rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[Stream
     stream that continues from it reports these matches itself.
     """
     prepared = prepare(df, query, **options)
-    spark = df.sparkSession
-    store = spark.read.format("statestore")
-    held = store.option("stateVarName", HELD).load(checkpoint).select("key", F.col(f"list_element.{ROWS}").alias(ROWS))
-    kept = store.option("stateVarName", KEPT).load(checkpoint).select("key", F.col("value").alias(KEPT))
-    keys = [F.col(f"key.{field.name}").alias(field.name) for field in prepared.keys]
-    blobs = held.groupBy("key").agg(F.collect_list(ROWS).alias(HELD)).join(kept, "key").select(*keys, HELD, KEPT)
+    blobs = blobs_of(df, prepared, checkpoint).where(F.col(HELD).isNotNull())
     return blobs.mapInArrow(partial(_remaining, plan=prepared.plan.to_json()), prepared.yielded).mapInArrow(
         partial(unpacked_rows, plan=prepared.plan.to_json()), prepared.answer
     )
@@ -44,8 +40,7 @@ def _remaining(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.Reco
     with serialize_error():
         for batch in batches:
             for i, row in enumerate(batch.select([HELD, KEPT]).to_pylist()):
-                kept = KeyState(**row[KEPT])
-                require_same(parsed, kept)
+                kept = same_plan(parsed, KeyState(**row[KEPT]))
                 _, _, found = evaluated(parsed, kept, unpacked(row[HELD], parsed.held), END)
                 keys = [batch.column(name).slice(i, 1) for name in names[:-2]]
                 for table in found:

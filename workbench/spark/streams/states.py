@@ -235,7 +235,7 @@ class ResumableWindow(Resumable):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write_table(rows)
-        return seal(WINDOW, self._query.to_json(), bytes(sink.getvalue()))
+        return seal(WINDOW, self._query.identity, bytes(sink.getvalue()))
 
     def reachable(self) -> NDArray[np.int64]:
         """The positions of the rows."""
@@ -259,10 +259,17 @@ class CompiledWindow(Compiled):
 
     def restore(self, saved: bytes) -> ResumableWindow:
         """The run that was saved. Raises InputError for the state of another query, or for no state."""
-        rows = pa.ipc.open_stream(unseal(saved, WINDOW, self._query.to_json())).read_all()
+        rows = pa.ipc.open_stream(self._unsealed(saved)).read_all()
         first = int(rows.schema.metadata[POSITION])
         saved_rows = rows if rows.num_columns else None
         return ResumableWindow(self._query, self._budget, self._reach, saved_rows, first)
+
+    def _unsealed(self, saved: bytes) -> bytes:
+        """The saved rows, also those of release 0.1, which were sealed with the query's text."""
+        before = self._query.to_json()
+        if saved == seal(WINDOW, before, bytes(saved).partition(b"\n")[2]):
+            return unseal(saved, WINDOW, before)
+        return unseal(saved, WINDOW, self._query.identity)
 
     @property
     def state(self) -> str:

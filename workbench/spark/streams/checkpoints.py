@@ -1,0 +1,82 @@
+"""The states in the checkpoint of a stream that has stopped: whether they are those of a query, and as a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Unpack
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from cerify.spark.errors import serialize_error, worker_errors
+from cerify.spark.streaming import PreparedStream, StreamOptions, prepare
+from cerify.spark.streams.ipc_blobs import ROWS, key_name, unpacked
+from cerify.spark.streams.keyed import KeyState, same_plan
+from cerify.spark.streams.plan import Plan
+from cerify.spark.streams.state_schema import HELD, KEPT
+
+EVENTS, LAST, WAITING, RUN = "events", "last", "waiting", "run"
+
+
+def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> None:
+    """Raises InputError if the checkpoint has states of another query or of other columns.
+
+    df, query and options are those of match_stream. The state of one key is read.
+    """
+    prepared = prepare(df, query, **options)
+    with worker_errors():
+        blobs_of(df, prepared, checkpoint).limit(1).mapInArrow(
+            partial(_exported, plan=prepared.plan.to_json()), exported_schema(prepared)
+        ).collect()
+
+
+def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> DataFrame:
+    """The state of each key in a checkpoint, a row for each.
+
+    The columns are those of the key; `events`, the number of events evaluated; `last`, the time of the latest of them;
+    `waiting`, the rows that the watermark has not passed, with the columns that the query needs; and `run`, the
+    evaluator's saved state, null if there is none. The checkpoint is only read. df, query and options are those of
+    match_stream.
+    """
+    prepared = prepare(df, query, **options)
+    task = partial(_exported, plan=prepared.plan.to_json())
+    return blobs_of(df, prepared, checkpoint).mapInArrow(task, exported_schema(prepared))
+
+
+def blobs_of(df: DataFrame, prepared: PreparedStream, checkpoint: str) -> DataFrame:
+    """For each key its columns, the blobs of the rows that are held, and its KeyState."""
+    store = df.sparkSession.read.format("statestore")
+    held = store.option("stateVarName", HELD).load(checkpoint).select("key", F.col(f"list_element.{ROWS}").alias(ROWS))
+    kept = store.option("stateVarName", KEPT).load(checkpoint).select("key", F.col("value").alias(KEPT))
+    keys = [F.col(f"key.{field.name}").alias(field.name) for field in prepared.keys]
+    return kept.join(held.groupBy("key").agg(F.collect_list(ROWS).alias(HELD)), "key", "left").select(*keys, HELD, KEPT)
+
+
+def exported_schema(prepared: PreparedStream) -> T.StructType:
+    """The schema of what export_state returns."""
+    rows = prepared.answer["row"].dataType
+    assert isinstance(rows, T.StructType)
+    plan = prepared.plan
+    keys = [T.StructField(name, field.dataType) for name, field in zip(plan.columns.keys, prepared.keys, strict=True)]
+    waiting = T.ArrayType(T.StructType([rows[name] for name in plan.held.names]))
+    types = {EVENTS: T.LongType(), LAST: T.TimestampType(), WAITING: waiting, RUN: T.BinaryType()}
+    return T.StructType([*keys, *(T.StructField(name, type_) for name, type_ in types.items())])
+
+
+def _exported(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
+    parsed = Plan.from_json(plan)
+    keys, waiting = parsed.columns.keys, pa.list_(pa.struct(list(parsed.held)))
+    with serialize_error():
+        for batch in batches:
+            rows = batch.select([HELD, KEPT]).to_pylist()
+            kept = [same_plan(parsed, KeyState(**row[KEPT])) for row in rows]
+            held = [unpacked(row[HELD] or [], parsed.held).to_pylist() for row in rows]
+            columns = {name: batch.column(key_name(i)) for i, name in enumerate(keys)}
+            columns[EVENTS] = pa.array([one.position for one in kept], pa.int64())
+            columns[LAST] = pa.array([one.last for one in kept], pa.timestamp("us", "UTC"))
+            columns[WAITING] = pa.array(held, waiting)
+            columns[RUN] = pa.array([one.run for one in kept], pa.binary())
+            yield pa.record_batch(columns)
