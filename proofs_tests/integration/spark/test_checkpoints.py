@@ -1,7 +1,7 @@
 """Checkpoints: those of the release before, a schema that grows, what is in one, and a stream that is started again.
 
-states/release-0.1.tar.gz has the checkpoints of two streams that release 0.1 wrote over the rows of FIRST, in the folder
-/checkpoints, whose path Spark writes into them.
+states/release-0.1.tar.gz has the checkpoints of two streams that release 0.1 wrote over the rows of FIRST, in the
+folder /checkpoints, whose path Spark writes into them.
 """
 
 from __future__ import annotations
