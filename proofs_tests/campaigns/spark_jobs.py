@@ -213,7 +213,7 @@ def differing(spark: SparkSession, jobs: int, seed: int, counts: Counter[str]) -
                 about = f"{kind}: {its.query.text} {its.options} on {its.rows.sort_by(ORDER).to_pylist()}"
         counts["jobs"] += 1
         spark.catalog.clearCache()
-        if counts["jobs"] % 20 == 0:
+        if counts["jobs"] % 10 == 0:
             click.echo(f"{counts['jobs']} of {jobs} jobs", err=True)
         if found is not None:
             yield f"#{i} {about}: {found}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from lark import Lark, Token
@@ -16,6 +15,7 @@ from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.errors import ParseError, Span
 from cerify.semantics.operators import spelt
 from cerify.semantics.parsing import (
+    PREDICATES,
     PredicateBuilder,
     attribute_name,
     node,
@@ -40,7 +40,7 @@ def parse(text: str) -> cel.Formula:
 
 @cache
 def _parser() -> Lark:
-    return parser_of(Path(__file__).parent)
+    return parser_of("cerify.semantics.cel", PREDICATES)
 
 
 @v_args(meta=True, inline=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import cast
 
 from lark import Lark, Token
@@ -14,6 +13,7 @@ from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.operators import OPERATORS
 from cerify.semantics.operators import spelt
 from cerify.semantics.parsing import (
+    PREDICATES,
     PredicateBuilder,
     node,
     parsed,
@@ -35,7 +35,7 @@ def parse(text: str) -> core.Formula:
 
 @cache
 def _parser() -> Lark:
-    return parser_of(Path(__file__).parent)
+    return parser_of("cerify.semantics.core_cel", PREDICATES)
 
 
 @v_args(meta=True, inline=True)

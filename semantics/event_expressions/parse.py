@@ -6,7 +6,6 @@ The text does not say whether a name is an event type, a correlation variable or
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 from lark import Lark, Token
@@ -18,6 +17,7 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.resolve import resolved
 from cerify.semantics.parsing import (
     MAX_DEPTH,
+    PREDICATES,
     PredicateBuilder,
     comparator_of,
     node,
@@ -51,7 +51,7 @@ def depth(E: expr.Expression) -> int:
 
 @cache
 def _parser() -> Lark:
-    return parser_of(Path(__file__).parent)
+    return parser_of("cerify.semantics.event_expressions", PREDICATES)
 
 
 @v_args(meta=True, inline=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 from lark import Lark, Token
@@ -18,7 +17,7 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
-from cerify.semantics.parsing import MAX_DEPTH, parsed, span_of
+from cerify.semantics.parsing import MAX_DEPTH, parsed, parser_of, span_of
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import (
     Definition,
@@ -49,8 +48,7 @@ def parse(text: str) -> MatchRecognize:
 
 @cache
 def _parser() -> Lark:
-    grammar = (Path(__file__).parent / "grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+    return parser_of("cerify.semantics.row_pattern")
 
 
 def _depth(root: rows.Node) -> int:

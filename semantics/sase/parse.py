@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, reduce
-from pathlib import Path
 from typing import Any, cast
 
 from lark import Lark, Token
@@ -16,7 +15,16 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.errors import BudgetExceeded, IllFormed, ParseError, Span, errors_in
-from cerify.semantics.parsing import MAX_DEPTH, PredicateBuilder, node, number_of, parsed, span_of
+from cerify.semantics.parsing import (
+    MAX_DEPTH,
+    PREDICATES,
+    PredicateBuilder,
+    node,
+    number_of,
+    parsed,
+    parser_of,
+    span_of,
+)
 from cerify.semantics.predicates import Both, Constant, Either, Predicate, Term
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import BUILT_IN, RANKED
@@ -34,10 +42,7 @@ def parse(text: str) -> sase.Tree:
 
 @cache
 def _parser() -> Lark:
-    folder = Path(__file__).parent
-    files = (folder.parent / "predicates.lark", folder / "grammar.lark")  # its own rules extend those of predicates
-    grammar = "\n".join(path.read_text(encoding="utf-8") for path in files)
-    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+    return parser_of(PREDICATES, "cerify.semantics.sase")  # its own rules extend those of predicates
 
 
 @dataclass(frozen=True)
