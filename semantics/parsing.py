@@ -20,15 +20,13 @@ from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive, v_args
 
 from cerify.semantics import predicates as pred
-from cerify.semantics.errors import BudgetExceeded, InternalError, ParseError, Span, errors_in
+from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
 from cerify.semantics.events import TYPE
 from cerify.semantics.like import flaw
 from cerify.semantics.predicates import mentions
 from cerify.semantics.values import encodable, parse_time
 
-PREDICATES = "cerify.semantics"
-"""The package whose grammar is that of predicates, which the languages share."""
-
+PREDICATES = "cerify.semantics"  # the package whose grammar is that of predicates
 MAX_DEPTH = 200  # nesting that every recursive function of the toolkit carries within Python's own limit
 
 MAX_DIGITS = 308  # a whole number of more may be beyond a 64-bit float, and takes long to read
@@ -37,17 +35,10 @@ COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 
 def parser_of(*packages: str) -> Lark:
-    """The LALR parser for the grammars of some packages, one after the other; of this one it is that of predicates."""
-    grammar = "\n".join(map(_grammar, packages))
+    """The LALR parser for the grammars of some packages, which may be in a zip file, one after the other."""
+    files = {PREDICATES: "predicates.lark"}
+    grammar = "\n".join(str(get_data(one, files.get(one, "grammar.lark")) or b"", "utf-8") for one in packages)
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
-
-
-def _grammar(package: str) -> str:
-    """The text of the grammar in a package, which may be in a zip file."""
-    data = get_data(package, "predicates.lark" if package == PREDICATES else "grammar.lark")
-    if data is None:
-        raise InternalError(f"{package} has no loader that reads its grammar")
-    return data.decode("utf-8")
 
 
 def parsed(text: str, parser: Lark, builder: Transformer_NonRecursive[Token, Any]) -> Any:
