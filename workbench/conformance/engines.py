@@ -20,7 +20,8 @@ from cerify.semantics.errors import InputError
 ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable install may be a tree of links
 BUILD_SECONDS = 900
 PROGRAMS = {
-    "java": "a Java runtime, 17 or newer",
+    "java": "a Java development kit, 17 or newer",
+    "javac": "a Java development kit, 17 or newer",
     "mvn": "Maven",
     "cmake": "CMake, 3.20 or newer",
 }
@@ -84,7 +85,7 @@ class JavaAdapter:
     def missing(self) -> str | None:
         """A program that is not on the PATH, or the checkout."""
         checkout = self.checkout.missing() if self.checkout is not None else None
-        return _missing_program("java", "mvn") or checkout
+        return _missing_programs("java", "javac", "mvn") or checkout
 
     def command(self, name: str) -> Sequence[str]:
         """The command that starts it, with the heap within the memory cap."""
@@ -133,7 +134,7 @@ class CMakeAdapter:
 
     def missing(self) -> str | None:
         """A program that is not on the PATH, or the checkout."""
-        return _missing_program("cmake") or self.checkout.missing()
+        return _missing_programs("cmake") or self.checkout.missing()
 
     def command(self, name: str) -> Sequence[str]:
         """The command that starts it."""
@@ -231,10 +232,14 @@ def build_folder(java: Path, cache: Path) -> Path:
     return folder
 
 
-def _missing_program(*programs: str) -> str | None:
-    """The first of the programs that is not on the PATH, as the end of a sentence."""
-    absent = (program for program in programs if shutil.which(program) is None)
-    return next((f"{PROGRAMS[one]}: the program {one!r} is not on the PATH" for one in absent), None)
+def _missing_programs(*programs: str) -> str | None:
+    """The programs that are not on the PATH, as the end of a sentence; Maven finds a compiler by JAVA_HOME too."""
+    by_home = Path(os.environ.get("JAVA_HOME", ""), "bin", "javac")
+    absent = [one for one in programs if shutil.which(one) is None and not (one == "javac" and by_home.is_file())]
+    if not absent:
+        return None
+    needed = " and ".join(dict.fromkeys(PROGRAMS[one] for one in absent))
+    return f"{needed}: {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not on the PATH"
 
 
 def _build(name: str, command: Sequence[str]) -> None:

@@ -64,8 +64,19 @@ def test_each_adapter_has_a_name() -> None:
 @pytest.mark.parametrize("name", engines.JAVA_ADAPTERS)
 def test_a_missing_program_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(InputError, match=f"the {name} adapter needs a Java runtime"):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    kit = "a Java development kit, 17 or newer"
+    with pytest.raises(InputError, match=f"needs {kit} and Maven: java, javac, mvn are not on the PATH"):
         engines.command_of(name)
+
+
+def test_a_runtime_without_a_compiler_is_not_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shutil, "which", lambda program: None if program == "javac" else program)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert "development kit, 17 or newer: javac is not on the PATH" in (engines.missing_for("esper") or "")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "javac").write_text("")
+    assert engines.missing_for("esper") is None
 
 
 @pytest.mark.parametrize("name", engines.JAVA_ADAPTERS)
