@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +23,7 @@ from proofs_tests.claims.ledger import LEDGER, Finding, claim
 from proofs_tests.claims.page import page, quick, with_totals
 from proofs_tests.claims.planted import PLANTED, Planted
 from proofs_tests.claims.tods21_constructions import by_theorem_6_2, by_theorem_7_2
+from proofs_tests.conftest import Run
 from proofs_tests.support import complex_events, sampled, stream
 
 ROOT = Path(__file__).parent.parent.parent
@@ -185,14 +184,10 @@ def test_the_totals_of_the_readme_are_current() -> None:
     assert with_totals(readme) == readme
 
 
-def test_the_command_runs_a_few_in_parallel() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "cerify.cli", "claims", "tods21.ex3", "--jobs", "2", "--json"],
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 0, ran.stderr
-    found = [json.loads(line) for line in ran.stdout.splitlines()]
+def test_the_command_runs_a_few_in_parallel(run: Run) -> None:
+    status, out, err = run("claims", "tods21.ex3", "--jobs", "2", "--json")
+    assert status == 0, err
+    found = [json.loads(line) for line in out.splitlines()]
     assert [one["id"] for one in found] == [id_ for id_ in LEDGER if id_.startswith("tods21.ex3")]
     assert {one["status"] for one in found} == {"holds"}
 

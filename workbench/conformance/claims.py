@@ -114,14 +114,20 @@ def names_of(language: str) -> frozenset[str]:
     )
 
 
+@lru_cache
+def features_of(language: str) -> frozenset[str]:
+    """The features of the suite's cases in a language."""
+    return frozenset(case.feature for case in load(None) if case.language == language)
+
+
 def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
     """A sentence for each name of an operator or a strategy in claims that is none; features of the suite are some."""
     for language, claimed in claims.items():
         for field in ("operators", "strategies"):
             if not claimed.get(field) or language not in INTERPRETATIONS:
                 continue
-            features = {case.feature for case in load(None) if case.language == language}
-            for name in sorted(set(claimed[field]) - names_of(language) - features):
+            others = set(claimed[field]) - features_of(language)
+            for name in sorted(others - names_of(language)) if others else ():  # all queries are parsed for them
                 near = get_close_matches(name, names_of(language), 1)
                 meant = f"did you mean {near[0]!r}" if near else f"there are {', '.join(sorted(names_of(language)))}"
                 yield f"claims.{language}.{field}: no operator has the name {name!r}; {meant}{'?' if near else ''}"

@@ -112,6 +112,10 @@ def run() -> Recording:
     return record("A+ ; B", Stream(map(Event, "AABCB")))
 
 
+LIGHT = pytest.mark.parametrize("page", SCHEMES[:1], indirect=True)
+"""What a key does, other than how the focus looks, does not depend on the colours."""
+
+
 @pytest.fixture(params=SCHEMES)
 def page(browser: Any, run: Recording, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shown]:
     file = tmp_path / "run.html"
@@ -123,6 +127,7 @@ def page(browser: Any, run: Recording, tmp_path: Path, request: pytest.FixtureRe
     context.close()
 
 
+@LIGHT
 def test_the_keys_that_the_page_names_do_what_it_says(page: Shown) -> None:
     named = page.tab.locator(".key-line kbd").all_inner_texts()
     assert sorted(named) == sorted(KEYS)
@@ -156,6 +161,7 @@ def test_the_tabulator_key_leads_to_everything_and_back(page: Shown) -> None:
     assert page.is_at(len(page.run.steps) - 1)
 
 
+@LIGHT
 def test_buttons_slider_and_number(page: Shown) -> None:
     last = len(page.run.steps) - 1
     for name, key, at in [
@@ -178,6 +184,7 @@ def test_buttons_slider_and_number(page: Shown) -> None:
     assert page.is_at(3)
 
 
+@LIGHT
 def test_a_match_is_pressed_and_let_go(page: Shown) -> None:
     page.press("End")
     found = page.run.steps[-1].found[1]
@@ -191,6 +198,7 @@ def test_a_match_is_pressed_and_let_go(page: Shown) -> None:
     assert page.tab.evaluate(picked) == 0
 
 
+@LIGHT
 def test_where_the_arrows_scroll_they_do_not_step(page: Shown) -> None:
     page.press("ArrowRight")
     page.tab_to(page.tab.locator("#events").get_attribute("aria-label"))
