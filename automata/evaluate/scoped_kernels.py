@@ -144,6 +144,18 @@ def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-d
     return nodes, new
 
 
+@part
+def _forget(alive, live, slot, rows, first, keys, free, spare):  # type: ignore[no-untyped-def]
+    """Empty the slots of all live states, and list them as free; the number of free ones."""
+    for a in range(alive):
+        s = slot[live[a]]
+        _empty(rows, s, first, keys)
+        slot[live[a]] = -1
+        free[spare] = s
+        spare += 1
+    return spare
+
+
 @bare
 def update_scoped(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
@@ -181,12 +193,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
     while index < classes.size:
         c, k = classes[index], numbers[index]
         if c < 0:
-            for a in range(alive):
-                s = slot[live[a]]
-                _empty(rows, s, first, keys)
-                slot[live[a]] = -1
-                free[spare] = s
-                spare += 1
+            spare = _forget(alive, live, slot, rows, first, keys, free, spare)
             alive, members, unmarked, c = 0, 0, 0, -1 - c
             mask, origin = np.uint64(0), np.uint64(1)
         if (mask | origin) & busy[c] == 0:
@@ -283,12 +290,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
                 roots[found, 0], roots[found, 1] = position, 0
                 found += 1
         if consume and found > before:
-            for a in range(alive):
-                s = slot[live[a]]
-                _empty(rows, s, first, keys)
-                slot[live[a]] = -1
-                free[spare] = s
-                spare += 1
+            spare = _forget(alive, live, slot, rows, first, keys, free, spare)
             alive, members, unmarked = 0, 0, 0
         if moves or count or found > before:
             mask = np.uint64(0)

@@ -11,7 +11,6 @@ import networkx as nx
 
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import Run, Runs
-from cerify.automata.nfab.regular import Regular
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import Operation, Operations
@@ -19,6 +18,7 @@ from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.program import matches_of
 from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.sase_regular import Regular
 from proofs_tests.claims.sase_search import passed
 from proofs_tests.unit.semantics.sase import small
 from proofs_tests.unit.semantics.sase.streams import events, query, shown

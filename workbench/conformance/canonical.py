@@ -7,10 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from cerify import protocol
 from cerify.conformance.elements import operations_of
-from cerify.conformance.model import Case
-from cerify.languages import LANGUAGES
 from cerify.languages.language import Language
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 
@@ -66,25 +63,3 @@ def _fresh(names: set[str], letters: str, order: list[str]) -> dict[str, str]:
 def _letters(letters: str) -> Iterator[str]:
     yield from letters
     yield from (f"{letters[0]}{number}" for number in count(1))
-
-
-def skeleton(case: Case) -> tuple[str, str]:
-    """The query and the events of a case with numbers in place of names: equal for two cases up to names."""
-    language = LANGUAGES[case.language]
-    number: dict[str, str] = {}
-
-    def numbered(name: str) -> str:
-        return name if name.startswith("'") else number.setdefault(name, f"n{len(number)}")
-
-    operations = operations_of(language)
-    query = language.parse(case.query)
-    named = set(operations.names(query)) | set(operations.attributes(query)) if operations is not None else set()
-    text = WORD.sub(lambda word: numbered(word[0]) if word[0] in named else word[0], language.show(query))
-    events = [
-        {
-            numbered(key) if key not in (TYPE, TIME) else key: numbered(v) if key == TYPE else v
-            for key, v in event.items()
-        }
-        for event in case.events
-    ]
-    return text, protocol.line({"events": events})

@@ -8,7 +8,6 @@ import pytest
 
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.nfab.compile import compile_query
-from cerify.automata.nfab.regular import Memory, Regular
 from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import PLAIN, Profile
 from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
@@ -26,6 +25,7 @@ from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.reading import DECIDED, Reading
+from proofs_tests.claims.sase_regular import Memory, Regular
 from proofs_tests.unit.semantics.sase import small
 from proofs_tests.unit.semantics.sase.streams import events, query
 

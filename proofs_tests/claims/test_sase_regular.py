@@ -6,9 +6,9 @@ import pytest
 
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import Runs
-from cerify.automata.nfab.regular import Regular
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Stream
+from proofs_tests.claims.sase_regular import Regular
 from proofs_tests.unit.semantics.sase.streams import events, query
 
 LETTERS = tuple(events("A1 A2 B1"))
