@@ -129,8 +129,9 @@ def comparison(runs: Sequence[dict[str, Any]], links: Mapping[tuple[str, str], s
             case = cases[id_]
             cells = [_cell(run, id_, links.get((run["engine"]["name"], id_), "")) for run in runs]
             meaning = shown(sorted({Match(m.at, m.events) for m in case.matches}), 20) or "nothing"
-            rows.append([f"`{id_}`", f"`{case.query}`", _stream(case), meaning, *cells])
-        head = ["case", "query", "stream", "means", *heads]
+            about = "<br>".join([f"`{id_}`", f"`{case.query}`", f"on {_stream(case)}", f"means {meaning}"])
+            rows.append([about, *cells])
+        head = ["case", *heads]
         lines = [head, ["---"] * len(head), *rows]
         table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
         text += f"## {question.title}\n\n{question.text}\n\n{table}\n"
