@@ -184,7 +184,7 @@ def plot(memories: dict[str, Memory], folder: Path) -> None:
     for name, memory in memories.items():
         figure, axes = pyplot.subplots(figsize=(6, 2.6))
         axes.plot(memory.done, memory.mebibytes, linewidth=1)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.1 * max(memory.mebibytes))
         axes.set_xlabel("queries" if name == "queries" else "events")
         axes.set_ylabel("MiB")
         axes.set_title(f"Resident memory: {QUERIES.get(name, 'queries compiled and decided')}", fontsize=9)
