@@ -47,7 +47,10 @@ def parsed(text: str, parser: Lark, builder: Transformer_NonRecursive[Token, Any
         if not encodable(text):
             half = next(i for i, character in enumerate(text) if not encodable(character))
             raise ParseError(f"{text[half]!r} is no text in Unicode", Span(half, half + 1))
-        too_deep = f"the formula is nested more than {MAX_DEPTH} operators deep; write it with fewer inside each other"
+        too_deep = (
+            f"the formula is nested more than {MAX_DEPTH} operators deep; write it with fewer inside each other "
+            "(in a row of them each is inside of the next)"
+        )
         try:
             phi = builder.transform(parser.parse(text))
         except VisitError as error:
@@ -215,7 +218,7 @@ READABLE = {
     "SEMICOLON": ";",
     "COLON": ":",
     "UNIT": "a unit of time",
-    "STRATEGY": "a strategy",
+    "STRATEGY": "STRICT, NXT, LAST, MAX",
     "BOOLEAN": "true or false",
     "AND": "AND",
     "OR": "OR",
@@ -292,12 +295,18 @@ def _explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     if isinstance(error, UnexpectedCharacters):
         at = error.pos_in_stream or 0
         what = "a string that does not end" if text[at] == "'" else f"the character {text[at]!r}"
-        wrong, span = f"{what} is not expected here", Span(at, at + 1)
+        names = "" if text[at].isascii() else "; a name has letters, digits and _"
+        wrong, span = f"{what} is not expected here{names}", Span(at, at + 1)
     elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
         wrong, span = f"{str(error.token)!r} is not expected here", span_of(error.token)
     else:
         wrong, span = "the formula ends too early", Span(len(text), len(text))
     accepted = _accepted(text, span.start, parser)
+    if span.start == len(text):
+        if "RPAR" in accepted and (bracket := _unclosed(text)) is not None:
+            return ParseError("the formula ends too early; this bracket is never closed", Span(bracket, bracket + 1))
+        if text.rstrip().endswith(";"):
+            wrong += "; leave the ; at its end out, or write what follows"
     keywords = _keywords(accepted, parser)
     word = text[span.start : span.end]
     if (error_ := _other_case(word, span, keywords)) is not None:
@@ -311,6 +320,17 @@ def _explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     near = get_close_matches(word.upper(), keywords, 1, 0.75) if word.isalpha() else []
     meant = f"; did you mean {near[0]}?" if near else ""
     return ParseError(wrong + _expected(accepted, parser) + meant, span)
+
+
+def _unclosed(text: str) -> int | None:
+    """The place of the last ( that no ) follows; brackets in strings do not count."""
+    opened: list[int] = []
+    for found in re.finditer(r"'[^']*'|[()]", text):
+        if found[0] == "(":
+            opened.append(found.start())
+        elif found[0] == ")" and opened:
+            opened.pop()
+    return opened[-1] if opened else None
 
 
 def _other_case(word: str, span: Span, keywords: Set[str]) -> ParseError | None:
@@ -344,7 +364,7 @@ def _accepted(text: str, position: int, parser: Lark) -> set[str]:
 def _expected(terminals: Iterable[str], parser: Lark) -> str:
     terminal_names = {t.name: t.pattern.value for t in parser.terminals if t.pattern.type == "str"}
     accepted = {READABLE.get(t) or terminal_names.get(t) or t for t in terminals}
-    words = sorted(accepted, key=lambda word: (word == READABLE["$END"], word))
+    words = sorted(accepted - {"π", "⊕"}, key=lambda word: (word == READABLE["$END"], word))
     if not words:
         return ""
     return "; expected " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])

@@ -61,9 +61,10 @@ def _parsed(language: Language[Any], text: str) -> Any:
         return language.parse(text)
     except ParseError as error:
         others = [name for name, other in LANGUAGES.items() if other != language and _parses(other, text)]
-        if others:
+        there = _marked(language, text)
+        if others and (there is None or there.name in others):
             hint = f"it is a query in another language: {' or '.join(others)}"
-        elif (there := _marked(language, text)) is not None:
+        elif there is not None:
             hint = f"this looks like {there.title}: --language {there.name}"
         elif error.span is not None and (sign := _foreign_sign(language, text, error.span.start)) is not None:
             hint = f"in {language.title} it is written {sign}"
@@ -74,7 +75,7 @@ def _parsed(language: Language[Any], text: str) -> Any:
 
 def _foreign_sign(language: Language[Any], text: str, at: int) -> str | None:
     """What the language says for the word or sign at an error, or for the one before it, which it read otherwise."""
-    before = re.search(r"(\w+\s+|=)\Z", text[:at])
+    before = re.search(r"(\w+\s+|=|<)\Z", text[:at])
     return language.foreign_sign(text[at:]) or (language.foreign_sign(text[before.start() :]) if before else None)
 
 

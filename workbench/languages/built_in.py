@@ -21,8 +21,12 @@ FOREIGN: Mapping[str, str] = {
     **dict.fromkeys(("THEN", "FOLLOWED", "BEFORE", "->", ","), ";"),
     "*": "+, which takes one or more; no operator takes none",
     "==": "= once",
-    "NOT": "in brackets, as in FILTER T[not x > 3]",
-    **{"&&": "AND", "||": "OR", '"': "'...' around a string"},
+    "?": "OR, between what has the event and what has it not",
+    "NOT": "in brackets, as in FILTER T[not x > 3]; that nothing happens, with UNLESS",
+    "BETWEEN": "with two comparisons, as in T.x >= 1 AND T.x <= 3",
+    "BY": "PARTITION BY [id], with brackets around the attribute",
+    **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
+    **{"&&": "AND", "||": "OR", "<>": "!=", '"': "'...' around a string"},
 }
 """What the two languages of formulas say for the words and signs of others."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Options, OutputTable
@@ -44,7 +44,8 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     constant = "ROW_PATTERN"
     results = True
     settings = frozenset({"row_reading"})
-    mark = r"(?i)\b(MATCH_RECOGNIZE|PATTERN\s*\(|DEFINE|MEASURES)"
+    mark = r"(?i)\b(MATCH_RECOGNIZE|PATTERN\s*\(|DEFINE|MEASURES|SELECT\b.*\bFROM)"
+    foreign: ClassVar = {"SELECT": "MATCH_RECOGNIZE (...) alone, the clause without SELECT ... FROM"}
     row_type = ROW
     loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
 

@@ -105,9 +105,8 @@ AFTER_A = "+, :, :+, :{, ;, ALL, AND, AS, FILTER, IN, OR, PARTITION, UNLESS"
         ("A, B", f"{AFTER_A}, WITHIN, {{ or the end"),
         ("A | B", f"{AFTER_A}, WITHIN, {{ or the end"),
         ("(A | B)", f"), {AFTER_A}, WITHIN or {{"),
-        ("(A", f"), {AFTER_A}, WITHIN or {{"),
-        ("; A", "(, PROJECT, START, a name, a strategy or π"),
-        ("!A", "(, PROJECT, START, a name, a strategy or π"),
+        ("; A", "(, PROJECT, START, STRICT, NXT, LAST, MAX or a name"),
+        ("!A", "(, PROJECT, START, STRICT, NXT, LAST, MAX or a name"),
     ],
 )
 def test_what_is_expected_is_what_may_stand_there(text: str, expected: str) -> None:
