@@ -1,0 +1,179 @@
+"""Messages for texts that are no sentences of a grammar: what is not expected where, what is, and what was meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Set
+from contextlib import suppress
+from difflib import get_close_matches
+from typing import cast
+
+from lark import Lark
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from cerify.semantics.errors import ParseError, Span
+
+READABLE = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a 'string'",
+    "TIMESTAMP": "a timestamp",
+    "COMPARATOR": "a comparison (< <= > >= = !=)",
+    "CONTIGUOUS_PLUS": ":+",
+    "SEMICOLON": ";",
+    "COLON": ":",
+    "UNIT": "a unit of time",
+    "STRATEGY": "STRICT, NXT, LAST, MAX",
+    "BOOLEAN": "true or false",
+    "AND": "AND",
+    "OR": "OR",
+    "$END": "the end",
+    "_FROM": "FROM",
+    "_PATTERN": "PATTERN",
+    "_SEQ": "SEQ",
+    "_WHERE": "WHERE",
+    "_WITHIN": "WITHIN",
+    "_HAVING": "HAVING",
+    "_RETURN": "RETURN",
+    "_UNION": "UNION",
+    "_AS": "AS",
+    "_IN_STREAM": "IN STREAM",
+    "NON_OVERLAP": "NON-OVERLAP",
+    "CONJUNCTION": "AND",
+    "_DISJUNCTION": "OR",
+    "NEGATION": "NOT",
+    "SELECTION": "a strategy",
+    "TIME_UNIT": "a unit of time",
+    "UNDERLINE": "_(",
+    "TILDE": "~",
+    "EMPTY": "[]",
+    "_OPEN": "(",
+    "RELATIVE_PLUS": "relative+",
+    **{
+        name: name.strip("_").replace("_", " ")
+        for name in (
+            "_PARTITION_BY",
+            "_ORDER_BY",
+            "_MEASURES",
+            "_SUBSET",
+            "_DEFINE",
+            "PATTERN",
+            "WITHIN",
+            "_IS",
+            "_NULL",
+            "NOT",
+            "_BETWEEN",
+            "_IN",
+            "_LIKE",
+            "_ESCAPE",
+            "_CASE",
+            "_WHEN",
+            "_THEN",
+            "_ELSE",
+            "_END",
+            "_CAST",
+            "_OR",
+            "_AND",
+        )
+    },
+    **{name: name.strip("_") for name in ("_PERMUTE", "_CLASSIFIER", "_MATCH_NUMBER", "_ABS", "_COALESCE", "COUNT")},
+    "ROWS": "ONE ROW PER MATCH or ALL ROWS PER MATCH",
+    "SKIP_PLACE": "AFTER MATCH SKIP",
+    "SKIP_VARIABLE": "AFTER MATCH SKIP TO",
+    "DIRECTION": "ASC or DESC",
+    "NULLS": "NULLS FIRST or NULLS LAST",
+    "TRUTH": "TRUE or FALSE",
+    "SEMANTICS": "RUNNING or FINAL",
+    "PHYSICAL": "PREV or NEXT",
+    "LOGICAL": "FIRST or LAST",
+    "AGGREGATE": "SUM, AVG, MIN or MAX",
+    "SQL_TYPE": "a type",
+    "QUOTED": 'a "name"',
+}
+
+
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_LAST_WORD = re.compile(r"(\w+)\s*$")
+
+
+def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
+    """The error for a text that is no sentence of the grammar: what is wrong where, and what was probably meant."""
+    if isinstance(error, UnexpectedCharacters):
+        at = error.pos_in_stream or 0
+        what = "a string that does not end" if text[at] == "'" else f"the character {text[at]!r}"
+        names = "" if text[at].isascii() else "; a name has letters, digits and _"
+        wrong, span = f"{what} is not expected here{names}", Span(at, at + 1)
+    elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        wrong, span = (
+            f"{str(error.token)!r} is not expected here",
+            Span(error.token.start_pos or 0, error.token.end_pos or 0),
+        )
+    else:
+        wrong, span = "the formula ends too early", Span(len(text), len(text))
+    accepted = _accepted(text, span.start, parser)
+    if span.start == len(text):
+        if "RPAR" in accepted and (bracket := _unclosed(text)) is not None:
+            return ParseError("the formula ends too early; this bracket is never closed", Span(bracket, bracket + 1))
+        if text.rstrip().endswith(";"):
+            wrong += "; leave the ; at its end out, or write what follows"
+    keywords = _keywords(accepted, parser)
+    word = text[span.start : span.end]
+    if (error_ := _other_case(word, span, keywords)) is not None:
+        return error_
+    if (before := _LAST_WORD.search(text, 0, span.start)) is not None and not word[:1].isalpha():
+        there = Span(before.start(1), before.end(1))  # a keyword in small letters was read as a name
+        if (
+            error_ := _other_case(before[1], there, _keywords(_accepted(text, there.start, parser), parser))
+        ) is not None:
+            return error_
+    near = get_close_matches(word.upper(), keywords, 1, 0.75) if word.isalpha() else []
+    meant = f"; did you mean {near[0]}?" if near else ""
+    return ParseError(wrong + _expected(accepted, parser) + meant, span)
+
+
+def _unclosed(text: str) -> int | None:
+    """The place of the last ( that no ) follows; brackets in strings do not count."""
+    opened: list[int] = []
+    for found in re.finditer(r"'[^']*'|[()]", text):
+        if found[0] == "(":
+            opened.append(found.start())
+        elif found[0] == ")" and opened:
+            opened.pop()
+    return opened[-1] if opened else None
+
+
+def _other_case(word: str, span: Span, keywords: Set[str]) -> ParseError | None:
+    """The error for a keyword in capitals that is written in small letters, or the other way round."""
+    for other, letters in ((word.upper(), "capitals"), (word.lower(), "small letters")):
+        if other in keywords and word not in keywords:
+            return ParseError(f"{word!r} is not expected here; keywords are written in {letters}: {other}", span)
+    return None
+
+
+def _keywords(accepted: Set[str], parser: Lark) -> set[str]:
+    """The words that terminals stand for; a name, which stands for all words, has none."""
+    patterns = {t.pattern.to_regexp() for t in parser.terminals if t.name in accepted}
+    found = ((pattern, word + s) for pattern in patterns for word in _WORD.findall(pattern) for s in ("", "s"))
+    return {word for pattern, word in found if re.fullmatch(pattern, word)}
+
+
+def _accepted(text: str, position: int, parser: Lark) -> set[str]:
+    """The terminals with which the text may go on at the position of its error.
+
+    Asked before the parser has seen what is wrong there: a token that it refuses may have closed what was open.
+    """
+    reading = parser.parse_interactive(text)
+    with suppress(UnexpectedInput):
+        for token in reading.iter_parse():
+            if cast("int", token.start_pos) >= position:
+                break
+    return cast("set[str]", reading.accepts())  # type: ignore[no-untyped-call]
+
+
+def _expected(terminals: Iterable[str], parser: Lark) -> str:
+    terminal_names = {t.name: t.pattern.value for t in parser.terminals if t.pattern.type == "str"}
+    accepted = {READABLE.get(t) or terminal_names.get(t) or t for t in terminals}
+    words = sorted(accepted - {"π", "⊕"}, key=lambda word: (word == READABLE["$END"], word))
+    if not words:
+        return ""
+    return "; expected " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])
