@@ -38,6 +38,7 @@ SEPARATING = (
     ("row-empty", "MATCH_RECOGNIZE (PATTERN ((() | A | B){0,2} C? $) DEFINE C AS COUNT(B.*) = 1)", (1, 1)),
     ("row-null", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NOT x NOT IN (1, NULL))", (2, 1)),
     ("row-reluctant", "MATCH_RECOGNIZE (PATTERN (A*? B) DEFINE B AS x > 1)", (1, 2, 2)),
+    ("row-classifier", "MATCH_RECOGNIZE (PATTERN ((A | B) C) DEFINE C AS PREV(CLASSIFIER()) = 'B')", (1, 1)),
 )
 """Clauses with the column x of a table that few tables are like: wrong semantics have another answer there."""
 READ = {f"{name}={value}" for name, value in others()}
