@@ -26,7 +26,7 @@ from cerify.spark.named_columns import ColumnNames, with_named
 from cerify.spark.runs.answers import DIGITS, OnError, Output, answers
 from cerify.spark.runs.invalid import REASONS as INVALID
 from cerify.spark.runs.query import Query
-from cerify.spark.runs.rows import Columns
+from cerify.spark.runs.rows import Columns, unused
 from cerify.spark.streams.state_schema import KIND, MATCH, MESSAGE, ROW
 
 NUMBER = "cerify_row"
@@ -214,5 +214,6 @@ def by_key(
     # without its buckets, so that the rows of a key are in several tasks (PySpark 4.3).
     divided = [*keys, F.lit(0) if spread is None else spread]
     if clustered:
-        return df.withColumn(NUMBER, F.row_number().over(Window.partitionBy(*divided).orderBy(*order)))
+        number = unused(NUMBER, df.columns)  # withColumn would replace a column of that name
+        return df.withColumn(number, F.row_number().over(Window.partitionBy(*divided).orderBy(*order)))
     return df.repartition(*divided).sortWithinPartitions(*keys, *order)

@@ -176,6 +176,13 @@ def test_the_plan_is_shown(spark: SparkSession) -> None:
     assert "evaluator   automaton; not kernel: the condition of UP looks at what the match has so far" in memory
 
 
+def test_a_column_with_the_name_of_the_number_of_a_row(spark: SparkSession) -> None:
+    """Where rows are numbered (clustered) the numbers were in the place of the column's values."""
+    df = spark.createDataFrame([(0, n, 5) for n in range(3)], "p long, n long, cerify_row long")
+    clause = "MATCH_RECOGNIZE (PARTITION BY p ORDER BY n MEASURES SUM(cerify_row) AS s PATTERN (A+))"
+    assert recognized(df, clause, clustered=True) == [(0, 15)]
+
+
 def test_rows_that_are_clustered_by_the_key_are_not_shuffled_again(spark: SparkSession) -> None:
     from cerify.spark import match_recognize
 

@@ -32,7 +32,7 @@ from cerify.semantics.row_pattern.resolve import resolved, with_columns
 from cerify.semantics.values import ValueType
 from cerify.spark.errors import serialize_error
 from cerify.spark.runs.answers import batches_of
-from cerify.spark.runs.rows import Columns, begins_of, gathered, place, same
+from cerify.spark.runs.rows import Columns, begins_of, gathered, place, same, unused
 
 PARTITION = "cerify_partition"
 
@@ -56,6 +56,11 @@ class RowQuery:
     evaluator: str
     budget: Budget
     longest: int
+
+    @property
+    def number(self) -> str:
+        """The name of the column that has the numbers of the partitions beside those of the data frame."""
+        return unused(PARTITION, self.names)
 
     @property
     def clause(self) -> MatchRecognize:
@@ -100,7 +105,7 @@ def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iter
                 "columns, or allow more: match_recognize(..., partition_rows=...)"
             )
         numbers = number + np.searchsorted(begins, np.arange(batch.num_rows), "right")
-        table = pa.Table.from_batches([batch]).append_column(PARTITION, pa.array(numbers, pa.int64()))
+        table = pa.Table.from_batches([batch]).append_column(query.number, pa.array(numbers, pa.int64()))
         if begins:
             if gathering or begins[-1]:
                 yield pa.concat_tables([*gathering, table.slice(0, begins[-1])])
@@ -146,7 +151,10 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
 
 def _stream(table: pa.Table, query: RowQuery) -> Stream:
     """The columns that are read as those of a stream. Raises InputError for a time that Python does not have."""
-    columns = {TYPE: pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), [ROW]), PARTITION: table[PARTITION]}
+    columns = {
+        TYPE: pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), [ROW]),
+        PARTITION: table[query.number],
+    }
     for number, name in enumerate(query.read):
         column = canonical(table[name], name, "the data", lambda row: place(table, row, query.columns))
         if not pa.types.is_null(column.type):  # one that is missing is NULL throughout

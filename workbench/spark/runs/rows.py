@@ -119,6 +119,14 @@ class KeyedRows:
 Classify: TypeAlias = Callable[[pa.Table], Classes | None]
 
 
+def unused(name: str, names: Iterable[str]) -> str:
+    """The name, with underscores after it if columns are called so, in any case."""
+    taken = {one.lower() for one in names}
+    while name.lower() in taken:
+        name += "_"
+    return name
+
+
 def rows_of(
     batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None, classify: Classify | None = None
 ) -> Iterator[KeyedRows]:

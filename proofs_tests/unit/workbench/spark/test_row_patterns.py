@@ -145,6 +145,19 @@ def test_functions_that_find_matches_say_which_one_makes_tables() -> None:
         _ = Query("MATCH_RECOGNIZE (PATTERN (A))", "row-pattern").parsed
 
 
+def test_a_column_with_the_name_of_the_workers_own() -> None:
+    q = parse("""MATCH_RECOGNIZE (PARTITION BY cerify_partition ORDER BY n MEASURES LAST(cerify_partition) AS m
+        ALL ROWS PER MATCH PATTERN (A B) DEFINE B AS cerify_partition > 0)""")
+    schema = pa.schema([("cerify_partition", pa.int64()), ("n", pa.int64())])
+    data = [(key, n) for key in (0, 1, 7) for n in range(3)]
+    assert found(q, data, Random(0), schema) == expected(q, data, schema)
+
+
+def test_a_name_that_no_column_has() -> None:
+    assert rows.unused("cerify_row", ["a"]) == "cerify_row"
+    assert rows.unused("cerify_row", ["Cerify_Row", "cerify_row_"]) == "cerify_row__"
+
+
 def test_the_sum_of_a_column_without_values_is_null() -> None:
     q = parse("MATCH_RECOGNIZE (PARTITION BY t ORDER BY n MEASURES SUM(x) AS s, AVG(x) AS a PATTERN (A B))")
     schema = pa.schema([("t", pa.int64()), ("n", pa.int64()), ("x", pa.int64())])
