@@ -143,7 +143,8 @@ def answered(df: DataFrame, its: Job) -> tuple[Found, dict[str, str]]:
     rows = answer
     if its.options.get("on_error") == "aside":
         answer = answer.cache()
-        aside = {row["row"][ID] or f"key {row['row'][KEY]}": row["reason"] for row in malformed(answer).collect()}
+        for row in malformed(answer).collect():
+            aside[row["row"][ID] or f"key {row['row'][KEY] if keyed else ONLY}"] = row["reason"]
         rows = matches(answer)
     for row in rows.collect():
         k = row[KEY] if keyed else ONLY
