@@ -12,6 +12,8 @@ from cerify.semantics.event_expressions.bindings import Bindings, bound, positio
 from cerify.semantics.event_expressions.denote import History, after, segments
 from cerify.semantics.event_expressions.occurrences import Occurrences
 from cerify.semantics.event_expressions.show import show
+from cerify.semantics.predicate_text import show_predicate
+from cerify.semantics.predicates import holds
 
 _Single: TypeAlias = (
     expr.Null | expr.Primitive | expr.AnyEvent | expr.First | expr.Variable | expr.Constraint
@@ -128,8 +130,11 @@ def _fact(known: Occurrences, E: _Single, h: History, e: int, b: Bindings) -> st
     match E:
         case expr.Null():
             return "it never takes place"
-        case expr.Primitive():
-            return f"event {e} is {row(known.S[e])}"
+        case expr.Primitive(type_, _, mask):
+            event = known.S[e]
+            if event.type == type_ and mask is not None and not holds(mask, event):
+                return f"{show_predicate(mask)} is false: event {e} is {row(event)}"
+            return f"event {e} is {row(event)}"
         case expr.AnyEvent():
             return f"event {e} is the start event"
         case expr.First():

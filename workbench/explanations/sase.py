@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
 from cerify.automata.nfab import model as nfab
@@ -16,8 +16,9 @@ from cerify.automata.nfab.negation import present, scope_of
 from cerify.automata.nfab.results import matches_of
 from cerify.explanations.evidence import braces, row
 from cerify.explanations.formulas import FormulaEvidence
+from cerify.explanations.sase_relaxation import relaxations
 from cerify.explanations.step import Step
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Bindings, ComplexEvent, Match, Stream
 from cerify.semantics.predicates import satisfied
@@ -27,10 +28,12 @@ from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.sase.show import show_component, show_condition
 from cerify.semantics.sase.streams import blocks_of, queries_of
-from cerify.semantics.sase.wellformed import require_wellformed
+from cerify.semantics.sase.wellformed import problems, require_wellformed
 
 MOST_WAYS = 1_000  # ways to bind the events that are looked at
 MOST_NEAREST = 3
+MOST_TRIED = 256  # relaxed queries, each with a way to bind the events
+MOST_READ = 1_000_000  # events that runs of relaxed queries may read
 
 
 @dataclass(frozen=True)
@@ -65,21 +68,35 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Failure:
-    """A way to bind the events, and the step that a run for it could not make."""
+    """A way to bind the events, and the step that a run for it could not make.
+
+    complete: whether the run comes to F, so that what comes after the runs forbids the match.
+    """
 
     bindings: Bindings
     steps: tuple[Move, ...]
     text: str
     because: tuple[str, ...] = ()
+    complete: bool = False
+
+    @property
+    def reached(self) -> tuple[bool, int, int]:
+        """How far the run comes: whether to F, the number of events that it selects, and of those that it reads."""
+        made = [move.move for move in self.steps]
+        return self.complete, made.count("begin") + made.count("take"), len(made) - made.count("proceed")
 
 
 @dataclass(frozen=True)
 class NoMatch:
-    """The events are no match: how far runs come that bind them, and the matches that have most in common with them."""
+    """The events are no match: the runs that come farthest, and the matches that have most in common with the events.
+
+    in_the_way: a smallest set of restrictions of the query without which the events are a match; () if none was found.
+    """
 
     events: ComplexEvent
     failures: tuple[Failure, ...]
     nearest: tuple[tuple[int, ...], ...]
+    in_the_way: tuple[str, ...] = ()
 
 
 class Explainer:
@@ -115,10 +132,11 @@ class Explainer:
         failures = [failure for part, M in ways if (failure := self.failure(part, M)) is not None]
         if not ways:
             failures = [Failure((), (), _unbindable(part, len(events))) for part in self.parts]
-        most = max((len(f.steps) for f in failures), default=0)
+        farthest = max((f.reached for f in failures), default=None)
         near = sorted(self.matches, key=lambda m: (len(events.symmetric_difference(m.events)), m))
         nearest = tuple(dict.fromkeys(m.events for m in near if frozenset(m.events) != events))
-        return NoMatch(events, tuple(f for f in failures if len(f.steps) == most), nearest[:MOST_NEAREST])
+        shown = tuple(f for f in failures if f.reached == farthest)
+        return NoMatch(events, shown, nearest[:MOST_NEAREST], self._in_the_way(ways))
 
     def all(self) -> Iterator[Accepted]:
         """Every match, each with a run."""
@@ -138,6 +156,25 @@ class Explainer:
                     return Accepted(match, M, moves_made, len(found) > count, tuple(self._absent(part, M, runs)))
         raise AssertionError("a match has a run")
 
+    def _in_the_way(self, ways: Sequence[tuple[sase.Query, Bindings]]) -> tuple[str, ...]:
+        """A smallest set of restrictions without which a way binds a match; () if none is found.
+
+        Of NON-OVERLAP all matches would have to be known, so that there it is () too.
+        """
+        typed = [(part, M) for part, M in ways if self._has_types(part, M)]
+        parts = [q for q in self.parts if not q.returned.non_overlap and any(part is q for part, _ in typed)]
+        relaxed = (
+            (q, names, less) for q, names, less in relaxations(parts) if not problems(replace(less, source=None))
+        )
+        tried = ((names, less, M) for q, names, less in relaxed for part, M in typed if part is q)
+        for names, less, M in islice(tried, min(MOST_TRIED, MOST_READ // len(self.S) + 1)):
+            if self.failure(less, M) is None:
+                return names
+        return ()
+
+    def _has_types(self, part: sase.Query, M: Bindings) -> bool:
+        return all(self.S[p].type == k.type for k, (_, at) in zip(clauses.positive(part), M, strict=True) for p in at)
+
     def failure(self, part: sase.Query, M: Bindings) -> Failure | None:
         """Where the runs that bind M end, or what forbids the match that they make; None if nothing does."""
         runs = self._runs(part)
@@ -150,22 +187,30 @@ class Explainer:
             if k.negated and present(part, k, M, runs):
                 scope = scope_of(part, k, M, runs)
                 if scope is None:
-                    return Failure(M, moves_made, f"{show_component(k)}: the stream ends before its scope does")
-                return Failure(M, moves_made, f"{show_component(k)}: something of the kind is among {braces(scope)}")
+                    return Failure(
+                        M, moves_made, f"{show_component(k)}: the stream ends before its scope does", complete=True
+                    )
+                return Failure(
+                    M, moves_made, f"{show_component(k)}: something of the kind is among {braces(scope)}", complete=True
+                )
         if part.having is not None and not satisfied(part.having, values_in(M, self.S)):
-            return Failure(M, moves_made, f"HAVING {show_condition(part.having)} does not hold")
+            return Failure(M, moves_made, f"HAVING {show_condition(part.having)} does not hold", complete=True)
         if part.returned.non_overlap:
-            return Failure(M, moves_made, "NON-OVERLAP: another match that overlaps it is output")
+            return Failure(M, moves_made, "NON-OVERLAP: another match that overlaps it is output", complete=True)
         return None
 
     def _runs(self, part: sase.Query) -> Runs:
         return Runs(compile_query(part, self.reading), self.S, self.reading, self.budget)
 
     def _furthest(self, runs: Runs, M: Bindings) -> tuple[Run, Run | None]:
-        """Of the runs that bind nothing else: the one that selects the most and goes the furthest; one that accepts."""
+        """Of the runs that can still bind M: the one that comes farthest, and one that accepts if there is one.
+
+        The farthest selects the most events; of those, it reads the most; of those, it has the most moves.
+        """
         start = Run((), Configuration(runs.A.initial, min(p for _, at in M for p in at)))
         best, seen, pending = start, {start.now}, [start]
         while pending:
+            check_time()
             run = pending.pop()
             if _progress(run) > _progress(best):
                 best = run
@@ -186,13 +231,13 @@ class Explainer:
             if runs.holds(move, now):
                 return f"event {j} is selected for {q.name}, but what comes after cannot be", ()
             return f"event {j} cannot be selected for {q.name}", evidence.why(nfab.Label(q, move), now)
+        if j in wanted:  # for the next component: what is selected before is complete
+            following = next(edge.target for edge in runs.A.edges if edge.source == q and edge.move == "proceed")
+            if not runs.label(begin := nfab.Label(following, "begin"), now):
+                return f"event {j} cannot be selected for {following.name}", evidence.why(begin, now)
         if q.kind == "more" and (j in wanted or j == len(self.S) or all(p < j for p in wanted)):
             why = evidence.why(nfab.Label(q, "proceed"), now)
             return f"{q.variable}[] cannot be left at {_place(j, self.S)}", why
-        if q.kind == "final":
-            return f"the run is in F with {braces([p for _, at in now.buffer for p in at])} alone", ()
-        if j in wanted:
-            return f"event {j} comes too early for {wanted[j]}", ()
         strategy = clauses.strategy_of(part, q.variable)
         why = evidence.why(nfab.Label(q, "ignore"), now) if nfab.Label(q, "ignore") in runs.A.theta else ()
         return f"event {j} cannot be skipped while {q.name} is awaited ({strategy})", why
@@ -204,17 +249,19 @@ class Explainer:
         )
         for step in run.steps:
             label = nfab.Label(step.state, step.move)
-            text = self._text(part, step)
+            text = self._text(part, step, runs, now)
             yield Move(step.move, step.state.name, step.at, label.name, text, evidence.why(label, now))
             now = next(after for other, after in runs.moves(now) if other == step)
 
-    def _text(self, part: sase.Query, step: moves.Step) -> str:
+    def _text(self, part: sase.Query, step: moves.Step, runs: Runs, now: Configuration) -> str:
         a, p = step.state.name, step.at
         match step.move:
             case "begin" | "take":
                 return f"select event {p} for {a}: {row(self.S[p])}"
             case "ignore":
-                return f"skip event {p}, awaiting {a} ({clauses.strategy_of(part, step.state.variable)})"
+                fits = runs.holds("take" if step.state.kind == "more" else "begin", now)
+                why = f"which could be selected for {a}" if fits else f"awaiting {a}"
+                return f"skip event {p}, {why} ({clauses.strategy_of(part, step.state.variable)})"
             case "proceed":
                 return f"leave {step.state.variable}[] at {_place(p, self.S)}"
 
@@ -258,6 +305,7 @@ def _progress(run: Run) -> tuple[int, int, int]:
 
 
 def _is_part(now: Configuration, M: Bindings) -> bool:
-    """Whether a run there binds what M binds up to there, and nothing else."""
-    bound, wanted = dict(now.buffer), dict(M)
-    return all(bound.get(a, ()) == tuple(p for p in wanted[a] if p < now.at) for a in wanted)
+    """Whether a run there binds what M binds up to there, nothing else, and all of what it does not await any more."""
+    bound, variables = dict(now.buffer), [a for a, _ in M]
+    awaited = len(M) if now.state.kind == "final" else variables.index(now.state.variable)
+    return all(bound.get(a, ()) == tuple(p for p in at if n < awaited or p < now.at) for n, (a, at) in enumerate(M))

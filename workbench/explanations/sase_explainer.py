@@ -67,11 +67,12 @@ class SaseExplainer(Explainer[Found]):
                 parts += (Part(lines=(*absent, *result)),) if absent or result else ()
                 label = braces(match.events)
                 return View(sentence, True, match.events, match.at, label, parts, drawing, more="runs" if more else "")
-            case NoMatch(events, failures, near):
+            case NoMatch(events, failures, near, in_the_way):
                 label, places = braces(events), tuple(sorted(events))
                 rows = [Row("extra", places, None, f"no match: {label}")]
                 rows += [Row("missing", C, max(C), f"a match: {braces(C)}") for C in near]
-                parts = (*map(_failure, failures), *nearest("", near, events))
+                without = (Part("it is a match without", lines=in_the_way),) if in_the_way else ()
+                parts = (*map(_failure, failures), *without, *nearest("", near, events))
                 return View(f"{label} is not a match", False, places, max(places), label, parts, Drawing(tuple(rows)))
 
 
@@ -98,7 +99,7 @@ def as_json(found: Found, q: Tree) -> Json:
                 "more": more,
                 "absent": list(absent),
             }
-        case NoMatch(events, failures, nearest):
+        case NoMatch(events, failures, nearest, in_the_way):
             reasons = [
                 {
                     "bindings": _positions(f.bindings),
@@ -108,7 +109,12 @@ def as_json(found: Found, q: Tree) -> Json:
                 }
                 for f in failures
             ]
-            return answer | {"events": sorted(events), "reasons": reasons, "nearest": json_of_nearest(nearest, events)}
+            return answer | {
+                "events": sorted(events),
+                "reasons": reasons,
+                "in_the_way": list(in_the_way),
+                "nearest": json_of_nearest(nearest, events),
+            }
 
 
 def _positions(M: Bindings) -> Mapping[str, list[int]]:

@@ -153,8 +153,11 @@ def explain(asked: Json) -> Json:
         explainer = language.explainer(query, S, asked["query"])
         found = explainer.one(Request(events, at=asked["at"]))
         view = explainer.view(found)
+    several = language.takes_place and len(asked["events"]) > 1
     return {
-        "sentence": view.sentence,
+        "sentence": f"Of the events chosen, the last alone is explained. It {view.sentence}"
+        if several
+        else view.sentence,
         "matched": view.matched,
         "svg": "" if view.drawing is None else view.drawing.svg(S),
         "parts": [_part(part, S) for part in view.parts],

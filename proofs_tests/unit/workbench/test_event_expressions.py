@@ -227,6 +227,8 @@ def test_a_whole_stream_is_explained(run: Run, file: str) -> None:
 
 @pytest.mark.parametrize(("query", "S", "why"), [
     ("a", "b", "a: event 0 is b"),
+    ("a[p0 > 1 and p0 < 9]", "a(1)", "a[p0 > 1 and p0 < 9]: p0 > 1 and p0 < 9 is false: event 0 is a p0=1"),
+    ("a[p0 > 1]", "b(1)", "a[p0 > 1]: event 0 is b p0=1"),
     ("a and !b", "b", "a: event 0 is b; !b: b does take place there"),
     ("relative(a, b)", "b", "relative(a, b): a does not take place before event 0"),
     ("relative(a, <2> b)", "a b", "<2> b: it is number 1 of the events of b"),

@@ -1,6 +1,8 @@
 """Explanations of SASE+: runs that the automaton has, and for what is no match the step that no run can make."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, combinations
 from pathlib import Path
 from random import Random
@@ -10,6 +12,7 @@ import pytest
 from cerify import cli
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import Runs
+from cerify.automata.nfab.results import positions_of
 from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import PROFILES
 from cerify.explanations.explainer import Listing
@@ -18,7 +21,13 @@ from cerify.explanations.sase import Accepted, Explainer, NoMatch
 from cerify.explanations.sase_explainer import SaseExplainer, as_json
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Stream
+from cerify.semantics.predicates import satisfied
+from cerify.semantics.sase import clauses, denote
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.parse import parse
+from cerify.semantics.sase.show import show_conjunct
+from cerify.semantics.sase.wellformed import problems
 from proofs_tests.unit.semantics.sase.examples import EXAMPLES
 from proofs_tests.unit.semantics.sase.streams import events
 from proofs_tests.unit.workbench.test_html import HOSTILE, Outline
@@ -78,6 +87,106 @@ def test_what_is_no_match_is_told_by_the_step_that_fails(
     told, facts = failure(query, S, places)
     assert told == text
     assert because in (facts[-1] if facts else "")
+
+
+HOT = "PATTERN SEQ(T+ t[], H h) WHERE {} {{ t[i].x > 40 and h.x <= 25 }} RETURN h.x"
+ANY = HOT.format("skip_till_any_match(t[], h)")
+NEXT = HOT.format("skip_till_next_match(t[]!, h)")
+
+
+def test_the_run_shown_is_one_that_could_bind_the_events() -> None:
+    """The run that leaves t[] at event 1 cannot select event 2 for it any more."""
+    text, facts = failure(ANY, "T45 H20 T30 T41 H22 H60", {0, 2, 4})
+    assert text == "event 2 cannot be selected for t[i]"
+    assert facts == ("t[i].x > 40 does not hold: t[i].x is 30",)
+
+
+def test_of_the_ways_to_bind_the_events_those_that_come_farthest_are_shown() -> None:
+    """With a = {0, 1} both of a are selected; with a = 0 the run leaves a[] before it fails at the same event."""
+    query = "PATTERN SEQ(A+ a[], B+ b[]) WHERE skip_till_any_match(a[], b[]) { } RETURN count(a[])"
+    found = asked(query, "A A C B", {0, 1, 2, 3})
+    assert isinstance(found, NoMatch)
+    assert [f.bindings for f in found.failures] == [(("a", (0, 1)), ("b", (2, 3))), (("a", (0, 1, 2)), ("b", (3,)))]
+
+
+def test_the_next_component_is_named_if_its_condition_fails() -> None:
+    text, facts = failure(ANY, "T45 H20 T30 T41 H22 H60", {0, 3, 5})
+    assert text == "event 5 cannot be selected for h"
+    assert facts == ("h.x <= 25 does not hold: h.x is 60",)
+
+
+def test_an_event_that_is_skipped_though_it_fits_is_described_so() -> None:
+    query = "PATTERN SEQ(A a, B+ b[]) WHERE skip_till_any_match(a, b[]) { b[i].x > 1 } RETURN a.x"
+    found = asked(query, "A B2 B1 B3 B4 B1 B5", {0, 3, 6})
+    assert isinstance(found, Accepted)
+    assert [step.text for step in found.runs[0] if step.move == "ignore"] == [
+        "skip event 1, which could be selected for b[1] (skip_till_any_match)",
+        "skip event 2, awaiting b[1] (skip_till_any_match)",
+        "skip event 4, which could be selected for b[i] (skip_till_any_match)",
+        "skip event 5, awaiting b[i] (skip_till_any_match)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "S", "places", "expected"),
+    [
+        (ANY, "T45 H20 T30 T41 H22 H60", {0, 2, 4}, ["t[i].x > 40"]),
+        (ANY, "T45 H20 T30 T41 H22 H60", {2, 5}, ["t[i].x > 40", "h.x <= 25"]),
+        (ANY, "T45 H20", {0}, []),
+        (ANY, "T45 H20 H20", {1, 2}, []),
+        (NEXT, "T45 H20 T41 H22", {0, 2, 3}, ["the ! of t[]!"]),
+        ("PATTERN SEQ(A a, B b) RETURN a.x", "A B B", {0, 2},
+         ["skip_till_next_match(b), with skip_till_any_match in its place"]),
+        ("PATTERN SEQ(A a, B b) WITHIN 2 seconds RETURN a.x", "A@0 B@2", {0, 1}, ["WITHIN 2 seconds"]),
+        ("PATTERN SEQ(A a, ~C c, B b) WHERE c.x > a.x RETURN a.x", "A1 C2 B1", {0, 2}, ["~C c"]),
+        ("PATTERN SEQ(A a, B b) WHERE [x] HAVING a.x > b.x RETURN a.x", "A1 B2", {0, 1}, ["[x]", "HAVING a.x > b.x"]),
+        ("PATTERN SEQ(A a, B b) WHERE a.x > 1 RETURN NON-OVERLAP r(a.x AS x)", "A1 B2", {0, 1}, []),
+    ],
+)  # fmt: skip
+def test_a_smallest_set_of_restrictions_in_the_way(query: str, S: str, places: set[int], expected: list[str]) -> None:
+    found = asked(query, S, places)
+    assert isinstance(found, NoMatch)
+    assert list(found.in_the_way) == expected
+
+
+def test_of_a_program_what_is_in_the_way_in_the_query_asked() -> None:
+    query = (
+        "PATTERN SEQ(A a) RETURN r(a.x AS x) IN STREAM s; FROM s PATTERN SEQ(r+ a[]) WHERE a[i].x > 1 RETURN count(a[])"
+    )
+    found = asked(query, "A1 A2", {0, 1})
+    assert isinstance(found, NoMatch)
+    assert found.in_the_way == ("a[i].x > 1",)
+
+
+def with_one_condition_less(q: sase.Query) -> Iterator[tuple[str, sase.Query]]:
+    """Each condition of what is bound, and the query without it, where that is well-formed."""
+    for c in clauses.conjuncts(q):
+        if isinstance(c.condition, sase.Equivalence) or clauses.variables(c.condition).isdisjoint(clauses.negated(q)):
+            blocks = (replace(b, conjuncts=tuple(d for d in b.conjuncts if d is not c)) for b in q.where)
+            less = replace(q, where=tuple(blocks))
+            if not problems(less):
+                yield show_conjunct(c), less
+
+
+def test_a_condition_that_alone_keeps_the_events_from_a_match_is_named() -> None:
+    """By the definition: of the query without the condition the events are a match."""
+    rng, named = Random(27), 0
+    for _ in range(60):
+        q, S = case(rng, PROFILES["everything"], 6, 6)
+        if not isinstance(q, sase.Query) or q.returned.non_overlap:
+            continue
+        known = Explainer(q, S)
+        alone: dict[tuple[int, ...], set[str]] = {}
+        for text, less in with_one_condition_less(q):
+            for M in denote.bindings(less, S):
+                if less.having is None or satisfied(less.having, value_of(dict(M), S, {})):
+                    alone.setdefault(positions_of(M), set()).add(text)
+        for places, conditions in alone.items():
+            found = known.explain(frozenset(places))
+            if isinstance(found, NoMatch):
+                named += 1
+                assert found.in_the_way in {(one,) for one in conditions}
+    assert named > 30
 
 
 def test_the_nearest_matches_are_those_with_most_in_common() -> None:

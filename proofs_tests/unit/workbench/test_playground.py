@@ -64,6 +64,13 @@ def test_why_positions_are_no_match() -> None:
     assert "A.x > 1 is false" in json.dumps(view["parts"])
 
 
+def test_of_several_events_an_expression_is_explained_at_the_last_and_the_page_says_so() -> None:
+    given = {"language": "event-expression", "query": "prior(A, B)", "at": 2}
+    assert ask("explain", **given, events=[2])["sentence"] == "takes place at event 2: B x=3"
+    several = ask("explain", **given, events=[0, 2])
+    assert several["sentence"] == "Of the events chosen, the last alone is explained. It takes place at event 2: B x=3"
+
+
 def test_two_queries_differ_on_a_stream_that_can_be_shown() -> None:
     found = ask("compare", query="NXT(A ; B)", other="LAST(A ; B)", otherLanguage="cel")
     assert found["verdict"] == "different"
