@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import BinaryIO, NoReturn
 
@@ -220,13 +220,23 @@ class _Column:
         """The type that Arrow infers. Raises InputError where that is not clear."""
         cells = list(filter(None, self.cells))
         if is_time and cells and not any(_all(cells, form) for form in (*CLEAR["int"], *CLEAR["timestamp"])):
-            raise InputError(f"{self.file}, field {self.field!r}: a time is in whole seconds or ISO 8601")
+            row = self._deviating((*CLEAR["int"], *CLEAR["timestamp"]))
+            self._refuse(row, "is not of one form with the times before it; a time is in whole seconds or ISO 8601")
         for value_type, forms in CLEAR.items():
             if any(_all(cells, form) for form in forms):
                 return value_type
-        if any(map(TEXT.fullmatch, cells)) or _all(cells, TIME_OF_DAY):
-            return "string"
-        raise InputError(f"{self.file}, field {self.field!r}: to find out the type of its values {NEEDS_ARROW}")
+        if not any(map(TEXT.fullmatch, cells)) and not _all(cells, TIME_OF_DAY):
+            row = self._deviating(tuple(chain.from_iterable(CLEAR.values())))
+            self._refuse(row, f"is of no clear type beside the values before it; to find it out {NEEDS_ARROW}")
+        return "string"
+
+    def _deviating(self, forms: Sequence[re.Pattern[str]]) -> int:
+        """The first row whose cell is not of one form with those before it."""
+        for row, cell in enumerate(self.cells):
+            forms = [form for form in forms if not cell or form.fullmatch(cell)]
+            if not forms:
+                return row
+        raise AssertionError("all cells are of one form")
 
     def value(self, row: int, value_type: ValueType) -> Value:
         """The value of a cell that is not empty. Raises InputError."""

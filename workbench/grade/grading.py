@@ -24,7 +24,7 @@ from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.values import Value, ValueType
 
 FITTING = ("event_type", "attribute")  # rules that an answer breaks with a name that the events do not have
-STREAMS = 1600  # that are tried at most
+STREAMS = 1600  # that are tried at most for an exercise
 LONGEST = 5
 SECONDS = 20.0  # that one answer may take in all
 DECIDING = 10.0  # of these, until it is decided; what is left is there to try streams
@@ -37,16 +37,16 @@ UNDECIDED: Mapping[type[CerifyError], str] = {
 """By the error in a comparison with the model answer, which is not shown, what is said instead."""
 
 
-def short_streams(schema: Schema, values: Mapping[str, Sequence[Value]]) -> Iterator[Stream]:
+def short_streams(schema: Schema, values: Mapping[str, Sequence[Value]], most: int = STREAMS) -> Iterator[Stream]:
     """All streams of the schema whose attributes have these values: those of 1 event, of 2, and so on.
 
-    They end with the greatest length for which all together are few enough. Times never decrease.
+    They end with the greatest length for which all together are at most so many. Times never decrease.
     """
     letters = list(_events(schema, values))
     made = 0
     for length in range(1, LONGEST + 1):
         made += len(letters) ** length
-        if made > STREAMS and length > 1:
+        if made > most and length > 1:
             return
         for events in product(letters, repeat=length):
             if _in_time(events):
@@ -164,7 +164,7 @@ def _tried(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answ
     values = {
         name: sorted({*given, *extra} if all(type(v) is int for v in given) else given)
         for name, given in exercise.values.items()
-    } or _values(lang, exercise.schema, answers[0], answer)
+    } or few_values(lang, exercise.schema, answers[0], answer)
     length = 0
     for S in short_streams(exercise.schema, values):
         check_time()
@@ -174,8 +174,8 @@ def _tried(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answ
     return Right("tried", length)
 
 
-def _values(lang: Language[Any], schema: Schema, *queries: Any) -> Mapping[str, Sequence[Value]]:
-    """For an exercise without values: for each attribute one value, and some more if a query asks about it."""
+def few_values(lang: Language[Any], schema: Schema, *queries: Any) -> Mapping[str, Sequence[Value]]:
+    """For each attribute one value to try, and some more if a query asks about it."""
     numbers = set.union(*(_integers(lang, query) for query in queries))
     near = sorted(numbers ^ _near(numbers) if len(numbers) > 1 else _near(numbers)) or [0, 1]
     by_type: Mapping[ValueType, Sequence[Value]] = {

@@ -16,6 +16,11 @@ export function note(text) {
   return element("p", { className: "soft" }, text);
 }
 
+// The beginning of a sentence, for a list.
+export function brief(text) {
+  return text.length <= 60 ? text : `${text.slice(0, 60).replace(/\s+\S*$/, "")}…`;
+}
+
 // An error; what a language or a page does not have is none of the query.
 export function failure(error) {
   return element("p", { className: error.code === "unsupported" ? "open" : "no" }, error.message);

@@ -1,15 +1,18 @@
 // The state of the page, what is asked of the worker when it changes, and the address that holds it.
 import { Editor } from "./editor.js";
 import { StreamTable } from "./stream.js";
-import { count, drawing, element, explanation, failure, judged, matches, note } from "./panes.js";
+import { brief, count, drawing, element, explanation, failure, judged, matches, note } from "./panes.js";
 
 const VERSION = "1";
 const SLOW = 400; // milliseconds after which Stop is shown
+const PAUSE = 1000; // milliseconds without a key after which typing goes on as another step
+const TEXTS = "input:not([readonly]), textarea";
 const CLASSES = { equivalent: "yes", different: "no", undecided: "open" };
 const $ = (id) => document.getElementById(id);
 
 let languages = [];
 const left = {}; // of each language that was left for another: its state when it was left
+const brought = {}; // of each language: the stream that came along from another
 const answers = {}; // by exercise
 let state = { language: "", query: "", otherLanguage: "", other: "", stream: [["type"]], pane: "matches", events: null, at: null, exercise: null, answer: "" };
 
@@ -135,23 +138,54 @@ function saveNow() {
 // Whoever leaves the page, or the box, for a link to it finds the last edit in the address.
 window.addEventListener("blur", () => { if (saving) saveNow(); });
 
-// Changes the state in a way that Undo takes back: it is an entry of its own in the history of the browser.
+// --- undo ------------------------------------------------------------------------------------------------------------
+
+// The contents before each step, and those that were taken back, as JSON; a step is a change by a button, or what is
+// typed in one field without a pause.
+const steps = { done: [], undone: [], contents: "", field: null, time: 0 };
+
+// What Undo brings back: all but the pane, and what is chosen.
+function contents() {
+  const { pane, events, at, ...rest } = state;
+  return JSON.stringify(rest);
+}
+
+// After a change of the state: makes a step of it, or a part of the last one; field: what is typed in, null for none.
+function stepped(field = null) {
+  const now = contents();
+  if (now === steps.contents) return;
+  const isSame = field !== null && field === steps.field && performance.now() - steps.time < PAUSE;
+  if (!isSame && steps.contents) steps.done.push(steps.contents);
+  Object.assign(steps, { undone: [], contents: now, field, time: performance.now() });
+  showSteps();
+}
+
+// Goes a step back, or forward again.
+function go(from, to) {
+  to.push(contents());
+  left[state.language] = { ...state };
+  Object.assign(state, JSON.parse(from.pop()), { events: null, at: null });
+  Object.assign(steps, { contents: contents(), field: null });
+  save();
+  fill();
+}
+
+function showSteps() {
+  $("undo").disabled = !steps.done.length;
+  $("redo").disabled = !steps.undone.length;
+}
+
+$("undo").addEventListener("click", () => go(steps.done, steps.undone));
+$("redo").addEventListener("click", () => go(steps.undone, steps.done));
+
+// Changes the state by a button: a step, and an entry of its own in the history of the browser.
 function replace(change) {
   saveNow();
   change();
   if (address() === location.hash) return;
-  history.pushState({ replaced: (history.state?.replaced ?? 0) + 1 }, "", address());
-  showUndo();
+  history.pushState(null, "", address());
+  stepped();
 }
-
-function showUndo() {
-  $("undo").disabled = !history.state?.replaced;
-}
-
-$("undo").addEventListener("click", () => {
-  saveNow();
-  history.back();
-});
 
 $("share").addEventListener("click", async () => {
   saveNow();
@@ -165,16 +199,23 @@ $("share").addEventListener("click", async () => {
 
 // --- the query and the stream ----------------------------------------------------------------------------------------
 
-const query = new Editor($("query"), (text) => changed({ query: text }));
-const other = new Editor($("other"), (text) => changed({ other: text }));
-const answer = new Editor($("answer"), (text) => { state.answer = text; save(); });
-const stream = new StreamTable($("stream"), { changed: () => changed({ stream: stream.rows }), removed: take, chosen: choose });
+const query = new Editor($("query"), (text) => changed({ query: text }, "query"));
+const other = new Editor($("other"), (text) => changed({ other: text }, "other"));
+const answer = new Editor($("answer"), (text) => {
+  state.answer = text;
+  stepped("answer");
+  save();
+});
+const edited = (field) => changed({ stream: stream.rows.map((row) => [...row]) }, field);
+const stream = new StreamTable($("stream"), { changed: edited, removed: take, chosen: choose });
 
 const language = () => languages.find(({ name }) => name === state.language);
 const base = () => ({ language: state.language, query: state.query, stream: state.stream });
 
-function changed(part) {
+// field: what was typed in, null for none.
+function changed(part, field = null) {
   Object.assign(state, part);
+  stepped(field);
   save();
   evaluate();
   refresh();
@@ -193,6 +234,7 @@ function showMatches(found) {
   if (!state.query.trim() && !inStream) {
     query.mark(null);
     $("query-message").textContent = $("stream-message").textContent = "";
+    stream.mark(null);
     $("timeline").classList.add("stale");
     $("pane-matches").replaceChildren(note("Write a query; Example has one."));
     return;
@@ -202,9 +244,11 @@ function showMatches(found) {
   $("query-message").textContent = error && !inStream ? error.message : warnings.join("\n");
   $("query-message").classList.toggle("warning", !error);
   $("stream-message").textContent = inStream ? error.message : "";
+  stream.mark(error?.cell);
   if (error) {
     $("timeline").classList.add("stale");
-    $("pane-matches").replaceChildren(failure(error));
+    const where = inStream ? "The stream has an error: it is named below the table." : "The query has an error: it is named below it.";
+    $("pane-matches").replaceChildren(note(where));
     return;
   }
   $("timeline").innerHTML = found.svg;
@@ -225,6 +269,7 @@ function choose(events, at = Math.max(...events)) {
 
 // --- the panes -------------------------------------------------------------------------------------------------------
 
+const RUNS = ["automaton", "steps"]; // panes of languages that have automata
 const tabs = [...$("tabs").children];
 const REFRESH = {
   matches() {
@@ -270,7 +315,7 @@ const REFRESH = {
     askLast("tasks", () => ({ do: "tasks", language: state.language }), ({ exercises }) => {
       if ($("exercise").dataset.language !== asked) {
         $("exercise").dataset.language = asked;
-        $("exercise").replaceChildren(...exercises.map((one) => element("option", { value: one.id }, `${one.id} (${one.level})`)));
+        $("exercise").replaceChildren(...exercises.map((one) => element("option", { value: one.id }, `${brief(one.statement[0])} (${one.level})`)));
       }
       const task = exercises.find(({ id }) => id === state.exercise) ?? exercises[0];
       $("exercise").value = task?.id ?? "";
@@ -303,13 +348,15 @@ function take(rows, query = state.query) {
   fill();
 }
 
-tabs.forEach((tab, i) => {
+tabs.forEach((tab) => {
   tab.addEventListener("click", () => show(tab.id.slice(4)));
   tab.addEventListener("keydown", (event) => {
-    const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: -1 }[event.key];
+    const enabled = tabs.filter((one) => !one.disabled);
+    const at = enabled.indexOf(tab);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    const next = tabs.at(to % tabs.length);
+    const next = enabled.at(to % enabled.length);
     show(next.id.slice(4));
     next.focus();
   });
@@ -323,7 +370,7 @@ $("example").addEventListener("click", () => {
 });
 $("language").addEventListener("change", ({ target }) => {
   left[state.language] = { ...state };
-  replace(() => Object.assign(state, left[target.value] ?? example(target.value), { pane: state.pane }));
+  replace(() => Object.assign(state, entered(target.value), { pane: state.pane }));
   fill();
 });
 $("to-answers").addEventListener("click", () => {
@@ -334,6 +381,7 @@ $("other-language").addEventListener("change", ({ target }) => changed({ otherLa
 $("exercise").addEventListener("change", ({ target }) => {
   answers[state.exercise] = state.answer;
   Object.assign(state, { exercise: target.value, answer: answers[target.value] ?? "" });
+  stepped();
   answer.value = state.answer;
   $("feedback").replaceChildren();
   show("exercises");
@@ -342,10 +390,39 @@ $("grade").addEventListener("click", () => {
   askLast("grade", () => ({ do: "grade", id: state.exercise, query: state.answer }), (found) => {
     answer.mark(found.error?.span ?? null);
     const taken = (rows) => take(rows, state.answer);
-    const shown = found.error ? [failure(found.error)] : judged(found.right ? "yes" : "no", found.lines, found.rows, taken);
+    const grade = found.right ? "yes" : found.graded ? "no" : "open";
+    const shown = found.error ? [failure(found.error)] : judged(grade, found.lines, found.rows, taken);
     $("feedback").replaceChildren(...shown);
   });
 });
+
+// Rows, a JSON array or JSON lines that are pasted into the table, or onto the page, become the stream.
+document.addEventListener("paste", (event) => {
+  const text = event.clipboardData.getData("text").trim();
+  const isElsewhere = event.target.matches?.(TEXTS) && !$("stream").contains(event.target);
+  if (isElsewhere || !/[\n\t]|^[[{]/.test(text)) return;
+  event.preventDefault();
+  askLast("read", () => ({ do: "read", language: state.language, text }), (found) => {
+    if (found.error) {
+      $("stream-message").textContent = found.error.message;
+      say("What was pasted is not read as a stream, see below it.");
+      return;
+    }
+    replace(() => Object.assign(state, { stream: found.rows, events: null, at: null }));
+    fill(found.message);
+  });
+});
+
+// The state of a language that is chosen: as it was left, or its example, over one's own stream if there is one.
+function entered(name) {
+  const [was, fresh, mine] = [left[name], example(name), state.stream];
+  const isOneOf = (rows, ...others) => others.some((other) => JSON.stringify(other) === JSON.stringify(rows));
+  const isUntouched = !was || (was.query === fresh.query && isOneOf(was.stream, fresh.stream, brought[name]));
+  if (!isUntouched) return was;
+  if (isOneOf(mine, example(state.language).stream)) return was ?? fresh;
+  brought[name] = mine;
+  return { ...(was ?? fresh), stream: mine, events: null, at: null };
+}
 
 // The state with the example of a language.
 function example(name) {
@@ -355,8 +432,12 @@ function example(name) {
 
 // Shows the state, all of it, and says this, or how many matches there are.
 function fill(said) {
+  const { comparable, runs } = language();
   $("language").value = state.language;
+  for (const option of $("other-language").options) option.disabled = !comparable.includes(option.value);
   $("other-language").value = state.otherLanguage;
+  for (const pane of RUNS) $(`tab-${pane}`).disabled = !runs;
+  if (!runs && RUNS.includes(state.pane)) state.pane = "matches";
   query.value = state.query;
   other.value = state.other;
   if (answer.value !== state.answer) {
@@ -368,7 +449,7 @@ function fill(said) {
   if (state.events) stream.select(state.events);
   show(state.pane);
   evaluate(said);
-  showUndo();
+  showSteps();
 }
 
 // Takes the state of the address. Throws an Error that says what is wrong with it.
@@ -381,6 +462,7 @@ function open() {
 window.addEventListener("hashchange", () => {
   try {
     open();
+    stepped();
     fill();
   } catch (error) {
     say(error.message);
@@ -391,7 +473,9 @@ async function main() {
   document.body.classList.toggle("box", location.search === "?box");
   const begin = performance.now();
   startWorker();
+  document.querySelector("main").inert = true; // there is nothing yet that answers
   ({ languages } = await started);
+  document.querySelector("main").inert = false;
   for (const id of ["language", "other-language"]) {
     $(id).replaceChildren(...languages.map(({ name, title }) => element("option", { value: name }, title)));
   }
@@ -402,6 +486,7 @@ async function main() {
   } catch (error) {
     ready = `${error.message} Here is an example.`;
   }
+  stepped();
   fill(ready);
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("offline.js").catch(() => {});
 }

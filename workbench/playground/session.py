@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-from collections.abc import Callable, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import catch_warnings, simplefilter
 
-from cerify.api import equivalent, planned, read_query
+from cerify.api import planned, read_query
 from cerify.draw.stream import drawn, match_row, places_row
 from cerify.fit import require_fit
 from cerify.languages import LANGUAGES
-from cerify.languages.language import Options
+from cerify.languages.language import Language, Options
+from cerify.playground.comparison import MISSING, Side, comparable, compared
+from cerify.playground.rows import events_in, read_rows, rows_of
 from cerify.semantics.budget import Budget
-from cerify.semantics.csv_rows import events_of_rows
+from cerify.semantics.csv_rows import NEEDS_ARROW
 from cerify.semantics.errors import CerifyError, InputError, QueryWarning, Unsupported, errors_in
-from cerify.semantics.events import TYPE, Match, Stream
+from cerify.semantics.events import TIME, TYPE, Event, Match, Stream
 from cerify.semantics.json_events import parse_json
+from cerify.semantics.observed import observed
+from cerify.semantics.predicate_types import timeless
 from cerify.semantics.values import plain
 
 if TYPE_CHECKING:
@@ -36,24 +39,26 @@ Json: TypeAlias = dict[str, Any]
 BUDGET = Budget(seconds=10)
 LISTED = 200  # matches
 DRAWN = 16
-MISSING = re.compile(r"this needs (\w+), which is not installed: (.*)")
 NOT_HERE = r"this needs \1, which the page does not have; on your own machine: \2"
 OTHER = re.compile(r"(?:it is a query in another language:|this looks like .*: --language) (.+)$")
+CELL = re.compile(r"the stream, event (\d+)(?:, field '([^']*)')?: ")
 EXAMPLES = Path(__file__).parent / "examples.json"
 
 
 def answer(request: str) -> str:
-    """The answer to a request; for one that fails {"error": {"code", "message", "span", "text"}}.
+    """The answer to a request; for one that fails {"error": {"code", "message", "span", "text", "cell"}}.
 
-    text is the query that the error is about, and span its place there; they are null where that is not known.
+    text is the query that the error is about, and span its place there; cell is the place in the stream, as a position
+    and an attribute. They are null where that is not known.
     """
     try:
         asked = _checked(parse_json(request, "the request"))
         found = REQUESTS[asked["do"]](asked)
     except CerifyError as error:
         span = None if error.span is None else [error.span.start, error.span.end]
-        message = _on_page(error.message)
+        message, cell = _on_page(error.message), CELL.match(error.message)
         found = {"error": {"code": error.code, "message": message, "span": span, "text": error.text}}
+        found["error"]["cell"] = None if cell is None else [int(cell[1]), cell[2] or TYPE]
     return json.dumps(found, ensure_ascii=False)
 
 
@@ -62,6 +67,7 @@ def _on_page(message: str) -> str:
     if found := OTHER.search(message):
         titles = " or ".join(LANGUAGES[name].title for name in found[1].split(" or "))
         return f"{message[: found.start()]}this is {titles}: choose it in the list of languages"
+    message = message.replace(f"to find it out {NEEDS_ARROW}", "write numbers, or texts that begin with a letter")
     return MISSING.sub(NOT_HERE, message)
 
 
@@ -97,7 +103,7 @@ def _is_position(value: Any) -> bool:
 
 
 FIELDS: Mapping[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("do", "query", "other", "language", "otherLanguage", "id"), _is_text),
+    **dict.fromkeys(("do", "query", "other", "language", "otherLanguage", "id", "text"), _is_text),
     "stream": _is_table,
     "events": lambda value: value is None or (isinstance(value, list) and all(map(_is_position, value))),
     "at": lambda value: value is None or _is_position(value),
@@ -111,10 +117,18 @@ def languages(asked: Json) -> Json:
     return {
         "languages": [
             {"name": name, "title": language.title, "takesPlace": language.takes_place}
+            | {"comparable": [other for other in LANGUAGES if comparable(name, other)]}
+            | {"runs": type(language).record is not Language.record}
             | {"example": examples.get(name, default | {"query": next(iter(language.loops), "")})}
             for name, language in LANGUAGES.items()
         ]
     }
+
+
+def read(asked: Json) -> Json:
+    """The rows of a stream that was pasted as text."""
+    rows, message = read_rows(asked["text"], LANGUAGES[asked["language"]].row_type)
+    return {"rows": rows, "message": message}
 
 
 def evaluate(asked: Json) -> Json:
@@ -122,7 +136,7 @@ def evaluate(asked: Json) -> Json:
     S, text = _stream(asked), asked["query"]
     plan = planned(text, asked["language"], None, Options(budget=BUDGET), None)
     with errors_in(text), BUDGET.timed():
-        misfits = require_fit(plan.language, plan.query, S)
+        misfits = [*require_fit(plan.language, plan.query, S), *_times_back(plan.language, plan.query, S)]
         try:
             matches = list(islice(plan.matches(S), LISTED + 1))
         except Unsupported as error:  # what does not fit may be the cause
@@ -142,6 +156,20 @@ def evaluate(asked: Json) -> Json:
     }
 
 
+def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[QueryWarning]:
+    """The warning about a window on the time over events of which one has an earlier time than one before it."""
+    timed: list[tuple[int, Any]] = [(n, event.get(TIME)) for n, event in enumerate(S) if TIME in event.attributes]
+    back = next(((a, b) for a, b in pairwise(timed) if b[1] < a[1]), None)
+    untimed = Stream(Event(e.type, {a: v for a, v in e.attributes.items() if a != TIME}) for e in S)
+    (measured,) = timeless([], None)
+    if back and any(problem.message == measured.message for problem in language.problems(query, observed(untimed))):
+        (m, before), (n, time) = back
+        yield QueryWarning(
+            f"the time goes back from {plain(before)} of event {m} to {plain(time)} of event {n}: the order of the "
+            "events is that of the rows, and WITHIN compares their times as they are"
+        )
+
+
 def explain(asked: Json) -> Json:
     """Why the positions `events`, reported at the position `at`, are a match of query, or why they are not."""
     from cerify.explanations.explainer import Request
@@ -153,7 +181,7 @@ def explain(asked: Json) -> Json:
         explainer = language.explainer(query, S, asked["query"])
         found = explainer.one(Request(events, at=asked["at"]))
         view = explainer.view(found)
-    several = language.takes_place and len(asked["events"]) > 1
+    several = language.takes_place and len(asked["events"] or ()) > 1
     return {
         "sentence": f"Of the events chosen, the last alone is explained. It {view.sentence}"
         if several
@@ -165,20 +193,13 @@ def explain(asked: Json) -> Json:
 
 
 def compare(asked: Json) -> Json:
-    """Whether query and other have the same matches on every stream; if not, a shortest stream that shows it."""
-    from cerify.commands.equiv import verdict_json, verdict_lines
+    """Whether query and other have the same matches on every stream; if not, a stream that shows it."""
+    from cerify.commands.equiv import verdict_json
 
-    pair = asked["language"], asked["otherLanguage"]
-    verdict = equivalent(asked["query"], asked["other"], languages=pair, budget=BUDGET)
+    left, right = Side(asked["query"], asked["language"]), Side(asked["other"], asked["otherLanguage"])
+    verdict, lines = compared(left, right, BUDGET)
     found = verdict_json(verdict, "equivalent")
-    witness = found["witness"]
-    rows = None if witness is None else _rows(witness["events"])
-    lines = verdict_lines(verdict, "equivalent", "events")
-    if missing := MISSING.search(lines[0]):
-        named = ["--language", pair[0], *(["--language-right", pair[1]] if pair[0] != pair[1] else [])]
-        command = shlex.join(["cerify", "equiv", asked["query"], asked["other"], *named])
-        needs = f"undecided: this needs {missing[1]}, which the page does not have; on your own machine:"
-        lines = [needs, missing[2], command]
+    rows = None if found["witness"] is None else rows_of(found["witness"]["events"])
     return {"verdict": found["verdict"], "lines": lines, "rows": rows}
 
 
@@ -218,36 +239,30 @@ def tasks(asked: Json) -> Json:
 def grade(asked: Json) -> Json:
     """Whether query is an answer to the exercise `id`; if not, what is wrong and a stream that shows it."""
     from cerify.grade.exercises import exercise
-    from cerify.grade.grading import Right, graded
+    from cerify.grade.grading import Misfit, Right, graded
     from cerify.grade.text import feedback, json_of
 
     task = exercise(asked["id"])
     found = graded(task, asked["query"])
     difference = json_of(task, found).get("difference")
-    rows = None if difference is None else _rows(difference["events"])
-    return {"right": isinstance(found, Right), "lines": feedback(task, found, asked["query"]), "rows": rows}
+    rows = None if difference is None else rows_of(difference["events"])
+    heading, *lines = feedback(task, found, asked["query"])
+    if isinstance(found, Misfit):
+        heading = f"not graded: {found.message}"
+    return {"right": isinstance(found, Right), "graded": not isinstance(found, Misfit)} | {
+        "lines": [heading, *lines],
+        "rows": rows,
+    }
 
 
 REQUESTS: Mapping[str, Callable[[Json], Json]] = {
-    one.__name__: one for one in (languages, evaluate, explain, compare, draw, step, tasks, grade)
+    one.__name__: one for one in (languages, read, evaluate, explain, compare, draw, step, tasks, grade)
 }
 
 
 def _stream(asked: Json) -> Stream:
     header, *rows = asked["stream"]
-    if "" in header:
-        raise InputError("an attribute of the stream has no name; give it one, or remove it")
-    return Stream(events_of_rows("the stream", header, rows, [f"event {n}" for n in range(len(rows))]))
-
-
-def _rows(events: list[Json]) -> list[list[str]]:
-    """Events as the rows of a stream."""
-    header = [TYPE, *dict.fromkeys(name for event in events for name in event if name != TYPE)]
-    return [header, *([_text(event.get(name)) for name in header] for event in events)]
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return Stream(events_in("the stream", header, rows, [f"event {n}" for n in range(len(rows))]))
 
 
 def _match(match: Match) -> Json:

@@ -1,6 +1,6 @@
 // The stream as a table of text fields: a row for each event, a column for its type and for each attribute.
 export class StreamTable {
-  // changed() is called after an edit, removed(rows) with what is left without an event or an attribute, and
+  // changed(field) is called after an edit, with the name of the field that is typed in, removed(rows) with what is left without an event or an attribute, and
   // chosen(positions) when events are chosen.
   constructor(element, { changed, removed, chosen }) {
     Object.assign(this, { element, changed, removed, chosen, rows: [["type"]], selected: new Set() });
@@ -35,6 +35,16 @@ export class StreamTable {
     this.selected = new Set(positions);
     this.element.querySelectorAll(".position").forEach((button, p) => {
       button.setAttribute("aria-pressed", String(this.selected.has(p)));
+    });
+  }
+
+  // Marks the cell of an event's attribute as wrong: [position, attribute], null for none.
+  mark(cell) {
+    const [r, c] = cell ? [cell[0] + 1, this.rows[0].indexOf(cell[1])] : [0, 0];
+    this.element.querySelectorAll("tr").forEach((line, at) => {
+      line.querySelectorAll("input").forEach((input, column) => {
+        input.setAttribute("aria-invalid", String(r > 0 && at === r && column === c));
+      });
     });
   }
 
@@ -88,7 +98,7 @@ export class StreamTable {
     input.addEventListener("input", () => {
       this.rows[r][c] = input.value.trim();
       if (r === 0) this.label();
-      this.changed();
+      this.changed(`${r}, ${c}`);
     });
     input.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, Enter: 1, ArrowUp: -1 }[event.key];

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
 
 from cerify.equivalence.verdict import Undecided
 from cerify.languages import LANGUAGES
-from cerify.playground import session
+from cerify.playground import comparison
 from cerify.playground.session import answer
 from cerify.semantics.errors import MissingPackage
 from cerify.semantics.packages import naming_extras
@@ -82,12 +83,104 @@ def test_what_the_page_lacks_is_said_with_the_command_that_has_it(monkeypatch: p
     """It said pip install, in a page where nothing can be installed."""
     with pytest.raises(MissingPackage) as caught, naming_extras():
         raise ModuleNotFoundError(name="z3")
-    monkeypatch.setattr(session, "equivalent", lambda *_, **__: Undecided(caught.value.message))
+    monkeypatch.setattr(comparison, "equivalent", lambda *_, **__: Undecided(caught.value.message))
     found = ask("compare", query="A FILTER A.x + 1 > 2", other="A FILTER A.x > 1", otherLanguage="cel")
     needs, install, command = found["lines"]
-    assert needs == "undecided: this needs z3, which the page does not have; on your own machine:"
+    assert needs.startswith("undecided: ")
+    assert needs.endswith("this needs z3, which the page does not have; on your own machine:")
     assert install == "pip install 'cerify[solver]'"
     assert command == "cerify equiv 'A FILTER A.x + 1 > 2' 'A FILTER A.x > 1' --language cel"
+
+
+def test_what_needs_z3_is_tried_on_short_streams_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "z3", None)
+    monkeypatch.setattr(comparison, "STREAMS", 200)
+    asked = {"query": "T ; H FILTER T.tmp > H.hum", "otherLanguage": "cel"}
+    found = ask("compare", **asked, other="T ; H FILTER T.tmp >= H.hum")
+    assert found["lines"][0] == "different: on a stream of 2 events, perhaps not the shortest"
+    assert len(found["rows"]) == 3
+    found = ask("compare", **asked, other="T ; H FILTER H.hum < T.tmp")
+    assert found["verdict"] == "undecided"
+    assert "no difference on streams of up to 2 events" in found["lines"][0]
+    assert "this needs z3, which the page does not have" in found["lines"][0]
+
+
+def test_languages_that_cannot_be_compared_are_named() -> None:
+    comparable = {one["name"]: one["comparable"] for one in ask("languages")["languages"]}
+    assert comparable["cel"] == ["cel", "core-cel"]
+    assert comparable["sase"] == ["sase"]
+    for name, others in comparable.items():
+        for other in LANGUAGES.keys() - set(others):
+            found = ask("compare", language=name, query="A", otherLanguage=other, other="A")
+            assert found["lines"][0].startswith("not compared: a query in ")
+
+
+PASTED = [
+    "type,user,n\nLogin,alice,1\nLogout,bob,2.5",
+    'user,type,n\r\n"alice",Login,1\r\n bob ,Logout,2.5\r\n',
+    "type\tuser\tn\nLogin\talice\t1\nLogout\tbob\t2.5\n",
+    '[{"type": "Login", "user": "alice", "n": 1}, {"type": "Logout", "user": "bob", "n": 2.5}]',
+    '{"type": "Login", "user": "alice", "n": 1}\n{"n": 2.5, "type": "Logout", "user": "bob"}\n',
+]
+
+
+@pytest.mark.parametrize("text", PASTED)
+def test_what_is_pasted_becomes_the_stream(text: str) -> None:
+    rows = [["type", "user", "n"], ["Login", "alice", "1"], ["Logout", "bob", "2.5"]]
+    assert ask("read", text=text)["rows"] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("type,time\nA,1\nB,noon", "what was pasted, line 3, field 'time': 'noon' is not of one form with"),
+        ("type,x\nA,1,2", "what was pasted, line 2: 3 fields, where the header has 2 (type, x)"),
+        ('type,x\nA,"1', "what was pasted, line 2: a quotation mark is opened"),
+        ("user,x\na,1", "what was pasted: no column 'type'"),
+        ('[{"type": "A"}, {"x": 1}]', "what was pasted, event 1: an event has the key 'type'"),
+        ('[{"type": "A", "x": [1]}]', "what was pasted, event 0, field 'x': a list"),
+        ('{"type": "A"}\n{x', "what was pasted, line 2: not JSON"),
+        ("type\n" + "A\n" * 1001, "what was pasted has 1001 events; the page takes 1000"),
+        ("  ", "what was pasted is empty"),
+    ],
+)
+def test_what_is_pasted_and_is_no_stream_is_an_error_with_its_place(text: str, message: str) -> None:
+    assert ask("read", text=text)["error"]["message"].startswith(message)
+
+
+def test_rows_have_no_type_and_texts_that_look_like_numbers_are_told() -> None:
+    assert ask("read", language="row-pattern", text="price\n3")["rows"] == [["type", "price"], ["row", "3"]]
+    assert "the texts of id are no texts" in ask("read", text='[{"type": "A", "id": "007", "name": "b"}]')["message"]
+
+
+def test_an_error_in_the_stream_names_its_cell() -> None:
+    for stream, message, cell in (
+        (
+            [["type", "time"], ["A", "1"], ["B", "noon"]],
+            "event 1, field 'time': 'noon' is not of one form",
+            [1, "time"],
+        ),
+        ([["type", "time"], ["A", "12:00"], ["B", "3"]], "event 0, field 'time': '12:00' is not", [0, "time"]),
+        ([["type", "x"], ["A", ""], ["A", "20 C"]], "event 1, field 'x': '20 C' is of no clear type", [1, "x"]),
+        ([["type", "x"], ["A", "1"], ["", "2"]], "event 1: no event type", [1, "type"]),
+    ):
+        error = ask("evaluate", stream=stream)["error"]
+        assert error["message"].startswith(f"the stream, {message}")
+        assert "pip" not in error["message"]
+        assert error["cell"] == cell
+
+
+def test_a_window_over_times_that_go_back_is_a_warning() -> None:
+    stream = [["type", "time"], ["A", "10"], ["A", ""], ["B", "-5"]]
+    for language, query in (("sase", "PATTERN SEQ(A a, B b) WITHIN 1 hours"), ("cel", "(A ; B) WITHIN 1 hours")):
+        warnings = [
+            one["message"] for one in ask("evaluate", language=language, query=query, stream=stream)["warnings"]
+        ]
+        assert any("the time goes back from 10 of event 0 to -5 of event 2" in one for one in warnings)
+    assert not ask("evaluate", stream=stream)["warnings"]
+    assert not ask("evaluate", query="(A ; B) WITHIN 1 hours", stream=[["type", "time"], ["A", "1"], ["B", "1"]])[
+        "warnings"
+    ]
 
 
 def test_a_window_over_a_stream_without_time_is_a_warning() -> None:
@@ -118,6 +211,12 @@ def test_an_operator_that_was_meant_is_named() -> None:
     twice = {"query": "relativ(deposit, deposit)", "stream": [["type"], ["deposit"]]}
     error = ask("evaluate", **given | twice)["error"]
     assert error["message"].split("\n")[0].endswith("did you mean relative?")
+
+
+def test_an_answer_that_does_not_fit_the_events_is_not_graded() -> None:
+    found = ask("grade", id="cel-then", query="A ; B")
+    assert not found["graded"]
+    assert found["lines"][0].startswith("not graded: unknown event type A")
 
 
 def test_an_exercise_is_graded() -> None:
