@@ -220,7 +220,7 @@ def test_what_is_typed_is_taken_back_step_by_step_and_done_again(page: Any) -> N
     page.click("#redo")
     assert (page.input_value(query), page.input_value(cell)) == ("T ; H ; T", "77")
     assert page.is_disabled("#redo")
-    see(page, "#pane-matches", "3 matches")
+    see(page, "#pane-matches", "2 matches")
 
 
 def test_a_pasted_stream_comes_along_to_a_language_without_own_work(page: Any) -> None:
