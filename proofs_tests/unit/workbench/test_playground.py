@@ -103,6 +103,9 @@ def test_what_needs_z3_is_tried_on_short_streams_and_said_to_be(monkeypatch: pyt
     assert found["verdict"] == "undecided"
     assert "no difference on streams of up to 2 events" in found["lines"][0]
     assert "this needs z3, which the page does not have" in found["lines"][0]
+    monkeypatch.setattr(comparison, "TRYING", 1e-9)  # seconds, so that not all streams of one event are tried
+    found = ask("compare", **asked, other="T ; H FILTER H.hum < T.tmp")
+    assert found["lines"][0].startswith("undecided: this needs z3")
 
 
 def test_languages_that_cannot_be_compared_are_named() -> None:
