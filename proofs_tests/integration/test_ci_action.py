@@ -94,6 +94,17 @@ def test_a_wrong_option_and_an_engine_that_does_not_start_are_no_report(engine: 
     assert "COMMAND is not set" in printed
 
 
+def test_the_run_that_is_replaced_may_be_the_baseline(engine: Path) -> None:
+    """Files of an earlier run are not taken for those of one that fails to start."""
+    command, run = f"{sys.executable} adapter.py", engine / "cerify-report" / "run.jsonl"
+    assert ran(engine, command=command, options=SEQ)[0] == [1, 0]
+    statuses, printed = ran(engine, command=command, options=SEQ, baseline="cerify-report/run.jsonl")
+    assert statuses == [0, 0], printed
+    assert run.stat().st_size
+    assert ran(engine, command="exit 7", options=SEQ)[0] == [2, 0]
+    assert [path.name for path in run.parent.iterdir()] == ["run.jsonl"]
+
+
 def test_a_policy_and_the_command_as_a_shell_writes_it(engine: Path) -> None:
     """The engine of the page on conformance takes the next event that fits, and says so in a policy."""
     page = (ROOT / "docs" / "guide" / "conformance.md").read_text(encoding="utf-8")

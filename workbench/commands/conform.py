@@ -20,7 +20,7 @@ from cerify.conformance.oracle import Oracle
 from cerify.conformance.policy import read_policy
 from cerify.conformance.process import Limits
 from cerify.conformance.report_json import report_lines
-from cerify.conformance.report_text import defect_text, disputed_text, opening, score, skips, verdict
+from cerify.conformance.report_text import NAMED, defect_text, disputed_text, opening, score, skips, verdict
 from cerify.conformance.run import conform
 from cerify.conformance.stored import against, read_stored
 from cerify.conformance.words import count_of, plural, unasked_sentence
@@ -112,6 +112,12 @@ class Asked:
             cases = [case for case in cases if case.id in self.ids]
         return cases
 
+    def suite_asked(self) -> str:
+        """The name of the suite, with what of it is asked."""
+        some = [("language", (self.language,)), ("feature", self.features), ("case", self.ids)]
+        named = [f"{what} {count_of(names, NAMED)}" for what, names in some if any(names)]
+        return f"{', '.join(named)}{' of ' if named else ''}{self.suite or 'all built-in suites'}"
+
     def oracle(self) -> Oracle:
         """What the engine is held to. Raises InputError."""
         in_sql = [text for text in self.readings if text.partition("=")[0] in choices(RowReading)]
@@ -164,7 +170,7 @@ def command(asked: Asked) -> int:
     limits = Limits(run_seconds=asked.time_limit, memory=asked.memory * 2**20, restarts=asked.restarts)
     with progress() as shown, interruptible():
         argv = asked.argv()
-        report = conform(argv, cases, asked.suite or "all built-in suites", limits, shown, oracle)
+        report = conform(argv, cases, asked.suite_asked(), limits, shown, oracle)
     report = replace(report, options=asked.judging())
     if baseline is not None:
         report = against(report, baseline)

@@ -12,10 +12,10 @@ GREEN, AMBER, RED = "#2b7a3d", "#8a6100", "#a8323a"
 
 
 def badge(report: Report) -> str:
-    """The SVG: the share of the claimed cases that passed, and the number of defects."""
+    """The SVG: the share of the claimed cases that passed, the number of defects, and whether choices are declared."""
     share = 100 * report.totals["passed"] // max(1, report.claimed)
     defects = f", {plural(len(report.defects), 'defect')}" if report.defects else ""
-    value = f"{share} % of {report.claimed:,}{defects}"
+    value = f"{share} % of {report.claimed:,}{defects}{', by its profile' if report.held_to else ''}"
     colour = GREEN if report.conforms else AMBER if share >= 90 else RED
     left, right = (len(text) * CHARACTER + 2 * PADDING for text in ("CER semantics", value))
     return (

@@ -107,7 +107,8 @@ def _defect(id_: str, group: Group, choices: Choices, by_id: dict[str, Result]) 
         original=first.origin,
         cases=tuple(sorted(group.cases)),
         variants=others,
-        causes=causes_of(choices, [first.result, *recorded], group.choice),
+        # Where no case was passed nothing speaks against a choice.
+        causes=causes_of(choices, [first.result, *recorded], group.choice) if choices.passed else (),
         description=described([first.result, *recorded], choices.excluded),
         why=why_of(first.result, {name: choices.held[name] for name in bearing}),
         stopped=first.stopped,

@@ -14,25 +14,30 @@ NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(report: Report) -> str:
-    """The XML: a test suite, with a test case for each case; a wrong answer is a failure, no answer an error."""
+    """The XML: a test suite, with a test case for each case; a wrong answer is a failure, no answer an error.
+
+    What is known from a baseline is skipped, with a message that says so.
+    """
     totals = report.totals
+    failures = sum(1 for one in report.results if one.outcome == "failed" and one.case.id not in report.known)
+    skipped = totals["skipped"] + len(report.known)
     root = ET.Element(
         "testsuite",
         name=_text(f"{report.engine} {report.version}: {report.suite}"),
         tests=str(len(report.results)),
-        failures=str(totals["failed"]),
-        skipped=str(totals["skipped"]),
-        errors=str(len(report.results) - totals["passed"] - totals["failed"] - totals["skipped"]),
+        failures=str(failures),
+        skipped=str(skipped),
+        errors=str(len(report.results) - totals["passed"] - failures - skipped),
         time=f"{report.seconds:.3f}",
     )
     behind = {id_: defect.id for defect in report.defects for id_ in defect.cases}
     for result in report.results:
-        _case(root, result, behind.get(result.case.id))
+        _case(root, result, behind.get(result.case.id), result.case.id in report.known)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(root: ET.Element, result: Result, defect: str | None) -> None:
+def _case(root: ET.Element, result: Result, defect: str | None, known: bool) -> None:
     """Add a case, with all of it as JSON, and the defect that explains it, where it failed."""
     case = result.case
     name = f"{case.id}: {case.query}"
@@ -41,9 +46,10 @@ def _case(root: ET.Element, result: Result, defect: str | None) -> None:
     )
     if result.outcome == "passed":
         return
-    tag = {"failed": "failure", "skipped": "skipped"}.get(result.outcome, "error")
-    said = ET.SubElement(element, tag, type=result.outcome, message=_text(sentence(result)))
-    if tag != "skipped":
+    tag = "skipped" if known else {"failed": "failure", "skipped": "skipped"}.get(result.outcome, "error")
+    message = f"known from the baseline: {sentence(result)}" if known else sentence(result)
+    said = ET.SubElement(element, tag, type=result.outcome, message=_text(message))
+    if result.outcome != "skipped":
         said.text = _text(protocol.line(case_json(result) | {"defect": defect}))
     if result.stderr:
         ET.SubElement(element, "system-err").text = _text(result.stderr)

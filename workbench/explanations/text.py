@@ -28,7 +28,7 @@ def _view(view: View, S: Stream) -> Iterator[Line]:
         yield Line()
         yield from _part(part)
     if view.more:
-        yield from lines_of(f"\nThere are more {view.more}: --derivations N shows N of them.", "dim")
+        yield from lines_of(f"\nThere are more {view.more}: `cerify explain --derivations N` shows N of them.", "dim")
 
 
 def listing_lines(explainer: Explainer[E], listing: Listing[E]) -> Iterator[Line]:

@@ -15,9 +15,14 @@ test -z "${POLICY:-}" || options+=(--policy "$POLICY")
 test -z "${BASELINE:-}" || options+=(--baseline "$BASELINE")
 read -ra further <<<"${OPTIONS:-}"
 
-cerify conform --json "${options[@]}" "${further[@]}" -- bash -c "$COMMAND" >"$report/run.jsonl"
+# Nothing of an earlier run is left to be taken for this one; its run.jsonl may be the baseline, and is replaced in the end.
+rm -f "$report"/{report.html,junit.xml,badge.svg,summary.txt}
+cerify conform --json "${options[@]}" "${further[@]}" -- bash -c "$COMMAND" >"$report/run.jsonl.new"
 status=$?
-if test -s "$report/run.jsonl"; then
-    cerify trend ${BASELINE:+"$BASELINE"} "$report/run.jsonl" | tee "$report/summary.txt"
+if test -s "$report/run.jsonl.new"; then
+    cerify trend ${BASELINE:+"$BASELINE"} "$report/run.jsonl.new" | tee "$report/summary.txt"
+    mv "$report/run.jsonl.new" "$report/run.jsonl"
+else
+    rm -f "$report/run.jsonl.new"
 fi
 exit "$status"

@@ -138,6 +138,17 @@ def test_cases_without_an_answer_are_errors_of_junit_but_skipped_ones_are_not() 
     assert counts == ["4", "1", "1", "1"]
 
 
+def test_what_is_known_from_a_baseline_is_skipped_in_junit() -> None:
+    root = ET.fromstring(junit(replace(report(WRONG, RIGHT), known=frozenset({WRONG.case.id}))))
+    assert (root.get("failures"), root.get("errors"), root.get("skipped")) == ("0", "0", "1")
+    (skipped,) = root.iter("skipped")
+    assert str(skipped.get("message")).startswith("known from the baseline: ")
+
+
+def test_a_badge_says_that_there_is_a_profile() -> None:
+    assert ", by its profile</text>" in badge(replace(report(RIGHT), held_to="CEL with loop=single"))
+
+
 def test_only_failing_cases_that_were_asked_are_unexplained() -> None:
     other = Result(replace(CASE, id="c5"), "crashed", detail="exit status 1")
     assert report(WRONG, RIGHT, NOT_RUN, other, defects=(DEFECT,)).unexplained == ("c5",)
@@ -375,6 +386,14 @@ def asked(query: str, S: str, got: Callable[[Case], Sequence[Match]], detail: st
     case = replace(Oracle().case(parse(query), stream(S), origin), id=query)
     found = sorted(got(case))
     return Result(case, "passed" if found == sorted(case.matches) and not detail else "failed", found, detail)
+
+
+def test_without_a_case_that_was_passed_there_is_no_cause() -> None:
+    """Of one wrong answer many choices are the cause, and nothing speaks against any."""
+    wrong = asked("A ; B", "A B", lambda case: ())
+    peeler = Peeler(lambda case, query, S: Result(case, "failed", []))
+    (defect,) = defects_behind(peeler, [wrong], [wrong])
+    assert defect.causes == ()
 
 
 @pytest.mark.parametrize(
