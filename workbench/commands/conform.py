@@ -114,8 +114,9 @@ class Asked:
 
     def suite_asked(self) -> str:
         """The name of the suite, with what of it is asked."""
-        some = [("language", (self.language,)), ("feature", self.features), ("case", self.ids)]
-        named = [f"{what} {count_of(names, NAMED)}" for what, names in some if any(names)]
+        languages = () if self.language is None else (self.language,)
+        some = (("language", languages), ("feature", self.features), ("case", self.ids))
+        named = [f"{what} {count_of(names, NAMED)}" for what, names in some if names]
         return f"{', '.join(named)}{' of ' if named else ''}{self.suite or 'all built-in suites'}"
 
     def oracle(self) -> Oracle:
