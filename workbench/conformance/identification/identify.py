@@ -9,7 +9,7 @@ hypothesis is compared with those that depart from it in one axis, over the ques
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from random import Random
@@ -76,7 +76,7 @@ class Identification:
         candidates = list(self.expanded(stage))
         misses = Counter(dict.fromkeys(range(len(candidates)), 0))
         pool = Pool(stage.templates, self.skipped)
-        confirmed = asked = 0
+        confirmed, asked, first = 0, 0, len(self.answered)
         same: list[Choices] = []  # hypotheses that no question of the pool distinguishes
         while asked < MOST_IN_A_STAGE and len(self.answered) < self.most:
             least = min(misses.values())
@@ -84,6 +84,8 @@ class Identification:
             question = None if best == same else pool.splitting(best, self.predictor)
             if question is None:
                 same = best
+                question = pool.corroborating(best[0], stage.axes, self.answered[first:], self.predictor)
+            if question is None:
                 if confirmed == CONFIRMATIONS or (question := pool.splitting(candidates, self.predictor)) is None:
                     break
                 confirmed += 1
@@ -229,12 +231,24 @@ class Identification:
             best = min([best, *others], key=lambda one: len(self.wrong(one, mine)))
         alike = tuple(value for value in axis.values if value != best[name] and {**best, name: value} in self.left)
         wrong = self.wrong(best, mine)
-        fits = len(mine) - len(wrong) >= FITS * len(mine)
+        fits = len(mine) - len(wrong) >= FITS * len(mine) and not self.contradicted(name, best, mine)
         if fits and len(alike) == len(axis.values) - 1:
             return None
         exception = wrong[0].question if wrong else None
         return Finding(
             best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
+        )
+
+    def contradicted(self, name: str, best: Choices, answered: Iterable[Answered]) -> bool:
+        """Whether another value explains all answers to one of the queries about the axis, and this one does not."""
+        by_query: dict[str, list[Answered]] = {}
+        for one in answered:
+            if name in one.axes:
+                by_query.setdefault(one.question.query, []).append(one)
+        others = [{**best, name: value} for value in self.predictor.interpretation.axes[name].values]
+        return any(
+            self.wrong(best, same) and any(not self.wrong(other, same) for other in others)
+            for same in by_query.values()
         )
 
     def wrong(self, hypothesis: Choices, answered: Iterable[Answered]) -> list[Answered]:
@@ -292,12 +306,35 @@ class Pool:
             return None
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
 
-    def between(self, one: Choices, other: Choices, predictor: Predictor) -> Question | None:
-        """A shortest question on which two hypotheses differ, which is taken out of the pool; None if there is none."""
+    def corroborating(
+        self, hypothesis: Choices, names: Iterable[str], answered: Sequence[Answered], predictor: Predictor
+    ) -> Question | None:
+        """A shortest question that tells the value of one of these axes from another, with a query not yet answered
+        that does so; it is taken out of the pool. None if there is none.
+        """
+        for axis in (predictor.interpretation.axes[name] for name in names):
+            for other in ({**hypothesis, axis.name: value} for value in axis.values if value != hypothesis[axis.name]):
+                told = {
+                    one.question.query
+                    for one in answered
+                    if predictor.answer(one.question, hypothesis) != predictor.answer(one.question, other)
+                }
+                if (question := self.between(hypothesis, other, predictor, told)) is not None:
+                    return question
+        return None
+
+    def between(
+        self, one: Choices, other: Choices, predictor: Predictor, without: Container[str] = ()
+    ) -> Question | None:
+        """A shortest question on which two hypotheses differ, which is taken out of the pool; None if there is none.
+
+        without: queries that it does not have.
+        """
         for length in sorted(self.by_length):
             for number, question in enumerate(self.by_length[length]):
                 if (
                     question.query not in self.skipped
+                    and question.query not in without
                     and predictor.chosen(question.query, one) != predictor.chosen(question.query, other)
                     and predictor.answer(question, one) != predictor.answer(question, other)
                 ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,23 @@ def test_a_choice_that_is_no_hypothesis_fits_none() -> None:
     assert found["seq"].value is None
     assert found["seq"].exception is not None
     assert found["seq"].explained < found["seq"].answers
+
+
+WRONG = ((" > ", " >= "), (" >= ", " > "), (" < ", " <= "), ("s = ", "s != "))
+
+
+@pytest.mark.parametrize("wrong", sampled(WRONG, WRONG[:2]))
+def test_a_value_that_explains_one_comparator_alone_fits_none(wrong: tuple[str, str]) -> None:
+    """An engine with a wrong `>` and a right `<` was said to be inclusive, as no question about `<` was asked."""
+    known = predictor("core-cel")
+
+    def ask(question: Question) -> Told:
+        return known.answer(replace(question, query=question.query.replace(*wrong)), known.default)
+
+    found = Identification(known, ask).run(STAGES["core-cel"])
+    axis = "strings" if "s" in wrong[0] else "comparison"
+    assert {name for name, finding in found.items() if finding.value is None} == {axis}
+    assert found[axis].exception is not None
 
 
 def test_what_the_engine_skips_is_not_in_the_profile() -> None:

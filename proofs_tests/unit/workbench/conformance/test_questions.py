@@ -10,7 +10,7 @@ from cerify.conformance.identification.questions import questions
 from cerify.conformance.identification.stages import STAGES
 from proofs_tests.support import sampled
 
-NUMBER = {"cel": 8364, "core-cel": 4670, "sase": 8843, "event-expression": 6075, "row-pattern": 3478}
+NUMBER = {"cel": 8416, "core-cel": 4722, "sase": 8895, "event-expression": 6127, "row-pattern": 3478}
 """The questions of each language."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cerify.conformance.identification.questions import Json, Stage, Template, events
 
 CONDITIONS = (
-    ("comparison", events("A", x=(0, 1, 2)), 1, ("{0}x > 1", "{0}x >= 1", "{0}x = 1")),
+    ("comparison", events("A", x=(0, 1, 2)), 1, ("{0}x > 1", "{0}x < 1", "{0}x >= 1", "{0}x <= 1", "{0}x = 1")),
     (
         "connectives",
         events("A", x=(0, 1), y=(0, 1)),
@@ -16,13 +16,13 @@ CONDITIONS = (
         "absent",
         events("A", x=(None, 0, 1), y=(None, 0)),
         2,
-        ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1"),
+        ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1", "{0}x < 1"),
     ),
     ("integer-division", events("A", x=(3,)), 1, ("{0}x / 2 = 1",)),
-    ("strings", events("A", s=("a", "A")), 1, ("{0}s = 'a'",)),
+    ("strings", events("A", s=("a", "A")), 1, ("{0}s = 'a'", "{0}s != 'a'")),
     ("like", events("A", s=("a", "ab", "ba")), 1, ("{0}s like 'a'",)),
     ("range", events("A", x=(1, 2, 3)), 1, ("{0}x in range(1, 3)",)),
-    ("floats", events("A", x=(1.0, 1.5)), 1, ("{0}x = 1",)),
+    ("floats", events("A", x=(1.0, 1.5)), 1, ("{0}x = 1", "{0}x > 1")),
 )
 """Of each axis the events, the length of the longest stream, and the conditions; {0} is before an attribute."""
 
