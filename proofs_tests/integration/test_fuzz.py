@@ -1,6 +1,7 @@
 """`cerify fuzz` from the outside: engines that are right, wrong, mute and dead."""
 
 import json
+import re
 import shlex
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -165,6 +166,44 @@ def test_known_causes_do_not_fail_and_one_case_is_run_again(tmp_path: Path) -> N
     again = fuzz("--case", str(index), "--known", str(stored), *engine)
     assert again.returncode == 0, again.stdout
     assert "known: " in again.stdout
+
+
+def inclusive(*comparators: str) -> str:
+    """A fault: these comparators are taken for those that include equality."""
+    query = "".join(f".replace(' {one} ', ' {one}= ')" for one in comparators)
+    return f"found = matches(message | {{'query': message['query']{query}}})"
+
+
+def test_another_fault_with_the_same_cause_is_not_known(tmp_path: Path) -> None:
+    """A wrong `<` was hidden by a wrong `>`, since both are "FILTER: extra"."""
+    stored = tmp_path / "known.jsonl"
+    query = {
+        "query": "A FILTER A.x > 0",
+        "schema": {"A": {"x": "int"}},
+        "events": [{"type": "A", "x": 0}],
+        "output": "matches",
+    }
+    answers = {"expected": [], "got": [{"at": 0, "events": [0]}], "cause": "FILTER: extra"}
+    stored.write_text(json.dumps(query | answers) + "\n", encoding="utf-8")
+    first = fuzz("--cases", "60", "--stop-after", "1", "--known", str(stored), *planted(tmp_path, inclusive(">")))
+    assert first.returncode == 0, first.stdout
+    assert "known: FILTER: extra" in first.stdout
+    both = fuzz("--cases", "60", "--stop-after", "1", "--known", str(stored), *planted(tmp_path, inclusive(">", "<")))
+    assert both.returncode == 1, both.stdout
+    assert "cause     FILTER: extra" in both.stdout
+    assert re.search(r"query .* FILTER \w+\.\w+ < ", both.stdout)
+    mended = fuzz("--cases", "20", "--known", str(stored), *planted(tmp_path, "pass"))
+    assert mended.returncode == 0
+    assert "not as known: FILTER: extra" in mended.stdout
+
+
+def test_what_is_known_has_to_be_what_fuzz_printed(tmp_path: Path) -> None:
+    stored = tmp_path / "known.jsonl"
+    for text, words in (('{"cause": "x"}', "line 1 is no disagreement: give what"), ("{", "line 1")):
+        stored.write_text(text, encoding="utf-8")
+        done = fuzz("--known", str(stored), *planted(tmp_path, "pass"))
+        assert done.returncode == 2
+        assert words in done.stderr
 
 
 def test_no_engine_is_asked_a_variable_that_nothing_binds(tmp_path: Path) -> None:

@@ -46,8 +46,9 @@ from cerify.conformance.campaigns import (
 from cerify.conformance.claims import Claims, claims_of_engine, unknown_names
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine
+from cerify.conformance.known import Known, read_known
 from cerify.conformance.process import Limits
-from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, shown
+from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, plural, shown
 from cerify.console import Screen
 from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign, one_case
 from cerify.equivalence.differential.causes import by_cause, cause
@@ -55,8 +56,8 @@ from cerify.equivalence.differential.checkpoint import Checkpoint
 from cerify.equivalence.differential.judge import Answer, Output
 from cerify.languages import language_named
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
-from cerify.semantics.errors import InputError, InternalError
-from cerify.semantics.json_events import json_of_event, parse_json
+from cerify.semantics.errors import InternalError
+from cerify.semantics.json_events import json_of_event
 from cerify.semantics.selection import Selection
 from cerify.terminal import echo, picked
 
@@ -128,7 +129,7 @@ class Asked:
         "--known",
         type=FILE,
         metavar="FILE",
-        help="What an earlier call printed with --json: its causes are known, and do not fail.",
+        help="What an earlier call printed with --json: what is still answered so is known, and does not fail.",
     )
     only: int | None = option("--case", type=click.IntRange(min=0), metavar="N", help="Only the case of this number.")
     together: int = option(
@@ -284,25 +285,15 @@ def command(asked: Asked) -> int:
         return fuzz_streams.run(
             asked.argv, asked.known_language, asked.query, asked.longest, asked.limits, asked.as_json
         )
-    known = frozenset[str]() if asked.known is None else known_causes(asked.known)
+    known = Known() if asked.known is None else read_known(asked.known, asked.known_language)
     with interruptible():
         name, plan, summary = run(asked, known)
     (_print_json if asked.as_json else _print)(name, plan, asked, summary, known)
-    wrong = [d for d in summary.disagreements if str(cause(d, plan.language)) not in known] or summary.disputes
+    wrong = [d for d in summary.disagreements if not known.has(d, plan.language)] or summary.disputes
     return 0 if (summary.agreed or summary.disagreements) and not wrong and summary.ended is None else 1
 
 
-def known_causes(path: Path) -> frozenset[str]:
-    """The causes of the disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
-    found = [parse_json(line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
-    return frozenset(obj["cause"] for obj in found if isinstance(obj, dict) and "cause" in obj)
-
-
-def run(asked: Asked, known: frozenset[str]) -> tuple[str, Plan, Summary]:
+def run(asked: Asked, known: Known) -> tuple[str, Plan, Summary]:
     """Run a campaign in this process: what is tested, the plan, and what was found."""
     with progress() as shown:
 
@@ -314,20 +305,20 @@ def run(asked: Asked, known: frozenset[str]) -> tuple[str, Plan, Summary]:
 
 
 def compared(
-    asked: Asked, plan: Plan, processes: int, progress: Progress, checkpoint: Checkpoint | None, known: frozenset[str]
+    asked: Asked, plan: Plan, processes: int, progress: Progress, checkpoint: Checkpoint | None, known: Known
 ) -> Summary:
     """The summary of the campaign, or of the one case that is wanted."""
+    known.ask_again(plan)
     if asked.only is not None:
         return one_case(plan, asked.only)
 
     def cause_of(d: Disagreement) -> str | None:
-        why = str(cause(d, plan.language))
-        return None if why in known else why
+        return None if known.has(d, plan.language) else str(cause(d, plan.language))
 
     return campaign(plan, processes, asked.stop_after, progress, checkpoint, cause_of, asked.max_seconds)
 
 
-def run_evaluator(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple[str, Plan, Summary]:
+def run_evaluator(asked: Asked, progress: Progress, known: Known) -> tuple[str, Plan, Summary]:
     """Run a campaign with a built-in evaluator under test. Raises InternalError if a process of it dies."""
     name = asked.evaluators[0]
     workers = asked.processes or min(os.cpu_count() or 1, -(-asked.cases // 500))
@@ -339,7 +330,7 @@ def run_evaluator(asked: Asked, progress: Progress, known: frozenset[str]) -> tu
         raise InternalError("a process of the campaign died; was there enough memory?") from None
 
 
-def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple[str, Plan, Summary]:
+def run_engine(asked: Asked, progress: Progress, known: Known) -> tuple[str, Plan, Summary]:
     """Run a campaign with an engine under test. Raises InputError if it does not start."""
     with Engine(asked.argv, asked.limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
@@ -373,8 +364,8 @@ def run_engine(asked: Asked, progress: Progress, known: frozenset[str]) -> tuple
 # --- for a program ----------------------------------------------------------------------------------------------------
 
 
-def _print_json(name: str, plan: Plan, asked: Asked, summary: Summary, known: frozenset[str]) -> None:
-    echo(protocol.line({"summary": _summary(name, plan, asked.profile_name, summary) | {"known": sorted(known)}}))
+def _print_json(name: str, plan: Plan, asked: Asked, summary: Summary, known: Known) -> None:
+    echo(protocol.line({"summary": _summary(name, plan, asked.profile_name, summary) | {"known": known.causes}}))
     for disagreement in (*summary.disagreements, *summary.disputes):
         echo(protocol.line(_disagreement(disagreement, plan, asked)))
 
@@ -418,18 +409,20 @@ def _answer(given: Answer) -> Any:
 # --- for a person -----------------------------------------------------------------------------------------------------
 
 
-def _print(name: str, plan: Plan, call: Asked, summary: Summary, known: frozenset[str]) -> None:
+def _print(name: str, plan: Plan, call: Asked, summary: Summary, known: Known) -> None:
     console = Screen(soft_wrap=True)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {call.profile_name}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
-    causes = by_cause(summary.disagreements, plan.language)
+    old = [d for d in summary.disagreements if known.has(d, plan.language)]
+    for found, group in by_cause(old, plan.language).items():
+        console.print(f"known: {found}, {plural(len(group), 'case')}")
+    for gone in known.gone:
+        console.print(f"not as known: {gone}, no case of it is answered as before")
+    causes = by_cause((d for d in summary.disagreements if not known.has(d, plan.language)), plan.language)
     for found, group in causes.items():
-        if str(found) in known:
-            console.print(f"known: {found}, {len(group)} cases")
-        else:
-            _print_disagreement(console, str(found), group, call)
+        _print_disagreement(console, str(found), group, call)
     for group in by_cause(summary.disputes, plan.language).values():
         _print_disagreement(console, CONTRADICTION, group, call)
     if summary.disagreements or summary.disputes:
