@@ -110,9 +110,11 @@ def test_of_the_ways_to_bind_the_events_those_that_come_farthest_are_shown() -> 
 
 
 def test_the_next_component_is_named_if_its_condition_fails() -> None:
-    text, facts = failure(ANY, "T45 H20 T30 T41 H22 H60", {0, 3, 5})
-    assert text == "event 5 cannot be selected for h"
-    assert facts == ("h.x <= 25 does not hold: h.x is 60",)
+    """Also where t[] can be left only with the event that fails."""
+    for query, S, places in ((ANY, "T45 H20 T30 T41 H22 H60", {0, 3, 5}), (NEXT, "T45 T41 H60", {0, 1, 2})):
+        text, facts = failure(query, S, places)
+        assert text == f"event {max(places)} cannot be selected for h"
+        assert facts == ("h.x <= 25 does not hold: h.x is 60",)
 
 
 def test_an_event_that_is_skipped_though_it_fits_is_described_so() -> None:
@@ -132,6 +134,8 @@ def test_an_event_that_is_skipped_though_it_fits_is_described_so() -> None:
     [
         (ANY, "T45 H20 T30 T41 H22 H60", {0, 2, 4}, ["t[i].x > 40"]),
         (ANY, "T45 H20 T30 T41 H22 H60", {2, 5}, ["t[i].x > 40", "h.x <= 25"]),
+        ("PATTERN SEQ(B+ a[], B+ b[]) WHERE skip_till_any_match(a[], b[]!) { a[i].x <= a[i-1].x } RETURN a[].x",
+         "B1 B2 B1 B0 A", {0, 1, 2}, ["a[i].x <= a[i-1].x"]),
         (ANY, "T45 H20", {0}, []),
         (ANY, "T45 H20 H20", {1, 2}, []),
         (NEXT, "T45 H20 T41 H22", {0, 2, 3}, ["the ! of t[]!"]),
