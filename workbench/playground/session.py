@@ -176,16 +176,14 @@ def explain(asked: Json) -> Json:
 
     S = _stream(asked)
     language, query = read_query(asked["query"], asked["language"])
-    events = None if language.takes_place else frozenset(asked["events"])
+    chosen = frozenset(asked["events"] or ())
     with errors_in(asked["query"]), BUDGET.timed():
         explainer = language.explainer(query, S, asked["query"])
-        found = explainer.one(Request(events, at=asked["at"]))
+        found = explainer.one(Request(None if language.takes_place else chosen, at=asked["at"]))
         view = explainer.view(found)
-    several = language.takes_place and len(asked["events"] or ()) > 1
+    alone = "Of the events chosen, the last alone is explained. It " if language.takes_place and len(chosen) > 1 else ""
     return {
-        "sentence": f"Of the events chosen, the last alone is explained. It {view.sentence}"
-        if several
-        else view.sentence,
+        "sentence": alone + view.sentence,
         "matched": view.matched,
         "svg": "" if view.drawing is None else view.drawing.svg(S),
         "parts": [_part(part, S) for part in view.parts],

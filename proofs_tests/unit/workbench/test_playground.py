@@ -68,6 +68,7 @@ def test_why_positions_are_no_match() -> None:
 def test_of_several_events_an_expression_is_explained_at_the_last_and_the_page_says_so() -> None:
     given = {"language": "event-expression", "query": "prior(A, B)", "at": 2}
     assert ask("explain", **given, events=[2])["sentence"] == "takes place at event 2: B x=3"
+    assert ask("explain", **given, events=None)["matched"]
     several = ask("explain", **given, events=[0, 2])
     assert several["sentence"] == "Of the events chosen, the last alone is explained. It takes place at event 2: B x=3"
 
