@@ -80,7 +80,7 @@ def test_a_driver_that_is_killed_and_a_worker_that_is_killed(tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def df(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    columns = "k string, time timestamp, type string, id string, x bigint, kind string, d decimal(9, 2)"
+    columns = "k string, time timestamp, type string, id string, x bigint, kind string, d decimal(30, 4)"
     return spark.readStream.schema(columns).json(str(tmp_path_factory.mktemp("rows")))
 
 
