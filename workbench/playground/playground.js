@@ -295,7 +295,7 @@ const REFRESH = {
       other.mark(inOther ? error.span : null);
       if (!state.other.trim()) put($("verdict"), note("Write a second query: is it the same as the first on every stream?"));
       else if (error) put($("verdict"), note(`In the ${inOther ? "second" : "first"} query:`), failure(error));
-      else put($("verdict"), ...judged(CLASSES[found.verdict], found.lines, found.rows, take));
+      else put($("verdict"), ...judged(CLASSES[found.verdict], [...found.lines, ...found.warnings], found.rows, take));
     });
   },
   automaton() {

@@ -198,7 +198,21 @@ def compare(asked: Json) -> Json:
     verdict, lines = compared(left, right, BUDGET)
     found = verdict_json(verdict, "equivalent")
     rows = None if found["witness"] is None else rows_of(found["witness"]["events"])
-    return {"verdict": found["verdict"], "lines": lines, "rows": rows}
+    return {"verdict": found["verdict"], "lines": lines, "rows": rows, "warnings": _unknown_types(asked)}
+
+
+def _unknown_types(asked: Json) -> list[str]:
+    """The warnings about event types that only the second query names, and the stream does not have."""
+    found = []
+    try:
+        seen = observed(_stream(asked))
+        for query, named in (("query", "language"), ("other", "otherLanguage")):
+            language, tree = read_query(asked[query], asked[named])
+            problems = language.problems(tree, seen) if seen.types else ()
+            found.append([problem.hinted for problem in problems if problem.rule == "event_type"])
+    except CerifyError:  # in the stream, which evaluate reports, or in a query that is not compared
+        return []
+    return [f"warning: {message}" for message in found[1] if message not in found[0]]
 
 
 def draw(asked: Json) -> Json:

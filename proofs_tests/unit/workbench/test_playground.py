@@ -109,6 +109,13 @@ def test_what_needs_z3_is_tried_on_short_streams_and_said_to_be(monkeypatch: pyt
     assert found["lines"][0].startswith("undecided: this needs z3")
 
 
+def test_a_type_that_only_the_second_query_misspells_is_a_warning() -> None:
+    (warning,) = ask("compare", other="A ; Bb", otherLanguage="cel")["warnings"]
+    assert warning.startswith("warning: unknown event type Bb; the events have A, B")
+    assert not ask("compare", query="C ; D", other="D ; C", otherLanguage="cel", stream=[["type"]])["warnings"]
+    assert not ask("compare", query="C", other="A OR C", otherLanguage="cel")["warnings"]
+
+
 def test_languages_that_cannot_be_compared_are_named() -> None:
     comparable = {one["name"]: one["comparable"] for one in ask("languages")["languages"]}
     assert comparable["cel"] == ["cel", "core-cel"]
