@@ -17,7 +17,7 @@ from cerify.conformance.cases import SUITES, load
 from cerify.conformance.engines import NAMES, command_of, command_of_database
 from cerify.conformance.model import Case, Outcome, Report, Result
 from cerify.conformance.oracle import Oracle
-from cerify.conformance.policy import read_policy
+from cerify.conformance.policy import read_policies
 from cerify.conformance.process import Limits
 from cerify.conformance.report_json import report_lines
 from cerify.conformance.report_text import NAMED, defect_text, disputed_text, opening, score, skips, verdict
@@ -65,8 +65,11 @@ class Asked:
         shell_complete=completes(_features),
     )
     ids: tuple[str, ...] = option("--case", multiple=True, metavar="ID", help="Only this case; may be given again.")
-    policy: Path | None = option(
-        "--policy", type=FILE, help="Hold the engine to this profile: the choices it declares are right."
+    policies: tuple[Path, ...] = option(
+        "--policy",
+        type=FILE,
+        multiple=True,
+        help="Hold the engine to this profile: the choices it declares are right; again for another language.",
     )
     readings: tuple[str, ...] = option(
         "--reading",
@@ -122,16 +125,16 @@ class Asked:
     def oracle(self) -> Oracle:
         """What the engine is held to. Raises InputError."""
         in_sql = [text for text in self.readings if text.partition("=")[0] in choices(RowReading)]
-        policy = {} if self.policy is None else dict(read_policy(self.policy))
+        policy = read_policies(self.policies)
         read(RowReading, in_sql)
         policy["row-pattern"] = {**policy.get("row-pattern", {}), **dict(text.split("=") for text in in_sql)}
         return Oracle(read_reading(text for text in self.readings if text not in in_sql), policy)
 
     def judging(self) -> tuple[str, ...]:
         """The options that say what is expected of which cases."""
-        files = (("--suite", self.suite), ("--policy", self.policy))
-        given = [text for name, value in files if value is not None for text in (name, str(value))]
-        return (*given, *(text for reading in self.readings for text in ("--reading", reading)))
+        suite = () if self.suite is None else ("--suite", self.suite)
+        policies = (text for path in self.policies for text in ("--policy", str(path)))
+        return (*suite, *policies, *(text for reading in self.readings for text in ("--reading", reading)))
 
     def write(self, report: Report) -> None:
         """Write the files that are wanted. Raises InputError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,20 @@ from cerify.conformance.hypotheses import AXES
 from cerify.conformance.hypotheses.axis import allows
 from cerify.semantics.errors import InputError
 from cerify.semantics.json_events import parse_json
+
+
+def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
+    """The value of each axis by language, from files about different languages. Raises InputError."""
+    chosen: dict[str, Mapping[str, str]] = {}
+    source: dict[str, Path] = {}
+    for path in paths:
+        for language, axes in read_policy(path).items():
+            if language in chosen:
+                raise InputError(
+                    f"{source[language]} and {path} are both policies for {language}: put their axes into one file"
+                )
+            chosen[language], source[language] = axes, path
+    return chosen
 
 
 def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:

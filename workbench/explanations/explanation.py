@@ -173,7 +173,7 @@ def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
     if rejection.nearest is None:
         yield f"The matches at {at} could not all be found, so the nearest are not known. Explain a shorter stream."
     elif not rejection.nearest:
-        yield f"Nothing matches at {at}."
+        yield f"The query has no match at {at}."
 
 
 def _derived(phi: cel.Formula, C: ComplexEvent, n: int, mus: list[Valuation], oracle: Oracle, count: int) -> Derived:
@@ -283,7 +283,7 @@ def _rejection(found: Rejected, near: Iterable[ComplexEvent]) -> Iterator[Part]:
     if rejection.reasons:
         yield Part("rejected by", tuple(map(_reason_step, rejection.reasons)))
     if text := relaxed_text(rejection):
-        yield Part("it is a match of", lines=(text,))
+        yield Part("without that it would be a match of", lines=(text,))
     if rejection.bindings:
         yield Part(
             f"{braces(found.events)} is a match at {at} with", lines=tuple(map(bindings_text, rejection.bindings))

@@ -9,12 +9,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
+from cerify.cli import cerify
 from cerify.commands import trend as trend_command
 from cerify.conformance.badge import badge
 from cerify.conformance.html import render
 from cerify.conformance.junit import junit
 from cerify.conformance.model import Case, Defect, Report, Result
-from cerify.conformance.policy import read_policy
+from cerify.conformance.policy import read_policies, read_policy
 from cerify.conformance.report_json import report_lines, summary
 from cerify.conformance.report_text import defect_text
 from cerify.conformance.stored import against, read_stored, trend
@@ -105,6 +106,18 @@ def test_a_policy_is_the_choices_that_are_not_the_default(tmp_path: Path) -> Non
     assert read_policy(path) == {"cel": {"seq": "next-from-left"}}
     path.write_text('{"language": "sase", "axes": {"window": {"value": "closed"}}}\n' * 2, encoding="utf-8")
     assert read_policy(path) == {"sase": {"window": "closed"}}
+
+
+def test_policies_are_for_different_languages(tmp_path: Path) -> None:
+    """The second one replaced the first without a word."""
+    for name, language in (("a", "cel"), ("b", "sase"), ("c", "cel")):
+        text = f'{{"language": "{language}", "axes": {{"absent": "null-equal"}}}}'
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    a, b, c = (tmp_path / f"{name}.json" for name in "abc")
+    assert read_policies((a, b)) == {"cel": {"absent": "null-equal"}, "sase": {"absent": "null-equal"}}
+    call = ["conform", "--policy", str(a), "--policy", str(c), "--", "engine"]
+    with pytest.raises(InputError, match=r"a\.json and .*c\.json are both policies for cel"):
+        CliRunner().invoke(cerify, call, standalone_mode=False, catch_exceptions=False)
 
 
 @pytest.mark.parametrize(
