@@ -82,9 +82,18 @@ def cause_text(defect: Defect) -> str:
 
 
 def axis_says(defect: Defect, cause: Cause) -> str:
-    """What the values of the cause's axis mean."""
+    """What the cause's value of its axis means, and what the definition's does."""
     axis = AXES.get(defect.language, {}).get(cause.axis)
-    return "" if axis is None else f"{cause.axis}: {axis.says}"
+    if axis is None:
+        return ""
+    means = axis.meanings
+    if cause.value not in means:
+        return f"{cause.axis}: {axis.says}"
+    about = f" ({axis.subject})" if axis.subject else ""
+    return (
+        f"{cause.axis}{about}: {cause.value} is “{means[cause.value]}”, "
+        f"the definition's {axis.default} is “{means[axis.default]}”"
+    )
 
 
 def entitled(defect: Defect, cause: Cause) -> str:

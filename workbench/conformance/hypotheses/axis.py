@@ -14,6 +14,9 @@ Choices: TypeAlias = Mapping[str, str]
 AT_MOST = {f"at-most-{n}": n for n in range(2, 8)}
 """Values of the axis of an iteration: so many rounds at most."""
 
+AT_MOST_SAYS = {name: f"at most {n}" for name, n in AT_MOST.items()}
+"""What these values mean."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -22,7 +25,7 @@ class Axis:
     A name as seq@cseq is the axis seq for the operator cseq; a hypothesis that names seq alone means each axis seq@...
     that has the value and that it does not name, unless seq is an axis itself. operators: the names of the operators
     on which the axis bears, as in the table of operators of the language; empty if it bears on every query.
-    says: what the values mean, in a sentence.
+    says: what the values mean, in a sentence with a part for each value, in their order: "subject: one; another".
     """
 
     name: str
@@ -36,6 +39,18 @@ class Axis:
         return self.values[0]
 
     @property
+    def subject(self) -> str:
+        """What the values are about; "" if the meaning of the first value names it."""
+        first, _, _ = self.says.partition("; ")
+        return first.rpartition(": ")[0]
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """What each value means; empty for an axis whose sentence does not tell."""
+        parts = self.says.removeprefix(f"{self.subject}: ").split("; ")
+        return dict(zip(self.values, parts, strict=True)) if len(parts) == len(self.values) else {}
+
+    @property
     def base(self) -> str:
         """The name without the operator."""
         return self.name.partition("@")[0]
@@ -44,6 +59,11 @@ class Axis:
 def axes(*given: Axis) -> Mapping[str, Axis]:
     """The axes by name."""
     return {axis.name: axis for axis in given}
+
+
+def sentence(subject: str, values: Iterable[str], meanings: Mapping[str, str]) -> str:
+    """What these values of an axis mean, as a sentence."""
+    return f"{subject}: {'; '.join(meanings[value] for value in values)}"
 
 
 def choices_of(hypothesis: Mapping[str, str], of: Mapping[str, Axis]) -> Choices:

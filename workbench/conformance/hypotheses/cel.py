@@ -12,7 +12,7 @@ from itertools import chain, product
 from typing import Any, assert_never
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses.axis import AT_MOST, Axis, Choices, axes
+from cerify.conformance.hypotheses.axis import AT_MOST, AT_MOST_SAYS, Axis, Choices, axes, sentence
 from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
 from cerify.conformance.hypotheses.interpretation import Interpretation
 from cerify.conformance.hypotheses.reporting import EMIT, OVERLAP, TIES, WINDOW_DEFAULT
@@ -44,18 +44,53 @@ WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling")
 MEASURES = {cel.EventWindow: "events", cel.TimeWindow: "time", cel.AttributeWindow: "attribute"}
 SELECTIONS = ("as-defined", "ignored", "strict", "nxt", "last", "max")
 
-SEQUENCE_SAYS = (
-    "the second part after the first: any; the first that can follow; after the last that can precede; the next event"
-)
-LOOP_SAYS = (
-    "rounds of an iteration: any; none that fits is omitted from the first one taken until what follows; neighbours; "
-    "the longest only; two or more; one; as any, up to the first event with which what follows can begin; two at most, "
-    "and so on"
-)
-WINDOW_SAYS = (
-    "a match that spans the width exactly is in; is out; the width plus one is in too; spans and widths are cut to "
-    "whole numbers; windows lie side by side and do not slide"
-)
+SEQUENCE_MEANS = {
+    "any": "any",
+    "next-from-left": "the first that can follow",
+    "next-from-right": "after the last that can precede",
+    "strict": "the next event",
+}
+LOOP_MEANS = {
+    "all": "any",
+    "omit-nothing": "none that fits is omitted from the first one taken until what follows",
+    "contiguous": "neighbours",
+    "greedy": "the longest only",
+    "at-least-two": "two or more",
+    "single": "one",
+    "until-next": "as any, up to the first event with which what follows can begin",
+    **AT_MOST_SAYS,
+}
+WINDOW_MEANS = {
+    "closed": "is in",
+    "open": "is out",
+    "off-by-one": "is in, and so is one that spans the width plus one",
+    "integer": "is in, with spans and widths cut to whole numbers",
+    "tumbling": "is in if it is in one of the windows, which lie side by side and do not slide",
+}
+
+
+def sequence_axis(name: str, values: tuple[str, ...]) -> Axis:
+    return Axis(
+        name, values, (name.rpartition("@")[2],), sentence("the second part after the first", values, SEQUENCE_MEANS)
+    )
+
+
+def loop_axis(name: str, values: tuple[str, ...], operator: str) -> Axis:
+    return Axis(name, values, (operator,), sentence("rounds of an iteration", values, LOOP_MEANS))
+
+
+def _window(measure: str, values: tuple[str, ...] = WINDOWS) -> Axis:
+    says = sentence("a match that spans the width exactly", values, WINDOW_MEANS)
+    return Axis(f"window@{measure}", values, (f"within-{measure}",), says)
+
+
+def _selection(name: str) -> Axis:
+    values = tuple(v for v in SELECTIONS if v != name)
+    means = {"as-defined": "as defined", "ignored": "ignored"}
+    says = sentence("the strategy is", values, {v: f"taken for {v.upper()}" for v in values} | means)
+    return Axis(f"selection@{name}", values, (name,), says)
+
+
 FILTER = Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER is as defined; is ignored")
 FILTER_CONNECTIVES = Axis(
     "filter-connectives",
@@ -68,28 +103,20 @@ OR = Axis(
     "or", ("both", "left-first"), ("or",), "OR has the matches of both sides; of the right where the left has none"
 )
 STRATEGIES = ("strict", "nxt", "last", "max")
-SELECTION_AXES = tuple(
-    Axis(
-        f"selection@{name}",
-        tuple(v for v in SELECTIONS if v != name),
-        (name,),
-        "the strategy is as defined; is ignored; is taken for another one",
-    )
-    for name in STRATEGIES
-)
+SELECTION_AXES = tuple(map(_selection, STRATEGIES))
 
 AXES = axes(
-    Axis("seq", SEQUENCES, ("seq",), SEQUENCE_SAYS),
-    Axis("seq@cseq", ("strict", "any", "next-from-left", "next-from-right"), ("cseq",), SEQUENCE_SAYS),
-    Axis("loop", LOOPS, ("plus",), LOOP_SAYS),
-    Axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single", *AT_MOST), ("cplus",), LOOP_SAYS),
+    sequence_axis("seq", SEQUENCES),
+    sequence_axis("seq@cseq", ("strict", "any", "next-from-left", "next-from-right")),
+    loop_axis("loop", LOOPS, "plus"),
+    loop_axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single", *AT_MOST), "cplus"),
     OVERLAP,
     EMIT,
     TIES,
     WINDOW_DEFAULT,
-    Axis("window@events", tuple(w for w in WINDOWS if w != "integer"), ("within-events",), WINDOW_SAYS),
-    Axis("window@time", WINDOWS, ("within-time",), WINDOW_SAYS),
-    Axis("window@attribute", WINDOWS, ("within-attribute",), WINDOW_SAYS),
+    _window("events", tuple(w for w in WINDOWS if w != "integer")),
+    _window("time"),
+    _window("attribute"),
     Axis(
         "partition",
         ("filter", "substream", "ignored"),

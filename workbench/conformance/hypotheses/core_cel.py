@@ -12,17 +12,17 @@ from itertools import count
 from typing import TypeAlias, assert_never
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses.axis import AT_MOST, Axis, Choices, axes
+from cerify.conformance.hypotheses.axis import AT_MOST, Choices, axes
 from cerify.conformance.hypotheses.cel import (
     FILTER,
     FILTER_CONDITIONS,
     FILTER_CONNECTIVES,
-    LOOP_SAYS,
     OR,
     SELECTION_AXES,
-    SEQUENCE_SAYS,
     SEQUENCES,
     STRATEGIES,
+    loop_axis,
+    sequence_axis,
 )
 from cerify.conformance.hypotheses.conditions import Conditions
 from cerify.conformance.hypotheses.interpretation import Interpretation
@@ -40,8 +40,8 @@ Pair: TypeAlias = tuple[ComplexEvent, Valuation]
 Pairs: TypeAlias = frozenset[Pair]
 
 AXES = axes(
-    Axis("seq", SEQUENCES, ("seq",), SEQUENCE_SAYS),
-    Axis("loop", ("all", "omit-nothing", "contiguous", "at-least-two", "single", *AT_MOST), ("plus",), LOOP_SAYS),
+    sequence_axis("seq", SEQUENCES),
+    loop_axis("loop", ("all", "omit-nothing", "contiguous", "at-least-two", "single", *AT_MOST), "plus"),
     OVERLAP,
     EMIT,
     TIES,

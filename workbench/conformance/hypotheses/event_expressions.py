@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import count, pairwise
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses.axis import AT_MOST, Axis, Choices, axes
+from cerify.conformance.hypotheses.axis import AT_MOST, AT_MOST_SAYS, Axis, Choices, axes, sentence
 from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
 from cerify.conformance.hypotheses.interpretation import Interpretation
 from cerify.conformance.hypotheses.reporting import EMIT
@@ -29,6 +29,8 @@ from cerify.semantics.event_expressions.interpreter import Interpreter
 from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.events import Event, Match, Stream
 
+EMITTED = ("complete", "at-end", "one-later")
+
 AXES = axes(
     Axis(
         "relative",
@@ -41,7 +43,7 @@ AXES = axes(
         "relative_plus",
         ("all", "single", "at-least-two", *AT_MOST),
         ("relative_plus",),
-        "relative+(E): any number of rounds; one; two or more; two at most, and so on",
+        "; ".join(("relative+(E): any number of rounds; one; two or more", *AT_MOST_SAYS.values())),
     ),
     Axis(
         "prior",
@@ -94,7 +96,7 @@ AXES = axes(
     Axis("series", ("before", "through"), ("series",), "E * T: E at every event before; at the event of T as well"),
     Axis("or", ("both", "left-first"), ("or",), "E or F: both; F only where E never takes place"),
     Axis("mask", ("as-defined", "ignored"), ("mask",), "a mask is as defined; is ignored"),
-    Axis("emit", ("complete", "at-end", "one-later"), says=EMIT.says),
+    Axis("emit", EMITTED, says=sentence(EMIT.subject, EMITTED, EMIT.meanings)),
     *(Axis(one.name, one.values, ("mask",), one.says) for one in CONDITIONS),
 )
 

@@ -26,15 +26,15 @@ Emit = Literal[
 OVERLAP = Axis(
     "overlap",
     get_args(Overlap),
-    says="whether two matches may share events: yes; no, the next one begins after the last event of the one before, "
-    "or after its first event; no event is used twice",
+    says="whether two matches may share events: yes; no, the next one begins after the last event of the one before; "
+    "no, the next one begins after the first event of the one before; no event is used twice",
 )
 EMIT = Axis(
     "emit",
     get_args(Emit),
-    says="which matches are reported, and when: all as they are complete; of those at one position the first, the "
-    "longest, the shortest; the first of each first event; all at the end of the stream; at their first event; one "
-    "position later",
+    says="which matches are reported, and when: all as they are complete; of those at one position the first; "
+    "of those at one position the longest; of those at one position the shortest; the first of each first event; "
+    "all at the end of the stream; at their first event; one position later",
 )
 TIES = Axis(
     "ties",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses.axis import AT_MOST, Axis, Choices, axes
+from cerify.conformance.hypotheses.axis import AT_MOST, AT_MOST_SAYS, Axis, Choices, axes
 from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
 from cerify.conformance.hypotheses.interpretation import Interpretation
 from cerify.conformance.hypotheses.reporting import EMIT, OVERLAP, TIES, WINDOW_DEFAULT, seconds_between
@@ -65,7 +65,9 @@ AXES = axes(
             f"strategy@{name}",
             ("as-defined", *(other for other in STRATEGIES if other != name), "other-types"),
             (name,),
-            "the strategy is as defined; is taken for another one; events of other types alone are skipped",
+            "the strategy is: as defined; "
+            + "".join(f"taken for {other}; " for other in STRATEGIES if other != name)
+            + "one that skips events of other types alone",
         )
         for name in STRATEGIES
     ),
@@ -74,7 +76,7 @@ AXES = axes(
         ("as-defined", "single", "at-least-two", "greedy", "until-next", *AT_MOST),
         ("kleene",),
         "a Kleene plus is as defined; has one event; two or more; is left only where it can take no event; is left at "
-        "the first event that the next component can take; has two events at most, and so on",
+        "the first event that the next component can take; " + "; ".join(AT_MOST_SAYS.values()),
     ),
     Axis("cut", ("as-defined", "ignored"), ("cut",), "`!` is as defined; is ignored"),
     Axis(

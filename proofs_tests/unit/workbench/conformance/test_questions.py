@@ -39,6 +39,15 @@ def test_every_value_shows_in_a_question_of_its_stage(language: str) -> None:
     assert unseen == [("connectives", "and-as-or")] * (language == "sase")  # its conditions have no `and` below `or`
 
 
+def test_every_value_is_described_but_those_of_readings() -> None:
+    for language, axes in AXES.items():
+        for axis in axes.values():
+            if axis.name != "window-default" and not axis.says.startswith("the reading "):
+                assert set(axis.meanings) == set(axis.values), (language, axis.name)
+    assert AXES["cel"]["seq@cseq"].meanings["strict"] == AXES["cel"]["seq"].meanings["strict"] == "the next event"
+    assert AXES["cel"]["loop"].meanings["at-most-5"] == "at most 5"
+
+
 def test_tables_with_partitions_have_two() -> None:
     templates = [t for stage in STAGES["row-pattern"] for t in stage.templates if "PARTITION BY p" in t.query]
     assert templates

@@ -14,10 +14,10 @@ from cerify.commands import trend as trend_command
 from cerify.conformance.badge import badge
 from cerify.conformance.html import render
 from cerify.conformance.junit import junit
-from cerify.conformance.model import Case, Defect, Report, Result
+from cerify.conformance.model import Case, Cause, Defect, Report, Result
 from cerify.conformance.policy import read_policies, read_policy
 from cerify.conformance.report_json import report_lines, summary
-from cerify.conformance.report_text import defect_text
+from cerify.conformance.report_text import axis_says, defect_text
 from cerify.conformance.stored import against, read_stored, trend
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
@@ -91,6 +91,17 @@ def test_a_failing_case_is_whole_in_junit() -> None:
     for part in ('"query":"A ; B"', '"events":[{"type":"A"}]', '"expected":', '"got":', '"defect":"d1"'):
         assert part in failure.text
     assert [e.text for e in element.findall("testcase/system-err")] == ["a line of the engine"]
+
+
+def test_a_cause_is_described_by_its_value_and_the_definitions() -> None:
+    """The values were told by their order, so that one had to count to find what at-most-5 is."""
+    cause = Cause("loop", "at-most-5", 3, 3)
+    assert axis_says(DEFECT, cause) == (
+        "loop (rounds of an iteration): at-most-5 is “at most 5”, the definition's all is “any”"
+    )
+    assert (
+        axis_says(replace(DEFECT, language="row-pattern"), replace(cause, axis="nulls")) == "nulls: the reading nulls"
+    )
 
 
 def test_a_badge_shows_the_share_of_what_is_claimed() -> None:
