@@ -99,9 +99,8 @@ def test_a_cause_is_described_by_its_value_and_the_definitions() -> None:
     assert axis_says(DEFECT, cause) == (
         "loop (rounds of an iteration): at-most-5 is “at most 5”, the definition's all is “any”"
     )
-    assert (
-        axis_says(replace(DEFECT, language="row-pattern"), replace(cause, axis="nulls")) == "nulls: the reading nulls"
-    )
+    in_rows = replace(DEFECT, result=replace(WRONG, case=replace(CASE, language="row-pattern")))
+    assert axis_says(in_rows, replace(cause, axis="nulls")) == "nulls: the reading nulls"
 
 
 def test_a_badge_shows_the_share_of_what_is_claimed() -> None:
