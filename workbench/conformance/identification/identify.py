@@ -234,7 +234,8 @@ class Identification:
         fits = len(mine) - len(wrong) >= FITS * len(mine) and not self.contradicted(name, best, mine)
         if fits and len(alike) == len(axis.values) - 1:
             return None
-        exception = wrong[0].question if wrong else None
+        unexplained = (one.question for one in wrong)
+        exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
         return Finding(
             best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
         )

@@ -18,7 +18,7 @@ class Finding:
 
     value: the one that explains most answers; None if none explains them. alike: other values that explain as many,
     and that no question distinguished. answers: how many answers bear on the axis; explained: how many of them the
-    value explains; exception: the first that it does not.
+    value explains; exception: the question of those that it does not with the fewest events, and the shortest query.
     """
 
     value: str | None

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from cerify import protocol
 from cerify.cli import cerify
 from cerify.conformance.identification.engine import identified
-from cerify.conformance.identification.identify import MOST, Identification
+from cerify.conformance.identification.identify import MOST, Answered, Identification
 from cerify.conformance.identification.predicting import Told
 from cerify.conformance.identification.profile import Finding, Profile
 from cerify.conformance.identification.questions import Question
@@ -100,6 +100,11 @@ def test_an_iteration_with_a_largest_number_of_rounds_is_named(language: str, ax
     assert not problems_with_one(language, axis, f"at-most-{most}")
 
 
+def unexplained(state: Identification, axis: str) -> list[Answered]:
+    """The answers about an axis that what is found does not explain."""
+    return state.wrong(state.left[0], state.about(axis))
+
+
 def test_a_choice_that_is_no_hypothesis_fits_none() -> None:
     """The engine is right about one event, and reports the first event of every longer stream."""
     known = predictor("cel")
@@ -111,6 +116,7 @@ def test_a_choice_that_is_no_hypothesis_fits_none() -> None:
     found = state.run(STAGES["cel"])
     assert found["seq"].value is None
     assert found["seq"].exception is not None
+    assert len(found["seq"].exception.events) == min(len(one.question.events) for one in unexplained(state, "seq"))
     assert found["seq"].explained < found["seq"].answers
 
 
