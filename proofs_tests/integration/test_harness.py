@@ -7,11 +7,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 
 from cerify.automata.evaluator import Output
+from cerify.conformance import peeling
 from cerify.conformance.harness import Engine
 from cerify.conformance.html import render
 from cerify.conformance.losses import Losses
@@ -19,9 +21,10 @@ from cerify.conformance.model import Case
 from cerify.conformance.process import LONGEST_LINE, Limits
 from cerify.conformance.report_json import summary
 from cerify.conformance.run import conform
+from cerify.languages.language import Language
 from cerify.semantics import budget
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import Match
+from cerify.semantics.events import Match, Stream
 
 RUDE = Path(__file__).parent / "engines" / "rude.py"
 LIMITS = Limits(start_seconds=10, run_seconds=1.0, memory=300 * 2**20, restarts=3)
@@ -181,6 +184,23 @@ def test_an_interrupted_run_reports_what_it_found(monkeypatch: pytest.MonkeyPatc
     assert not report.conforms
     assert summary(report)["ended"] == report.ended
     assert report.ended in render(report)
+
+
+def test_a_search_for_defects_that_is_interrupted_between_two_questions_reports_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elements, calls = peeling.elements, itertools.count()
+
+    def interrupted(language: Language[Any], query: Any, S: Stream) -> object:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return elements(language, query, S)
+
+    monkeypatch.setattr(peeling, "elements", interrupted)
+    report = conform(rude("a repetition"), [case(str(i)) for i in range(3)], limits=LIMITS)
+    assert report.ended == peeling.INTERRUPTED
+    assert report.totals == {"passed": 1, "failed": 2}
+    assert {id_ for defect in report.defects for id_ in defect.cases} == {"1", "2"}
 
 
 def test_cases_in_languages_that_the_engine_does_not_speak_are_not_asked() -> None:

@@ -61,7 +61,11 @@ def conform(
         losses = replace(engine.losses, skips=False)
         with Engine(argv, limits, restarts, losses) as again:
             peeler.ask = lambda case, query, S: judged_again(again.run(case), query, S, oracle)
-            defects = defects_behind(peeler, failures, results, progress)
+            try:
+                defects = defects_behind(peeler, failures, results, progress)
+            except KeyboardInterrupt:  # between two questions: once more, with the answers there are and no question
+                peeler.stopped = INTERRUPTED
+                defects = defects_behind(peeler, failures, results, progress)
             with suppress(KeyboardInterrupt):
                 defects = [unsteady(defect, again.run) for defect in defects]
             restarts = again.restarts
