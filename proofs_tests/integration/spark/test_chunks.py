@@ -154,8 +154,8 @@ def asked(df: DataFrame, text: str, output: Any = "matches", cuts: Any = None, *
     """The answer, and what was warned of; with cuts those, else as it comes."""
     language = how.pop("language", "cel")
     query = Query(text, language, "valuations" if output == "valuations" else "matches", how.pop("schema", None))
-    columns = columns_of(df, query, **{"order_by": "time", **how})
-    answer, some = answer_schema(df, query, columns, output), selected(df, columns)
+    columns = columns_of(df.schema, query, **{"order_by": "time", **how})
+    answer, some = answer_schema(df.schema, query, columns, output), selected(df, columns)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if cuts is None:
@@ -253,11 +253,11 @@ def test_a_window_over_all_of_the_data_goes_through_one_task_and_that_is_said(df
 def test_data_that_changes_after_it_was_counted_is_an_error(df: DataFrame) -> None:
     text = "A ; B WITHIN 4 EVENTS"
     query = Query(text)
-    columns = columns_of(df, query, order_by="n")
+    columns = columns_of(df.schema, query, order_by="n")
     some = selected(df, columns)
     places = counted(some, place_of(some, columns), [100], [90])
     fewer = some.where("n < 120 or n > 125")
     with pytest.raises(InputError, match="other rows than when they were counted"), worker_errors():
         by_reach(
-            fewer, query, columns, "matches", Budget(), answer_schema(df, query, columns, "matches"), places
+            fewer, query, columns, "matches", Budget(), answer_schema(df.schema, query, columns, "matches"), places
         ).collect()
