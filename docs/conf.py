@@ -81,6 +81,7 @@ html_static_path = ["_static", "../workbench/draw/timeline.css"]
 html_css_files = ["timeline.css", "book.css"]
 html_js_files = ["book.js"]
 html_show_sphinx = False
+html_search_scorer = "_ext/scorer.js"
 html_domain_indices = False  # the modules are on the pages of the reference
 smartquotes_action = "qe"  # -- is an option, not a dash
 html_theme_options = {"top_of_page_buttons": ["view"]}

@@ -70,7 +70,8 @@ def _parsed(language: Language[Any], text: str) -> Any:
             hint = f"in {language.title} it is written {sign}"
         else:
             raise
-        raise ParseError(f"{error.message}; {hint}", error.span) from None
+        wrong, _, _ = error.message.partition("; expected ")  # with what was meant, the list of what fits is of no use
+        raise ParseError(f"{wrong}; {hint}", error.span) from None
 
 
 def _foreign_sign(language: Language[Any], text: str, at: int) -> str | None:

@@ -61,9 +61,11 @@ def resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if app.env.has_playground:  # type: ignore[attr-defined]
             target = address(node["state"], docname)
             link = nodes.reference("", "", internal=False, refuri=target, classes=["playground-link"])
-            query = " ".join((node["state"].get("answer") or node["state"]["query"]).split())
+            answer = node["state"].get("answer")
+            query = " ".join((answer or node["state"]["query"]).split())
             shown = query if len(query) <= LONGEST else query[: LONGEST - 1] + "…"
-            link += [nodes.Text(node["text"])] if "text" in node else [nodes.Text("Try "), nodes.literal("", shown)]
+            verb = nodes.Text("Grade " if answer else "Try ")
+            link += [nodes.Text(node["text"])] if "text" in node else [verb, nodes.literal("", shown)]
             node.replace_self(link)
         else:
             node.parent.remove(node)

@@ -81,6 +81,22 @@ def test_a_query_is_typed_and_its_error_mended(page: Any) -> None:
     assert page.locator("#query .error").count() == 0
 
 
+def test_queries_to_try_are_taken_and_taken_back(page: Any) -> None:
+    example(page)
+    page.click("#variants summary")
+    page.click("#variants button >> text=T : H")
+    see(page, "#pane-matches", "2 matches")
+    assert page.input_value("#query textarea") == "T : H"
+    page.click("#undo")
+    see(page, "#pane-matches", "3 matches")
+    for cell in page.locator("#stream td:first-of-type input").all():
+        cell.fill("A")
+    page.wait_for_selector("#variants", state="hidden")
+    page.click("#example")
+    page.wait_for_selector("#variants summary")
+    page.click("#variants summary")
+
+
 def test_why_and_why_not(page: Any) -> None:
     example(page)
     page.click(".found button >> nth=0")
@@ -342,6 +358,19 @@ def test_an_exercise_is_graded(page: Any) -> None:
     write(page, "answer", "Open ; Close")
     page.click("#grade")
     see(page, "#feedback", "right")
+
+
+def test_a_link_with_an_answer_shows_its_grade(page: Any, browser: Any) -> None:
+    example(page)
+    page.click("#tab-exercises")
+    page.select_option("#exercise", "cel-then")
+    write(page, "answer", "Open : Close")
+    page.click("#share")
+    other = browser.new_context().new_page()
+    other.goto(page.url)
+    other.wait_for_selector("#feedback .no", timeout=WAIT)
+    assert "wrong" in other.inner_text("#feedback")
+    other.context.close()
 
 
 def test_the_tabs_follow_the_arrow_keys(page: Any) -> None:

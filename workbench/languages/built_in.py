@@ -24,6 +24,8 @@ FOREIGN: Mapping[str, str] = {
     "?": "OR, between what has the event and what has it not",
     "NOT": "in brackets, as in FILTER T[not x > 3]; that nothing happens, with UNLESS",
     "BETWEEN": "with two comparisons, as in T.x >= 1 AND T.x <= 3",
+    "!": "UNLESS, as in A ; B UNLESS C",
+    "EVERY": "without a word for it: all matches are reported",
     "BY": "PARTITION BY [id], with brackets around the attribute",
     **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
     **{"&&": "AND", "||": "OR", "<>": "!=", '"': "'...' around a string"},

@@ -44,7 +44,11 @@ class EventExpressions(BuiltInLanguage[Expression]):
     )
     loops = ("relative(A, A)",)
     mark = r"\b(prior|relative|sequence|firstAfter)\+?\s*\("
-    foreign: ClassVar = {";": "prior(E, F)", ":": "sequence(E, F)", "->": "prior(E, F)", "UNLESS": "and !before(E)"}
+    foreign: ClassVar = {
+        **{";": "prior(E, F)", ":": "sequence(E, F)", "->": "prior(E, F)", "UNLESS": "and !before(E)"},
+        **{"&": "and", "&&": "and", "||": "or"},
+        **dict.fromkeys(("FILTER", "WHERE"), "in brackets after an event type, as in E[x > 3]"),
+    }
 
     def children(self, query: Expression) -> tuple[Expression, ...]:
         return children(query)

@@ -53,7 +53,11 @@ class Sase(BuiltInLanguage[Tree]):
     )
     settings = frozenset({"aggregates", "reading"})
     mark = r"(?i)\bSEQ\s*\(|\bskip_till_|\bstrict_contiguity\b"
-    foreign: ClassVar = {"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", '"': "'...' around a string"}
+    foreign: ClassVar = {
+        **{"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", ";": ",", '"': "'...' around a string"},
+        **dict.fromkeys(("SEQ", "EVENT"), "PATTERN SEQ(A a, B b)"),
+        ",": "A a, B b, each type with a variable",
+    }
     loops = ("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",)
 
     def constants(self, query: Tree) -> list[Value]:

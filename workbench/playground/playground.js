@@ -217,6 +217,7 @@ function changed(part, field = null) {
   Object.assign(state, part);
   stepped(field);
   save();
+  if (part.stream) showVariants();
   evaluate();
   refresh();
 }
@@ -255,6 +256,22 @@ function showMatches(found) {
   $("pane-matches").replaceChildren(...matches(found, state.stream.length - 1, state.events, (match) => {
     choose(match.events, match.at);
     $("pane-why").focus();
+  }));
+}
+
+// Queries with what they mean are shown where the stream has events of all types that they are about.
+function showVariants() {
+  const { stream: rows, variants } = language().example;
+  const types = (table) => new Set(table.slice(1).map(([type]) => type));
+  $("variants").hidden = !variants.length || [...types(rows)].some((type) => !types(state.stream).has(type));
+}
+
+function listVariants() {
+  showVariants();
+  $("variants").querySelector("ul").replaceChildren(...language().example.variants.map(([text, meaning]) => {
+    const made = element("button", { type: "button" }, element("code", {}, text));
+    made.addEventListener("click", () => take(state.stream, text));
+    return element("li", {}, made, element("span", {}, meaning));
   }));
 }
 
@@ -447,9 +464,16 @@ function fill(said) {
   $("pane-matches").replaceChildren();
   stream.show(state.stream);
   if (state.events) stream.select(state.events);
+  listVariants();
   show(state.pane);
   evaluate(said);
   showSteps();
+}
+
+// Shows the state of an address that was opened; an answer in it is graded.
+function fillOpened(said) {
+  fill(said);
+  if (state.pane === "exercises" && state.exercise && state.answer) $("grade").click();
 }
 
 // Takes the state of the address. Throws an Error that says what is wrong with it.
@@ -463,14 +487,16 @@ window.addEventListener("hashchange", () => {
   try {
     open();
     stepped();
-    fill();
+    fillOpened();
   } catch (error) {
     say(error.message);
   }
 });
 
 async function main() {
-  document.body.classList.toggle("box", location.search === "?box");
+  const isBox = location.search === "?box";
+  document.body.classList.toggle("box", isBox);
+  $("variants").open = isBox;
   const begin = performance.now();
   startWorker();
   document.querySelector("main").inert = true; // there is nothing yet that answers
@@ -487,7 +513,7 @@ async function main() {
     ready = `${error.message} Here is an example.`;
   }
   stepped();
-  fill(ready);
+  fillOpened(ready);
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("offline.js").catch(() => {});
 }
 

@@ -111,7 +111,7 @@ FIELDS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def languages(asked: Json) -> Json:
-    """The languages, each with an example: a query and a stream."""
+    """The languages, each with an example: a query and a stream, and variants of the query, each with what it means."""
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     default = next(iter(examples.values()))
     return {
@@ -119,7 +119,7 @@ def languages(asked: Json) -> Json:
             {"name": name, "title": language.title, "takesPlace": language.takes_place}
             | {"comparable": [other for other in LANGUAGES if comparable(name, other)]}
             | {"runs": type(language).record is not Language.record}
-            | {"example": examples.get(name, default | {"query": next(iter(language.loops), "")})}
+            | {"example": examples.get(name, default | {"query": next(iter(language.loops), ""), "variants": []})}
             for name, language in LANGUAGES.items()
         ]
     }

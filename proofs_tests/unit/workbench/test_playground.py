@@ -41,6 +41,16 @@ def test_the_example_of_every_language_has_matches_and_pictures(name: str) -> No
     assert ask("step", **given).keys() <= {"html", "error"}
 
 
+@pytest.mark.parametrize("name", list(LANGUAGES))
+def test_the_queries_to_try_fit_the_example_and_differ(name: str) -> None:
+    (language,) = [one for one in ask("languages")["languages"] if one["name"] == name]
+    example = language["example"]
+    found = [ask("evaluate", language=name, query=query, stream=example["stream"]) for query, _ in example["variants"]]
+    assert not any("error" in one or one["warnings"] for one in found)
+    answers = {json.dumps([match["events"] for match in one["matches"]]) for one in found}
+    assert len(answers - {"[]"}) == len(found)
+
+
 def test_an_error_has_its_place() -> None:
     error = ask("evaluate", query="A ; ; B")["error"]
     assert (error["code"], error["span"]) == ("parse", [4, 5])
