@@ -26,6 +26,7 @@ from cerify.semantics.errors import (
     IllFormed,
     InputError,
     ParseError,
+    Span,
     Unsupported,
     errors_in,
 )
@@ -66,18 +67,26 @@ def _parsed(language: Language[Any], text: str) -> Any:
             hint = f"it is a query in another language: {' or '.join(others)}"
         elif there is not None:
             hint = f"this looks like {there.title}: --language {there.name}"
-        elif error.span is not None and (sign := _foreign_sign(language, text, error.span.start)) is not None:
-            hint = f"in {language.title} it is written {sign}"
+        elif error.span is not None and (found := _foreign_sign(language, text, error.span.start)) is not None:
+            sign, span = found
+            shown = text[span.start : span.end]
+            raise ParseError(
+                f"{shown!r} is not expected here; in {language.title} it is written {sign}", span
+            ) from None
         else:
             raise
         wrong, _, _ = error.message.partition("; expected ")  # with what was meant, the list of what fits is of no use
         raise ParseError(f"{wrong}; {hint}", error.span) from None
 
 
-def _foreign_sign(language: Language[Any], text: str, at: int) -> str | None:
+def _foreign_sign(language: Language[Any], text: str, at: int) -> tuple[str, Span] | None:
     """What the language says for the word or sign at an error, or for the one before it, which it read otherwise."""
     before = re.search(r"(\w+\s+|=|<)\Z", text[:at])
-    return language.foreign_sign(text[at:]) or (language.foreign_sign(text[before.start() :]) if before else None)
+    for start in (at, *([before.start()] if before else [])):
+        found = re.match(r"\w+|[^\w\s]+", text[start:])
+        if found is not None and (sign := language.foreign.get(found[0].upper())) is not None:
+            return sign, Span(start, start + len(found[0]))
+    return None
 
 
 def _marked(language: Language[Any], text: str) -> Language[Any] | None:

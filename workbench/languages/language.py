@@ -303,11 +303,6 @@ class Language(ABC, Generic[F]):
         """The number of places at which a text has what only texts of the language have."""
         return len(re.findall(self.mark, text)) if self.mark else 0
 
-    def foreign_sign(self, text: str) -> str | None:
-        """What the language says for the word or sign of another one with which a text starts; None if it is none."""
-        found = re.match(r"\w+|[^\w\s]+", text)
-        return None if found is None else self.foreign.get(found[0].upper())
-
     @abstractmethod
     def show(self, query: F) -> str:
         """The text of a query; parse reads it back as the same tree."""

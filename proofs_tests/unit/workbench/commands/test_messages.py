@@ -25,7 +25,7 @@ S = Stream(map(Event, "ABAB"))
     [
         ("cel", "T FLTER T.x > 1", "did you mean FILTER?"),
         ("cel", "T where T.x > 1", "in CEL it is written FILTER"),
-        ("cel", "T -> H", "in CEL it is written ;"),
+        ("cel", "T -> H", "'->' is not expected here; in CEL it is written ;\nT -> H\n  ^^\n"),
         ("cel", "T*", "in CEL it is written +, which takes one or more; no operator takes none"),
         ("cel", "T FILTER T.x == 1", "in CEL it is written = once"),
         ("cel", "T FILTER NOT T.x > 3", "in CEL it is written in brackets, as in FILTER T[not x > 3]"),
