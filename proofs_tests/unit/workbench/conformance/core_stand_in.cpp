@@ -1,4 +1,4 @@
-// The adapter for CORE with the test in the engine's place: the search writes the translation as a line of JSON to the
+// The adapter for CORE with a test in the engine's place: the search writes the translation as a line of JSON to the
 // standard output, and reads the complex events from the standard input.
 #include "core/adapter.hpp"
 
@@ -19,13 +19,13 @@ int main() {
         }
         const Json::Object message{
             {"declaration", translation.declaration}, {"query", translation.query}, {"events", events}};
-        std::fprintf(out, "%s\n", Json(message).dump().c_str());
+        std::fprintf(out, "%s\n", Json(Json::Object{{"translation", message}}).dump().c_str());
         std::fflush(out);
         std::string line;
         std::getline(std::cin, line);
         const Json reply = Json::parse(line);
         std::vector<cerify::core::ComplexEvent> found;
-        for (const Json& one : reply.items()) {
+        for (const Json& one : reply["found"].items()) {
             cerify::core::ComplexEvent complex_event{one["at"].as<std::int64_t>(), {}};
             for (const Json& mark : one["marks"].items())
                 complex_event.marks.emplace_back(mark.items()[0].as<std::int64_t>(), mark.items()[1].text());

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cerify.conformance.hypotheses.axis import choices_of
@@ -18,6 +18,7 @@ from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.row_pattern import interpreter
 from cerify.semantics.row_pattern.clauses import ROW
+from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.parse import parse
 
 __version__ = "1"
@@ -62,24 +63,11 @@ class Cursor:
             raise Error('near "(": syntax error')
         if self.connection.value == "broken" and "+" in text and "PREV" not in text:
             raise Error("an internal error")
-        names = [name for name, _ in columns]
-        events = [Event(ROW, {n: v for n, v in zip(names, row, strict=True) if v is not None}) for row in values]
-        q = parse(text.replace("WINDOW cerify_window AS", "WINDOW"))
-        S = Stream(events, Schema({ROW: dict(columns)}))  # type: ignore[arg-type]
-        made = departure(choices_of(self.connection.choices, AXES))
         try:
-            found = made.answers(q, S, Budget(valuations=50_000))
+            names, self.rows = table(*answered(text, columns, values, self.connection.choices))
         except CerifyError as error:
             raise Error(error.message) from None
-        q = made.clause(q)
-        parts = interpreter.partitions(q, interpreter.table_of(S), made.reading)
-        shown = LookingOutput(q, S, made.reading, lambda f: f, parts)
-        self.description = [(name.upper(),) for name in shown.columns]
-        self.rows = list(shown.rows(found))
-        if q.window is not None:  # a row of the result for each row of the partitions, with ROW_NUMBER()
-            self.description.append(("CERIFY_ROW",))
-            numbers = [number for places in parts for number in range(1, len(places) + 1)]
-            self.rows = [(*row, number) for row, number in zip(self.rows, numbers, strict=True)]
+        self.description = [(name,) for name in names]
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         return self.rows
@@ -102,3 +90,29 @@ class Connection:
 def connect(axis: str = "", value: str = "") -> Connection:
     """A connection to a database without tables."""
     return Connection({axis: value} if axis else {}, value)
+
+
+def answered(
+    text: str, columns: Sequence[tuple[str, str]], values: Sequence[Sequence[Any]], choices: Mapping[str, str] = {}
+) -> tuple[LookingOutput, list[NumberedMatch]]:
+    """The matches of a clause over a table, and what makes rows of them. Raises CerifyError.
+
+    columns: their names and types. choices: the axes in which the answer departs from the definition.
+    """
+    events = [Event(ROW, {n: v for (n, _), v in zip(columns, row, strict=True) if v is not None}) for row in values]
+    q = parse(text.replace("WINDOW cerify_window AS", "WINDOW"))
+    S = Stream(events, Schema({ROW: dict(columns)}))  # type: ignore[arg-type]
+    made = departure(choices_of(choices, AXES))
+    found = made.answers(q, S, Budget(valuations=50_000))
+    q = made.clause(q)
+    parts = interpreter.partitions(q, interpreter.table_of(S), made.reading)
+    return LookingOutput(q, S, made.reading, lambda f: f, parts), found
+
+
+def table(output: LookingOutput, found: Sequence[NumberedMatch]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The names of the columns, and the rows; of WINDOW with the number of each row in its partition."""
+    names, rows = [name.upper() for name in output.columns], list(output.rows(found))
+    if output.clause.window is None:
+        return names, rows
+    numbers = [number for places in output.partitions for number in range(1, len(places) + 1)]
+    return [*names, "CERIFY_ROW"], [(*row, number) for row, number in zip(rows, numbers, strict=True)]

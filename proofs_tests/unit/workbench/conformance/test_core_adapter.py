@@ -1,12 +1,10 @@
 """The adapter for CORE: with the meaning of CEQL in the engine's place, it answers as the definition does."""
 
-import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -22,30 +20,15 @@ from cerify.semantics.events import Stream
 from cerify.semantics.json_events import event_of_json
 from proofs_tests.support import built_in_cases
 from proofs_tests.unit.workbench.conformance.ceql import Meaning
+from proofs_tests.unit.workbench.conformance.stand_in import Json, StandIn, answers, run_message
 
-Json = dict[str, Any]
 HOME = engines.ADAPTERS / "cpp"
 PROFILES = list(generate.PROFILES.values())
 
 
-class StandIn:
-    """The adapter as a process, whose searches are answered here."""
-
-    def __init__(self, program: Path) -> None:
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.claims = self.ask({"cmd": "start", "protocol": 1})["claims"]
-
-    def ask(self, message: Any) -> Json:
-        """The next line that the adapter writes after a message."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        print(json.dumps(message), file=self.process.stdin, flush=True)
-        return dict(json.loads(self.process.stdout.readline()))
-
-    def answer(self, run: Json, search: Callable[[Meaning], list[Json]] = Meaning.complex_events) -> Json:
-        """The answer to a run."""
-        reply = self.ask({"cmd": "run"} | run)
-        return self.ask(search(Meaning(**reply))) if "declaration" in reply else reply
+def meaning(translation: Json) -> list[Json]:
+    """The complex events of a translation by the meaning of CEQL."""
+    return Meaning(**translation).complex_events()
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +40,9 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
     command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{HOME}", "-o", program, source]
     built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
-    stand_in = StandIn(program)
+    stand_in = StandIn([program])
     yield stand_in
-    stand_in.process.communicate('{"cmd": "stop"}\n')
-    assert stand_in.process.returncode == 0
+    stand_in.stop()
 
 
 def run_of(case: Case) -> Json:
@@ -68,14 +50,9 @@ def run_of(case: Case) -> Json:
     return run | {"schema": case.schema, "events": list(case.events), "output": case.output}
 
 
-def answers(matches: Any) -> set[Any]:
-    """Matches as a set of what can be compared."""
-    return {(m["at"], tuple(m["events"]), json.dumps(m.get("bindings"), sort_keys=True)) for m in matches}
-
-
 def test_a_measured_run_is_answered_with_the_number_of_matches_and_the_time(adapter: StandIn) -> None:
     (case,) = (case for case in built_in_cases() if case.id == "cel/seq/001")
-    reply = adapter.answer(run_of(case) | {"cmd": "measure"})
+    reply = adapter.answer(run_of(case) | {"cmd": "measure"}, meaning)
     assert (reply["id"], reply["count"]) == (case.id, len(case.matches))
     assert reply["cpu"]["thread"] > 0
     assert reply["cpu"]["process"] > 0
@@ -88,7 +65,7 @@ def test_the_adapter_answers_the_suite_as_the_definition_does(adapter: StandIn) 
     for case in built_in_cases():
         if case.language != "cel" or claims.why_not(case):
             continue
-        reply = adapter.answer(run_of(case))
+        reply = adapter.answer(run_of(case), meaning)
         assert "error" not in reply, (case.id, reply)
         if "matches" in reply:
             compared += 1
@@ -105,14 +82,7 @@ def test_it_answers_random_queries_as_the_definition_does(adapter: StandIn) -> N
         phi = generate.formula(rng, PROFILES[number % len(PROFILES)], 7)
         times = sorted(rng.randrange(3) * rng.choice((1, 1800)) for _ in range(5))
         events = [{"type": rng.choice("ABC"), "x": rng.randrange(3), "y": rng.randrange(3), "time": t} for t in times]
-        run = {
-            "id": "",
-            "language": "cel",
-            "tree": tree_of_text("cel", show(phi)),
-            "events": events,
-            "output": "matches",
-        }
-        reply = adapter.answer(run)
+        reply = adapter.answer(run_message("cel", show(phi), events), meaning)
         assert "error" not in reply, (show(phi), reply)
         if "matches" not in reply:
             continue
@@ -125,7 +95,7 @@ def test_it_answers_random_queries_as_the_definition_does(adapter: StandIn) -> N
 
 def test_a_fault_of_the_search_is_seen(adapter: StandIn) -> None:
     case = next(case for case in built_in_cases() if case.query == "A ; B" and case.matches)
-    assert adapter.answer(run_of(case))["matches"]
+    assert adapter.answer(run_of(case), meaning)["matches"]
     assert adapter.answer(run_of(case), lambda _: []) == {"id": case.id, "matches": []}
 
 

@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.sql.Timestamp;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.json.JSONObject;
@@ -26,9 +27,17 @@ final class CalciteEngine extends SqlEngine {
 
     private static final Pattern QUOTED_OR_DEFAULT = Pattern.compile("('[^']*'|\"[^\"]*\")| SHOW EMPTY MATCHES");
 
+    private final Function<String, Table> results;
+
     /** The engine; it holds nothing between runs. */
     CalciteEngine() {
+        this(CalciteEngine::result);
+    }
+
+    /** The adapter with another source of the results of statements in the place of Calcite. */
+    CalciteEngine(Function<String, Table> results) {
         super("calcite");
+        this.results = results;
     }
 
     /** Serves the protocol until stop or end of input; takes no arguments. */
@@ -38,11 +47,7 @@ final class CalciteEngine extends SqlEngine {
 
     @Override
     protected List<Table> tables(JSONObject sql) {
-        try (Connection connection = DriverManager.getConnection("jdbc:calcite:conformance=LENIENT")) {
-            return results(sql, "statements", statement -> result(connection, withoutDefault(statement)));
-        } catch (SQLException e) {
-            throw internal(e);
-        }
+        return results(sql, "statements", statement -> results.apply(withoutDefault(statement)));
     }
 
     /** The statement without SHOW EMPTY MATCHES, the default, which Calcite does not parse. */
@@ -52,8 +57,9 @@ final class CalciteEngine extends SqlEngine {
                 .replaceAll(found -> found.group(1) == null ? "" : Matcher.quoteReplacement(found.group()));
     }
 
-    private static Table result(Connection connection, String text) {
-        try (PreparedStatement statement = prepared(connection, text);
+    private static Table result(String text) {
+        try (Connection connection = DriverManager.getConnection("jdbc:calcite:conformance=LENIENT");
+                PreparedStatement statement = prepared(connection, text);
                 ResultSet found = statement.executeQuery()) {
             ResultSetMetaData about = found.getMetaData();
             List<String> columns = new ArrayList<>();

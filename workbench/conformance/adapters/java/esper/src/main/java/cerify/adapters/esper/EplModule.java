@@ -17,6 +17,7 @@ import com.espertech.esper.runtime.client.EPStatement;
 import com.espertech.esper.runtime.client.UpdateListener;
 import java.util.UUID;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 
 /**
  * An EPL module, compiled and run over a stream in a runtime of its own, so that nothing of a run is left for the next.
@@ -59,7 +60,7 @@ final class EplModule {
     }
 
     /** Sends the events one after another; receives each row with the position of the event that brought it forth. */
-    void run(Run run, BiConsumer<Integer, EventBean> receiver) {
+    void run(Run run, BiConsumer<Integer, Function<String, Object>> receiver) {
         EPCompiled compiled = compiled();
         EPRuntime runtime = EPRuntimeProvider.getRuntime(UUID.randomUUID().toString(), configuration);
         try {
@@ -73,7 +74,7 @@ final class EplModule {
                             position[0]++;
                         }
                     },
-                    receiver);
+                    (at, row) -> receiver.accept(at, row::get));
         } finally {
             runtime.destroy();
         }

@@ -6,12 +6,12 @@ import cerify.adapters.protocol.Answer;
 import cerify.adapters.protocol.Engine;
 import cerify.adapters.protocol.MessageLoop;
 import cerify.adapters.protocol.Run;
-import com.espertech.esper.common.client.EventBean;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 
 /**
  * Esper under test.
@@ -21,12 +21,20 @@ import java.util.TreeSet;
  */
 final class EsperEngine extends Engine {
 
+    private final Statements statements;
+
     /** The engine; it holds nothing between runs. */
     EsperEngine() {
+        this((translation, run, receiver) -> new EplModule(translation.epl(), translation.type()).run(run, receiver));
+    }
+
+    /** The adapter with something else that finds the rows of a module in the place of Esper. */
+    EsperEngine(Statements statements) {
         super(
                 "esper",
                 List.of("cel"),
                 List.of("project", "or", "contiguous", "iteration", "correlation", "strict", "nxt"));
+        this.statements = statements;
     }
 
     /** Serves the protocol until stop or end of input; takes no arguments. */
@@ -38,14 +46,13 @@ final class EsperEngine extends Engine {
     public Answer answer(Run run) {
         CelToEpl translation = CelToEpl.translate(run);
         Gathering gathering = new Gathering(translation.outline().variables(), run.valuations());
-        new EplModule(translation.epl(), translation.type())
-                .run(run, (at, row) -> gathering.add(at, definition -> positions(row, definition)));
+        statements.run(translation, run, (at, row) -> gathering.add(at, definition -> positions(row, definition)));
         return new Answer.Matches(gathering.matches());
     }
 
-    private static Set<Integer> positions(EventBean row, Definition definition) {
+    private static Set<Integer> positions(Function<String, Object> row, Definition definition) {
         Set<Integer> positions = new TreeSet<>();
-        addPositions(row.get(definition.name()), positions);
+        addPositions(row.apply(definition.name()), positions);
         return positions;
     }
 

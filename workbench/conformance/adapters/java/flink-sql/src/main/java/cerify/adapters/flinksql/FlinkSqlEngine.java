@@ -8,6 +8,7 @@ import cerify.adapters.protocol.Table;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.TableResult;
@@ -38,12 +39,18 @@ final class FlinkSqlEngine extends SqlEngine {
     /** Characters of a method: shorter ones are not parsed in order to split them, which took a third of a run's time. */
     private static final int UNSPLIT = 60_000;
 
-    private final LocalCluster cluster = new LocalCluster();
+    private final BiFunction<JSONObject, String, List<Row>> results;
 
-    /** The engine, whose runs share the cluster, with its classes loaded, so that the first run is not slower than the others. */
+    /** The engine, whose runs share a cluster, with its classes loaded, so that the first run is not slower than the others. */
     FlinkSqlEngine() {
-        super("flink-sql");
+        this(statements(new LocalCluster()));
         tables(new JSONObject(FIRST));
+    }
+
+    /** The adapter with another source of the rows of a statement, over the table of a run, in the place of Flink. */
+    FlinkSqlEngine(BiFunction<JSONObject, String, List<Row>> results) {
+        super("flink-sql");
+        this.results = results;
     }
 
     /** Serves the protocol until stop or end of input; takes no arguments. */
@@ -59,6 +66,14 @@ final class FlinkSqlEngine extends SqlEngine {
     @Override
     protected List<Table> tables(JSONObject sql) {
         Clause clause = new Clause(sql);
+        return clause.tables(results.apply(sql, clause.statement()));
+    }
+
+    private static BiFunction<JSONObject, String, List<Row>> statements(LocalCluster cluster) {
+        return (sql, statement) -> rows(cluster, sql, statement);
+    }
+
+    private static List<Row> rows(LocalCluster cluster, JSONObject sql, String statement) {
         StreamExecutionEnvironment environment = cluster.environment();
         StreamTableEnvironment tables =
                 StreamTableEnvironment.create(environment, EnvironmentSettings.inStreamingMode());
@@ -66,7 +81,7 @@ final class FlinkSqlEngine extends SqlEngine {
         TableResult result;
         try {
             Rows.register(sql, environment, tables);
-            result = tables.sqlQuery(clause.statement()).execute();
+            result = tables.sqlQuery(statement).execute();
         } catch (RuntimeException | AssertionError e) {
             throw new Skip("Flink refuses it: " + cause(e), MANUAL);
         }
@@ -79,7 +94,7 @@ final class FlinkSqlEngine extends SqlEngine {
             }
             throw new Problem(Problem.Code.INTERNAL, cause(e).toString(), e);
         }
-        return clause.tables(rows);
+        return rows;
     }
 
     private static Throwable cause(Throwable e) {

@@ -15,7 +15,9 @@ import cerify.adapters.protocol.Run;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.apache.flink.cep.pattern.MalformedPatternException;
+import org.apache.flink.cep.pattern.Pattern;
 
 /**
  * Flink CEP under test.
@@ -25,12 +27,20 @@ import org.apache.flink.cep.pattern.MalformedPatternException;
  */
 final class FlinkEngine extends Engine {
 
+    private final Function<Pattern<Integer, ?>, Search> searches;
+
     /** The engine; it holds nothing between runs. */
     FlinkEngine() {
+        this(NfaRun::new);
+    }
+
+    /** The adapter with something else that finds the matches of a pattern in the place of Flink's NFA. */
+    FlinkEngine(Function<Pattern<Integer, ?>, Search> searches) {
         super(
                 "flink-cep",
                 List.of("cel"),
                 List.of("project", "or", "contiguous", "iteration", "correlation", "strict", "within", "partition"));
+        this.searches = searches;
     }
 
     /** Serves the protocol until stop or end of input; takes no arguments. */
@@ -50,9 +60,9 @@ final class FlinkEngine extends Engine {
         for (Chain chain : Chain.of(outline.shape(), claims::choiceInIteration)) {
             try {
                 ChainPattern pattern = new ChainPattern(chain, run.events(), taking);
-                NfaRun nfa = new NfaRun(pattern.pattern(time.window()));
+                Search search = searches.apply(pattern.pattern(time.window()));
                 run.stopwatch().<Map<String, List<Integer>>>time(
-                        rows -> nfa.run(time.timestamps(), rows), (at, row) -> gathering.add(at, pattern.positions(row)));
+                        rows -> search.run(time.timestamps(), rows), (at, row) -> gathering.add(at, pattern.positions(row)));
             } catch (MalformedPatternException e) {
                 throw FlinkClaims.skip("Flink refuses the pattern: " + e.getMessage(), "groups-of-patterns");
             }

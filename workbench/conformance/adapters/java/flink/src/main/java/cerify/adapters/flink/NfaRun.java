@@ -21,7 +21,7 @@ import org.apache.flink.configuration.Configuration;
  * The NFA of a pattern, run as Flink's operator runs it in event time: time is advanced to that of the event, then the
  * event is processed.
  */
-final class NfaRun {
+final class NfaRun implements Search {
 
     private static final int MOST_PARTIAL_MATCHES = 3_000;
 
@@ -34,10 +34,10 @@ final class NfaRun {
     }
 
     /**
-     * Processes the positions of the stream; receives each match with the position that brought it forth. Throws a Problem if
-     * there are too many partial matches: of a loop of a loop there are exponentially many, and the next event may take minutes.
+     * As the interface has it. Throws a Problem if there are too many partial matches: of a loop of a loop there are exponentially many, and the next event may take minutes.
      */
-    void run(long[] timestamps, BiConsumer<Integer, Map<String, List<Integer>>> receiver) {
+    @Override
+    public void run(long[] timestamps, BiConsumer<Integer, Map<String, List<Integer>>> receiver) {
         SharedBuffer<Integer> buffer = new SharedBuffer<>(new MemoryStore(), IntSerializer.INSTANCE);
         try {
             nfa.open(context(), new Configuration());

@@ -1,5 +1,6 @@
 package cerify.adapters.cases;
 
+import cerify.adapters.protocol.Table;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -11,12 +12,26 @@ import java.util.stream.Collectors;
 import org.json.JSONArray;
 import org.json.JSONObject;
 
-/** The tables of an answer as text, as far as matches are read from them. */
-final class Tables {
+/** Tables in JSON: of an answer as text, as far as matches are read from them, and as the result of a statement. */
+public final class Tables {
 
     private static final String NUMBER = "cerify_number";
 
     private Tables() {}
+
+    /** The result of a statement from its columns and rows in JSON; a whole number is a long. */
+    public static Table table(JSONObject json) {
+        List<String> columns = new ArrayList<>();
+        json.getJSONArray("columns").forEach(name -> columns.add((String) name));
+        List<List<Object>> rows = new ArrayList<>();
+        for (Object row : json.getJSONArray("rows")) {
+            List<Object> values = new ArrayList<>();
+            ((JSONArray) row).forEach(value -> values.add(
+                    value == JSONObject.NULL ? null : value instanceof Integer number ? (Object) number.longValue() : value));
+            rows.add(values);
+        }
+        return new Table(columns, rows);
+    }
 
     /**
      * As many tables as there are others, with their columns. Rows of one partition and match number keep their order; those of different

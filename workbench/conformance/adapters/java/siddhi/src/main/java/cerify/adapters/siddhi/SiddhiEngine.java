@@ -30,14 +30,22 @@ final class SiddhiEngine extends Engine {
 
     private static final String FIRST = "{'cmd': 'run', 'language': 'cel', 'query': 'A', 'events': [{'type': 'A'}]}";
 
+    private final Apps apps;
+
     /** The engine, with its classes loaded, so that the first run is not slower than the others. */
     SiddhiEngine() {
+        this(new SiddhiApps());
+        Step any = new Step("any", List.of("1 == 1"), 1, 1, false);
+        new SiddhiRun(Run.of(new JSONObject(FIRST)), List.of(any), ",", "").run(apps, (at, row) -> {});
+    }
+
+    /** The adapter with something else that finds the matches of an app in the place of Siddhi. */
+    SiddhiEngine(Apps apps) {
         super(
                 "siddhi",
                 List.of("cel", "sase"),
                 List.of("project", "or", "contiguous", "iteration", "correlation", "strict"));
-        Step any = new Step("any", List.of("1 == 1"), 1, 1, false);
-        new SiddhiRun(Run.of(new JSONObject(FIRST)), List.of(any), ",", "").run((at, row) -> {});
+        this.apps = apps;
     }
 
     /** Serves the protocol until stop or end of input; takes no arguments. */
@@ -50,19 +58,19 @@ final class SiddhiEngine extends Engine {
         return new Answer.Matches(run.language().equals("cel") ? cel(run) : sase(run));
     }
 
-    private static SortedSet<Match> cel(Run run) {
+    private SortedSet<Match> cel(Run run) {
         SiddhiClaims claims = new SiddhiClaims();
         Outline outline = Binder.outline(FormulaReader.formula(run.tree()), claims);
         Gathering gathering = new Gathering(outline.variables(), run.valuations());
         for (Chain chain : Chain.of(outline.shape(), claims::choiceInIteration)) {
             ChainSequence sequence = new ChainSequence(chain, outline, run.schema());
             new SiddhiRun(run, sequence.steps(), ",", "")
-                    .run((at, row) -> gathering.add(at, definition -> row.getOrDefault(definition.name(), List.of())));
+                    .run(apps, (at, row) -> gathering.add(at, definition -> row.getOrDefault(definition.name(), List.of())));
         }
         return gathering.matches();
     }
 
-    private static SortedSet<Match> sase(Run run) {
+    private SortedSet<Match> sase(Run run) {
         SaseQuery query = SaseReader.query(run.tree());
         if (query.result() == null && run.valuations()) {
             throw SiddhiClaims.skip("a result that is not made of constants", "select");
@@ -70,7 +78,7 @@ final class SiddhiEngine extends Engine {
         SasePattern pattern = new SasePattern(query, run.schema());
         SortedSet<Match> matches = new TreeSet<>();
         new SiddhiRun(run, pattern.steps(), pattern.connective(), pattern.window())
-                .run((at, row) -> {
+                .run(apps, (at, row) -> {
                     SortedMap<String, SortedSet<Integer>> bindings = new TreeMap<>();
                     SortedSet<Integer> events = new TreeSet<>();
                     row.forEach((variable, positions) -> {

@@ -2,14 +2,7 @@ package cerify.adapters.siddhi;
 
 import cerify.adapters.protocol.AttributeType;
 import cerify.adapters.protocol.Event;
-import cerify.adapters.protocol.Problem;
 import cerify.adapters.protocol.Run;
-import io.siddhi.core.SiddhiAppRuntime;
-import io.siddhi.core.SiddhiManager;
-import io.siddhi.core.exception.SiddhiAppCreationException;
-import io.siddhi.core.query.output.callback.QueryCallback;
-import io.siddhi.core.stream.input.InputHandler;
-import io.siddhi.query.compiler.exception.SiddhiParserException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,7 +11,7 @@ import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
 /**
- * A pattern or sequence of SiddhiQL, run over a stream in an app of its own.
+ * A pattern or sequence of SiddhiQL as an app of its own, and the events of a run as its rows.
  *
  * <p>All events are of one stream, with the columns type, position and one for each attribute. {@code every} stands in
  * front, so that each event can begin a match. Time is that of the events (playback): the attribute time, or the position.
@@ -27,7 +20,7 @@ final class SiddhiRun {
 
     static final String TYPE = "event_type";
     static final String POSITION = "event_position";
-    private static final String STREAM = "Events";
+    static final String STREAM = "Events";
 
     private final Run run;
     private final List<Step> steps;
@@ -105,63 +98,14 @@ final class SiddhiRun {
     }
 
     /** Sends the events; receives each match as the positions of each step, with the position that brought it forth. */
-    void run(BiConsumer<Integer, Map<String, List<Integer>>> receiver) {
+    void run(Apps apps, BiConsumer<Integer, Map<String, List<Integer>>> receiver) {
         if (run.events().isEmpty()) {
             return;
         }
         long[] timestamps = timestamps();
-        SiddhiManager manager = new SiddhiManager();
-        try {
-            SiddhiAppRuntime runtime = manager.createSiddhiAppRuntime(app);
-            List<RuntimeException> failures = new ArrayList<>();
-            runtime.handleRuntimeExceptionWith(e -> failures.add(new IllegalStateException("Siddhi: " + e, e)));
-            run.stopwatch().<Object[]>time(
-                    rows -> send(runtime, timestamps, rows, failures), (at, row) -> receiver.accept(at, positions(row)));
-            if (!failures.isEmpty()) {
-                throw failures.get(0);
-            }
-        } catch (SiddhiAppCreationException | SiddhiParserException e) {
-            throw new Problem(Problem.Code.INTERNAL, "Siddhi does not compile the translation: " + e.getMessage(), e);
-        } finally {
-            manager.shutdown();
-        }
-    }
-
-    private void send(
-            SiddhiAppRuntime runtime,
-            long[] timestamps,
-            BiConsumer<Integer, Object[]> receiver,
-            List<RuntimeException> failures) {
-        int[] at = {0};
-        runtime.addCallback("matches", callback(at, receiver, failures));
-        runtime.start();
-        InputHandler input = runtime.getInputHandler(STREAM);
-        try {
-            for (Event event : run.events()) {
-                input.send(timestamps[at[0]], row(event, at[0]));
-                at[0]++;
-            }
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
-        runtime.shutdown();
-    }
-
-    private static QueryCallback callback(
-            int[] at, BiConsumer<Integer, Object[]> receiver, List<RuntimeException> failures) {
-        return new QueryCallback() {
-            @Override
-            public void receive(
-                    long timestamp, io.siddhi.core.event.Event[] found, io.siddhi.core.event.Event[] removed) {
-                try {
-                    for (io.siddhi.core.event.Event match : found) {
-                        receiver.accept(at[0], match.getData());
-                    }
-                } catch (RuntimeException e) {
-                    failures.add(e);
-                }
-            }
-        };
+        List<Object[]> rows = new ArrayList<>();
+        run.events().forEach(event -> rows.add(row(event, rows.size())));
+        apps.run(app, timestamps, rows, run.stopwatch(), (at, row) -> receiver.accept(at, positions(row)));
     }
 
     private Map<String, List<Integer>> positions(Object[] data) {

@@ -1,40 +1,31 @@
 package cerify.adapters.trino;
 
 import cerify.adapters.protocol.MessageLoop;
-import cerify.adapters.protocol.Problem;
-import cerify.adapters.protocol.Skip;
 import cerify.adapters.protocol.SqlEngine;
 import cerify.adapters.protocol.Table;
-import io.trino.spi.ErrorCode;
-import io.trino.spi.ErrorType;
-import io.trino.spi.StandardErrorCode;
-import io.trino.spi.TrinoException;
-import io.trino.spi.type.SqlTimestamp;
-import io.trino.sql.parser.ParsingException;
-import io.trino.testing.LocalQueryRunner;
-import io.trino.testing.MaterializedResult;
-import io.trino.testing.MaterializedRow;
-import io.trino.testing.TestingSession;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.json.JSONObject;
 
 /** Trino under test: the statements of a run, executed in this process. */
 final class TrinoEngine extends SqlEngine {
 
-    private static final String MANUAL = "https://trino.io/docs/435/sql/match-recognize.html";
-
     private static final String FIRST =
             "SELECT * FROM (VALUES 1, 2) AS t (x) MATCH_RECOGNIZE (MEASURES LAST(x) AS m PATTERN (A+) DEFINE A AS x > 0)";
 
-    private final LocalQueryRunner runner =
-            LocalQueryRunner.create(TestingSession.testSessionBuilder().build());
+    private final Function<String, Table> results;
 
     /** The engine, whose runs share a session, with its classes loaded, so that the first run is not slower than the others. */
     TrinoEngine() {
+        this(new LocalSession()::result);
+        results.apply(FIRST);
+    }
+
+    /** The adapter with another source of the results of statements in the place of Trino. */
+    TrinoEngine(Function<String, Table> results) {
         super("trino");
-        result(FIRST);
+        this.results = results;
     }
 
     /** Serves the protocol until stop or end of input; takes no arguments. */
@@ -45,41 +36,6 @@ final class TrinoEngine extends SqlEngine {
     @Override
     protected List<Table> tables(JSONObject sql) {
         String with = Literals.with(sql);
-        return results(sql, "selects", select -> result(with + " " + select));
-    }
-
-    private Table result(String statement) {
-        try {
-            MaterializedResult result = runner.execute(statement);
-            List<List<Object>> rows = new ArrayList<>();
-            result.getMaterializedRows().forEach(row -> rows.add(values(row)));
-            return new Table(result.getColumnNames(), rows);
-        } catch (ParsingException e) {
-            throw new Skip("Trino does not parse it: " + e.getMessage(), MANUAL);
-        } catch (TrinoException e) {
-            throw refused(e);
-        }
-    }
-
-    private static List<Object> values(MaterializedRow row) {
-        List<Object> values = new ArrayList<>(row.getFields());
-        values.replaceAll(value -> value instanceof SqlTimestamp time ? time.toLocalDateTime() : value);
-        return values;
-    }
-
-    /** Errors of planning are no answers; of those while rows are read a division by zero is NULL in the definition. */
-    private static RuntimeException refused(TrinoException e) {
-        ErrorCode code = e.getErrorCode();
-        if (code.equals(StandardErrorCode.DIVISION_BY_ZERO.toErrorCode())) {
-            return new Skip("Trino stops at a division by zero", MANUAL);
-        }
-        if (code.equals(StandardErrorCode.GENERIC_USER_ERROR.toErrorCode())) { // AFTER MATCH SKIP leads nowhere
-            return new Problem(Problem.Code.ILL_FORMED, e.getMessage());
-        }
-        if (code.getType() == ErrorType.USER_ERROR) {
-            return new Skip("Trino refuses it: " + code.getName() + ": " + e.getMessage(), MANUAL);
-        }
-        boolean scarce = code.getType() == ErrorType.INSUFFICIENT_RESOURCES;
-        return new Problem(scarce ? Problem.Code.BUDGET : Problem.Code.INTERNAL, e.getMessage(), e);
+        return results(sql, "selects", select -> results.apply(with + " " + select));
     }
 }

@@ -1,0 +1,18 @@
+package cerify.adapters.trino;
+
+import cerify.adapters.cases.StandIn;
+import cerify.adapters.cases.Tables;
+import java.io.IOException;
+import org.json.JSONObject;
+
+/** The adapter with a test in the place of Trino, which gets the statements. */
+final class TrinoStandIn {
+
+    private TrinoStandIn() {}
+
+    /** Serves the protocol until stop or end of input; takes no arguments. */
+    public static void main(String[] arguments) throws IOException {
+        StandIn.serve(test -> new TrinoEngine(
+                statement -> Tables.table(test.found(new JSONObject().put("statement", statement)).get(0))));
+    }
+}
