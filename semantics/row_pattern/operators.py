@@ -69,12 +69,12 @@ EXPRESSIONS = table(
         rows.MatchNumber, "match_number", "MATCH_NUMBER", "MATCH_NUMBER", NAVIGATION, "MATCH_NUMBER()", "leaf", ATOMS
     ),
     Operator(
-        rows.Physical, "physical", "PREV, NEXT", "PREV and NEXT", NAVIGATION, "{function}({argument}, {offset})",
+        rows.Physical, "physical", "PREV, NEXT", "PREV and NEXT", NAVIGATION, "{function}({argument}{})",
         "call", ATOMS,
     ),
     Operator(
         rows.Logical, "logical", "FIRST, LAST", "FIRST and LAST", NAVIGATION,
-        "{semantics}{function}({argument}, {offset})", "call", ATOMS,
+        "{semantics}{function}({argument}{})", "call", ATOMS,
     ),
     Operator(rows.Count, "count", "COUNT(*)", "COUNT of rows", NAVIGATION, "{}", "leaf", ATOMS),
     Operator(

@@ -81,6 +81,10 @@ def _expression_field(value: Any) -> str:
             return f"CLASSIFIER({'' if A is None else _variable(A)})"
         case rows.Count(A, semantics):
             return f"{_expression_field(semantics)}COUNT({'' if A is None else _variable(A) + '.'}*)"
+        case rows.Physical(_, _, offset):
+            return "" if offset == 1 else f", {offset}"
+        case rows.Logical(_, _, offset):
+            return "" if offset == 0 else f", {offset}"
         case rows.IsNull() | rows.Between() | rows.In() | rows.Like():
             return "NOT " if value.negated else ""
         case tuple():  # of LIKE

@@ -205,7 +205,7 @@ RUNS = """MATCH_RECOGNIZE (PATTERN ((UP | DOWN)+ TOP)
 def test_explain_says_why_each_row_has_its_label() -> None:
     found = explain(RUNS, PRICES, [1, 2, 3, 4, 5], language=LANGUAGE)
     assert [(row.place, row.label) for row in found.rows] == [*enumerate(["UP", "DOWN", "DOWN", "UP", "TOP"], 1)]
-    assert found.rows[1].why == "price < PREV(price, 1), where price is 11, PREV(price, 1) is 17"
+    assert found.rows[1].why == "price < PREV(price), where price is 11, PREV(price) is 17"
     assert found.rows[1].preferred == ("UP is preferred, but its condition is false",)
     assert found.rows[4].preferred == (
         "UP is preferred and could be taken, but no match goes on from there (1 more rows at most)",
@@ -236,7 +236,7 @@ def test_explain_on_the_command_line(run: Run, tmp_path: Path) -> None:
     path.write_text("price\n" + "".join(f"{row['price']}\n" for row in PRICES))
     status, out, _ = run("explain", RUNS, str(path), "--language", LANGUAGE)
     assert status == 0
-    assert "row 2 is DOWN: price < PREV(price, 1), where price is 11, PREV(price, 1) is 17" in out
+    assert "row 2 is DOWN: price < PREV(price), where price is 11, PREV(price) is 17" in out
     status, out, _ = run("explain", RUNS, str(path), "--language", LANGUAGE, "--match", "1,2,3,4,5", "--json")
     assert (json.loads(out)["match_number"], json.loads(out)["rows"][4]["variable"]) == (1, "TOP")
     status, out, _ = run("explain", RUNS, str(path), "--language", LANGUAGE, "--match", "0,1", "--json")

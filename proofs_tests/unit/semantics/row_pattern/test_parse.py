@@ -63,6 +63,13 @@ def test_what_is_written_is_what_it_stands_for() -> None:
     assert parse("MATCH_RECOGNIZE (AFTER MATCH SKIP TO b PATTERN (A B))").skip == Skip("last", "B")
 
 
+@pytest.mark.parametrize("text", ["PREV(x)", "NEXT(x)", "FIRST(A.x)", "LAST(x)", "PREV(FIRST(x, 1), 2)", "PREV(x, 0)"])
+def test_an_offset_is_printed_where_it_is_not_the_default_one(text: str) -> None:
+    assert show_expression(condition(f"{text} = 1")) == f"{text} = 1"
+    longer = text[:-1] + (", 0)" if text[0] in "FL" else ", 1)")
+    assert text.count(",") or show_expression(condition(f"{longer} = 1")) == f"{text} = 1"
+
+
 def test_names_that_are_keywords_elsewhere() -> None:
     q = parse(
         "MATCH_RECOGNIZE (MEASURES first AS last, count.match AS sum PATTERN (count PREV) DEFINE prev AS type = time)"

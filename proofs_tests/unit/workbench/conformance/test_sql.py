@@ -70,11 +70,11 @@ def test_the_statement_of_a_window_has_the_rows_of_each_match() -> None:
         "cerify_place_0 OVER cerify_window AS cerify_place_0, cerify_label_0 OVER cerify_window AS cerify_label_0, "
         "cerify_place_1 OVER cerify_window AS cerify_place_1, cerify_label_1 OVER cerify_window AS cerify_label_1, "
         "ROW_NUMBER() OVER (PARTITION BY p ORDER BY x DESC, cerify_place) AS cerify_row FROM cerify_rows "
-        'WINDOW cerify_window AS (PARTITION BY p ORDER BY x DESC, cerify_place MEASURES LAST(x, 0) AS "low", '
-        "COUNT(*) AS cerify_count, FIRST(cerify_place, 0) AS cerify_place_0, FIRST(CLASSIFIER(), 0) AS cerify_label_0, "
+        'WINDOW cerify_window AS (PARTITION BY p ORDER BY x DESC, cerify_place MEASURES LAST(x) AS "low", '
+        "COUNT(*) AS cerify_count, FIRST(cerify_place) AS cerify_place_0, FIRST(CLASSIFIER()) AS cerify_label_0, "
         "FIRST(cerify_place, 1) AS cerify_place_1, FIRST(CLASSIFIER(), 1) AS cerify_label_1 "
         "ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING AFTER MATCH SKIP PAST LAST ROW SEEK PATTERN (A B*) "
-        "DEFINE B AS x < PREV(x, 1))"
+        "DEFINE B AS x < PREV(x))"
     ]
 
 
