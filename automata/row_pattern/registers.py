@@ -104,25 +104,25 @@ class Registers:
             case rows.Aggregate(function, _):
                 return _result(function, state)
             case rows.Logical(function, argument, offset):
-                found = _nth(function, offset, state)
+                found = nth(function, offset, state)
                 e = argument
             case rows.Physical():
                 found = self._physical(e, state, r)
-                e = _inner(e).argument
+                e = inner_of(e).argument
             case _:
                 assert_never(e)
         return None if found is None else self._in_row(e, *found)
 
     def _physical(self, e: rows.Physical, state: Any, r: int) -> tuple[int, str | None] | None:
         """The row to which PREV or NEXT leads from the row r, and its label; None if there is no such row."""
-        inner, start = _inner(e), r - len(state) + 1
+        inner, start = inner_of(e), r - len(state) + 1
         by_labels = isinstance(self.registers[self._of[e]], Labels)
         if by_labels:
             its = self._variables(inner.argument)
             there = [(start + n, label) for n, label in enumerate(state) if its is None or label in its]
         else:
             there = state
-        found = _nth(inner.function, inner.offset, there)
+        found = nth(inner.function, inner.offset, there)
         if found is None:
             return None
         other = found[0] + (e.offset if e.function == "NEXT" else -e.offset)
@@ -136,7 +136,7 @@ class Registers:
             return combined(e, [self._in_row(one, r, label) for one in rows.below(e)], STANDARD)
         match e:
             case rows.Column(name):
-                return self.columns[name][r] if name in self.columns else None
+                return self._column(name, r)
             case rows.Classifier():
                 return label
             case rows.MatchNumber():
@@ -145,6 +145,9 @@ class Registers:
                 raise AssertionError("a clause with one inside another is refused")
             case _:
                 assert_never(e)
+
+    def _column(self, name: str, r: int) -> Nullable:
+        return self.columns[name][r] if name in self.columns else None
 
     def _variables(self, e: rows.Expression) -> Variables:
         A = rows.variable_of(e)
@@ -164,7 +167,7 @@ class Registers:
             case rows.Logical(function, argument, offset):
                 return Rows(self._variables(argument), function == "FIRST", offset + 1, _labelled(argument))
             case rows.Physical():
-                return Labels() if _labelled(e) else self._register(_inner(e))
+                return Labels() if _labelled(e) else self._register(inner_of(e))
             case _:
                 assert_never(e)
 
@@ -188,7 +191,7 @@ class Registers:
                 assert_never(register)
 
 
-def _inner(e: rows.Physical) -> rows.Logical:
+def inner_of(e: rows.Physical) -> rows.Logical:
     """The row from which PREV or NEXT counts: without FIRST or LAST that of LAST."""
     return e.argument if isinstance(e.argument, rows.Logical) else rows.Logical("LAST", e.argument)
 
@@ -197,7 +200,8 @@ def _labelled(e: rows.Expression) -> bool:
     return any(isinstance(one, rows.Classifier) for one in rows.references(e))
 
 
-def _nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
+def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
+    """The row, with its label, to which FIRST or LAST leads among these; None if there is none."""
     if offset >= len(there):
         return None
     return there[offset] if function == "FIRST" else there[-1 - offset]

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import click
 
 from cerify.automata.row_pattern import compiled, evaluate
+from cerify.automata.row_pattern.output import RegisterOutput
 from cerify.equivalence.generate import row_pattern as generate
 from cerify.equivalence.generate.row_pattern import case
 from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
@@ -21,13 +22,14 @@ from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern import interpreter
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
+from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.show import show
 
 PROFILES = {name: replace(profile, failing=True) for name, profile in generate.PROFILES.items()}
 BUDGET = Budget(valuations=20_000)
 Finder: TypeAlias = Callable[..., Iterable[NumberedMatch]]
 Answer: TypeAlias = list[Any]
-"""The matches with the rows that they leave out, and the code of the error that ends them."""
+"""The matches with their measures and the rows that they leave out, and the code of the error that ends them."""
 
 
 def on_columns(q: MatchRecognize, S: Stream, budget: Budget) -> Iterable[NumberedMatch]:
@@ -43,10 +45,11 @@ JUDGED: Mapping[str, Finder] = {
 
 
 def answer(find: Finder, q: MatchRecognize, S: Stream) -> Answer:
-    """The answer of an evaluator."""
+    """The answer of an evaluator; the measures are those of the definition for its matches alone."""
     found: Answer = []
     try:
-        found += ((match, match.excluded) for match in find(q, S, budget=BUDGET))
+        made = (Output if find is interpreter.answers else RegisterOutput)(q, S)
+        found += ((match, match.excluded) for match in map(made.with_result, find(q, S, budget=BUDGET)))
     except CerifyError as error:
         found.append(error.code)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -79,21 +79,33 @@ class Output:
                 yield self._row(start, (None,) * len(self.q.measures))
 
     def measured(self, match: NumberedMatch) -> Iterator[tuple[int, OutputRow]]:
-        """For each row of the table that a match makes: the position of the row it shows, and the measures."""
-        label = {place: A for A, bound in match.bindings or () for place in bound}
-        labels = tuple(label[place] for place in match.events)
+        """For each row of the table that a match makes: the position of the row it shows, and the measures.
+
+        The measures of a match with a result are those.
+        """
         if not match.events:
             shown = [] if self.q.rows == "all omit empty" else [(match.at, 0)]
         elif self.q.rows == "one":
-            shown = [(match.at, len(labels))]
+            shown = [(match.at, len(match.events))]
         else:
-            shown = [(place, k) for k, place in enumerate(match.events, 1) if place not in match.excluded]
-        for place, current in shown:
+            excluded = {*match.excluded}
+            shown = [(place, k) for k, place in enumerate(match.events, 1) if place not in excluded]
+        if match.result is None:
+            found = self.measures(match, [k for _, k in shown])
+        else:
+            columns = [match.result.attributes[one.name] for one in self.q.measures]
+            found = iter([tuple(columns)]) if self.q.rows == "one" else zip(*columns, strict=True)
+        return zip((place for place, _ in shown), found, strict=True)
+
+    def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[OutputRow]:
+        """The measures of a match in its rows of these numbers, from 1; 0 if it is empty."""
+        labels = labels_of(match)
+        for current in seen:
             f = self.frame(match, labels, current)
-            yield place, tuple(value(one.expression, f) for one in self.q.measures)
+            yield tuple(value(one.expression, f) for one in self.q.measures)
 
     def frame(self, match: NumberedMatch, labels: tuple[str, ...], current: int) -> Frame:
-        """What measures look at in a match with these labels, in the row of that number from 1; 0 if it is empty."""
+        """What measures look at in a match with these labels, in the row of that number."""
         partition, s = self.place[match.events[0] if match.events else match.at]
         visible = visible_rows(self.q, self.place[match.at][1], len(partition))
         return Frame(partition, visible, s, labels, current, match.match_number, self.q.unions, self.reading)
@@ -115,3 +127,9 @@ class Output:
     def _row(self, place: int, measures: OutputRow) -> OutputRow:
         row = self.table[place]
         return (*(row.get(name) for name in self.keys), *measures, *(row.get(name) for name in self.others))
+
+
+def labels_of(match: NumberedMatch) -> tuple[str, ...]:
+    """The variables of the rows of a match, in order."""
+    label = {place: A for A, bound in match.bindings or () for place in bound}
+    return tuple(label[place] for place in match.events)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import BuiltIn, Checked, Options, OutputTable
+from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, OutputTable
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -157,9 +157,16 @@ def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Un
 def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
     """The matches with their bindings, and with the measures as their result."""
     find = import_module(f"cerify.{FINDERS[evaluator]}").answers
-    made = Output(q, S, options.row_reading)
+    made = _output(evaluator)(q, S, options.row_reading)
     reading = {} if options.row_reading == STANDARD else {"reading": options.row_reading}
     return map(made.with_result, find(q, S, budget=options.budget, **reading))
+
+
+def _output(evaluator: str) -> type[Output]:
+    """What computes the measures of an evaluator's matches."""
+    from cerify.automata.row_pattern.output import RegisterOutput
+
+    return Output if evaluator == DENOTATIONAL else RegisterOutput
 
 
 LANGUAGE = RowPattern()

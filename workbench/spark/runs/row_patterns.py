@@ -17,6 +17,7 @@ import pyarrow as pa
 from cerify.automata.row_pattern.compile import Automaton
 from cerify.automata.row_pattern.compiled import Labelled
 from cerify.automata.row_pattern.measures import MatchRows, unmatched
+from cerify.automata.row_pattern.output import RegisterOutput
 from cerify.automata.row_pattern.vectors import Conditions
 from cerify.languages.row_pattern import blocks_by
 from cerify.semantics.arrow_columns import canonical
@@ -26,7 +27,6 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, error
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.row_pattern import syntax
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
-from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.resolve import resolved, with_columns
 from cerify.semantics.values import ValueType
@@ -121,7 +121,7 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
     q, S = query.clause, _stream(table, query)
     partitioned, automaton, blocks = blocks_by(query.evaluator)(q, S, query.budget)
     conditions, nothing = Conditions(partitioned), np.empty(0, np.int64)
-    by_definition = [Output(replace(q, measures=(one,)), S) for one in q.measures]
+    by_registers = [RegisterOutput(replace(q, measures=(one,)), S) for one in q.measures]
     first = covered = 0  # rows of which it is known whether they are in a match, and the row up to which matches reach
     try:
         empty = Labelled(nothing, nothing, nothing, np.zeros(1, np.int64), nothing.astype(np.int32))
@@ -129,7 +129,7 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
             made = MatchRows(q, conditions, automaton, block)
             measures = [
                 _measure(made, output, automaton, *typed)
-                for output, typed in zip(by_definition, query.measures, strict=True)
+                for output, typed in zip(by_registers, query.measures, strict=True)
             ]
             places, end = made.places, int(block.searched[-1]) + 1 if len(block.searched) else len(S)
             if q.rows == "all with unmatched" or q.window is not None:
@@ -162,7 +162,9 @@ def _stream(table: pa.Table, query: RowQuery) -> Stream:
     return Stream.from_table(pa.table(columns))
 
 
-def _measure(made: MatchRows, output: Output, automaton: Automaton, name: str, type_: ValueType | None) -> pa.Array:
+def _measure(
+    made: MatchRows, output: RegisterOutput, automaton: Automaton, name: str, type_: ValueType | None
+) -> pa.Array:
     """The values of the measure of an output. Raises InputError for one that its type does not hold."""
     values = made.measure(output.clause.measures[0].expression)
     if values is None:
@@ -175,7 +177,7 @@ def _measure(made: MatchRows, output: Output, automaton: Automaton, name: str, t
         raise InputError(f"the measure {name} is not exact as 64-bit {type_}, so CAST it: {error}") from None
 
 
-def _row_by_row(output: Output, automaton: Automaton, block: Labelled) -> list[Any]:
-    """The values of a measure by the definition, where columns do not hold them."""
+def _row_by_row(output: RegisterOutput, automaton: Automaton, block: Labelled) -> list[Any]:
+    """The values of a measure by registers, where columns do not hold them."""
     found = block.matches(automaton, np.arange(len(output.S)), output.clause.window is not None)
     return [value for match in found for _, (value,) in output.measured(match)]

@@ -12,7 +12,7 @@ from cerify.automata.row_pattern import compiled, evaluate
 from cerify.automata.row_pattern.columns import PartitionedTable
 from cerify.automata.row_pattern.conditions import MOST_STATES, truths
 from cerify.automata.row_pattern.vectors import Conditions
-from cerify.equivalence.generate.row_pattern import _Maker
+from cerify.equivalence.generate.row_pattern import PROFILES, _Maker
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.row_pattern.clauses import ROW
@@ -70,7 +70,7 @@ TEXTS = (
 def test_conditions_on_columns_are_those_on_rows(seed: int) -> None:
     """Of all types, at their limits, where Arrow's arithmetic and comparisons are not those of the rows."""
     rng = Random(seed)
-    make = _Maker(rng, ["A"])
+    make = _Maker(rng, ["A"], PROFILES["everything"])
     clause = "MATCH_RECOGNIZE ({} PATTERN (A) DEFINE A AS {})"
     for partition in ("", "PARTITION BY p"):
         conditions = [parse(clause.format(partition, text)).conditions["A"] for text in TEXTS]
