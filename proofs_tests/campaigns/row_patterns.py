@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 import click
 
 from cerify.automata.row_pattern import compiled, evaluate
-from cerify.automata.row_pattern.output import RegisterOutput
 from cerify.equivalence.generate import row_pattern as generate
 from cerify.equivalence.generate.row_pattern import case
 from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
 from cerify.equivalence.shrink.shrink import shrink
+from cerify.languages.row_pattern import RegisterOutput
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from importlib import import_module
@@ -16,13 +16,14 @@ from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.output import Output
+from cerify.semantics.row_pattern.output import Output, OutputRow, labels_of
 from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.wellformed import may_be_empty, problems, require_wellformed
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
+    from cerify.automata.row_pattern.measure_registers import MeasureRegisters
     from cerify.automata.row_pattern.measures import Found
     from cerify.explanations.explainer import Explainer
 
@@ -32,6 +33,25 @@ FINDERS: Mapping[str, str] = {
     "kernel": "automata.row_pattern.compiled",
 }
 """Of each evaluator the module whose `answers` finds the matches."""
+
+
+class RegisterOutput(Output):
+    """What a clause makes of its matches by the decided reading, in time that is linear in the rows of a match."""
+
+    @cached_property
+    def registers(self) -> MeasureRegisters:
+        """What the measures see."""
+        from cerify.automata.row_pattern.measure_registers import MeasureRegisters
+
+        return MeasureRegisters(self.q)
+
+    def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[OutputRow]:
+        if not match.events:
+            return super().measures(match, seen)
+        from cerify.automata.row_pattern.measure_registers import LabelledRows
+
+        f = self.frame(match, labels_of(match), len(match.events))
+        return self.registers.measures(LabelledRows(f.partition, f.visible, f.start, f.labels, f.number), seen)
 
 
 class RowPattern(BuiltInLanguage[MatchRecognize]):
@@ -157,16 +177,9 @@ def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Un
 def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
     """The matches with their bindings, and with the measures as their result."""
     find = import_module(f"cerify.{FINDERS[evaluator]}").answers
-    made = _output(evaluator)(q, S, options.row_reading)
+    made = (Output if evaluator == DENOTATIONAL else RegisterOutput)(q, S, options.row_reading)
     reading = {} if options.row_reading == STANDARD else {"reading": options.row_reading}
     return map(made.with_result, find(q, S, budget=options.budget, **reading))
-
-
-def _output(evaluator: str) -> type[Output]:
-    """What computes the measures of an evaluator's matches."""
-    from cerify.automata.row_pattern.output import RegisterOutput
-
-    return Output if evaluator == DENOTATIONAL else RegisterOutput
 
 
 LANGUAGE = RowPattern()

@@ -17,9 +17,8 @@ import pyarrow as pa
 from cerify.automata.row_pattern.compile import Automaton
 from cerify.automata.row_pattern.compiled import Labelled
 from cerify.automata.row_pattern.measures import MatchRows, unmatched
-from cerify.automata.row_pattern.output import RegisterOutput
 from cerify.automata.row_pattern.vectors import Conditions
-from cerify.languages.row_pattern import blocks_by
+from cerify.languages.row_pattern import RegisterOutput, blocks_by
 from cerify.semantics.arrow_columns import canonical
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.budget import Budget

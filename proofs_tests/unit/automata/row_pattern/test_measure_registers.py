@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cerify.automata.row_pattern import evaluate
-from cerify.automata.row_pattern.output import RegisterOutput
 from cerify.equivalence.generate.row_pattern import PROFILES, case
+from cerify.languages.row_pattern import RegisterOutput
 from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.show import show

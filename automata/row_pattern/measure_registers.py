@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from cerify.automata.row_pattern.registers import Register, Registers, View, inner_of, nth
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.expressions import Frame
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.output import Output, OutputRow, labels_of
 from cerify.semantics.row_pattern.scalars import Nullable
+from cerify.semantics.values import Value
 
 
-class RegisterOutput(Output):
-    """What a clause makes of its matches by the decided reading, in time that is linear in the rows of a match."""
+@dataclass(frozen=True)
+class LabelledRows:
+    """A match of one row at least.
 
-    @cached_property
-    def registers(self) -> MeasureRegisters:
-        """What the measures see."""
-        return MeasureRegisters(self.q)
+    partition: the rows of its partition, each with its values that are not NULL. visible: those that PREV and NEXT lead
+    to. start: its first row. labels: the variables of its rows. number: that of the match.
+    """
 
-    def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[OutputRow]:
-        if match.events:
-            return self.registers.measures(self.frame(match, labels_of(match), len(match.events)), seen)
-        return super().measures(match, seen)
+    partition: Sequence[Mapping[str, Value]]
+    visible: range
+    start: int
+    labels: Sequence[str]
+    number: int
 
 
 class MeasureRegisters(Registers):
@@ -37,11 +36,11 @@ class MeasureRegisters(Registers):
         self.expressions = [one.expression for one in q.measures]
         super().__init__(self.expressions, q.unions, {}, 0)
 
-    def measures(self, f: Frame, seen: Sequence[int]) -> Iterator[OutputRow]:
-        """The measures of a whole match in its rows of these numbers, from 1."""
-        self.frame = f
-        labelled = list(enumerate(f.labels, f.start))
-        views = [*accumulate(labelled, lambda v, row: self.after(v, *row), initial=self.initial(f.number))]
+    def measures(self, match: LabelledRows, seen: Sequence[int]) -> Iterator[tuple[Nullable, ...]]:
+        """The measures of a match in its rows of these numbers, from 1."""
+        self.match = match
+        labelled = list(enumerate(match.labels, match.start))
+        views = [*accumulate(labelled, lambda v, row: self.after(v, *row), initial=self.initial(match.number))]
         self.last = views[-1], *labelled[-1]
         for k in seen:
             yield tuple(self.value(e, views[k], *labelled[k - 1]) for e in self.expressions)
@@ -56,13 +55,15 @@ class MeasureRegisters(Registers):
         return super()._register(inner_of(e) if isinstance(e, rows.Physical) else e)
 
     def _physical(self, e: rows.Physical, state: Any, r: int) -> tuple[int, str | None] | None:
-        inner, f = inner_of(e), self.frame
+        inner, match = inner_of(e), self.match
         found = nth(inner.function, inner.offset, state)
         if found is None:
             return None
         other = found[0] + (e.offset if e.function == "NEXT" else -e.offset)
-        number = other - f.start
-        return (other, f.labels[number] if 0 <= number < len(f.labels) else None) if other in f.visible else None
+        if other not in match.visible:
+            return None
+        number = other - match.start
+        return other, match.labels[number] if 0 <= number < len(match.labels) else None
 
     def _column(self, name: str, r: int) -> Nullable:
-        return self.frame.partition[r].get(name)
+        return self.match.partition[r].get(name)
