@@ -34,7 +34,6 @@ REINSTALL = "python -m pip install -e '.[dev,examples]' --config-settings editab
 
 QUICK = (
     "unit/automata/evaluate/test_consumption.py",
-    "claims/test_sase_regular.py",
     "unit/automata/test_algebra.py",
     "unit/automata/test_cea.py",
     "unit/automata/test_dfa.py",

@@ -38,6 +38,7 @@ class Operator:
         fields than its operands.
     aliases: other spellings of the symbol that parse.
     chains: of an infix operator, whether another one of its level may be its first operand without parentheses.
+    monotone: whether fewer matches of the operands never give more matches.
     """
 
     node: type[Any]
@@ -51,6 +52,7 @@ class Operator:
     samples: tuple[Callable[..., Any], ...] = ()
     aliases: tuple[str, ...] = ()
     chains: bool = False
+    monotone: bool = True
 
     @property
     def plain(self) -> bool:

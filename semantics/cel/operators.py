@@ -40,7 +40,7 @@ OPERATORS = table(
     ),
     Operator(
         cel.Unless, "unless", "UNLESS", "guarded negation", "tods21 Figure 3, guarded negation",
-        "{left} UNLESS {right}", "infix", COMBINED,
+        "{left} UNLESS {right}", "infix", COMBINED, monotone=False,
     ),
     Operator(
         cel.Plus, "plus", "+", "iteration", "tods21 Figure 3, non-contiguous iteration", "{phi}+",
@@ -58,10 +58,15 @@ OPERATORS = table(
         cel.Strict, "strict", "STRICT", "STRICT", "tods21 section 7.1, STRICT", "STRICT({phi})",
         "call", POSTFIX,
     ),
-    Operator(cel.Max, "max", "MAX", "MAX", "tods21 section 7.1, MAX", "MAX({phi})", "call", POSTFIX),
-    Operator(cel.Last, "last", "LAST", "LAST", "tods21 section 7.1, LAST", "LAST({phi})", "call", POSTFIX),
+    Operator(
+        cel.Max, "max", "MAX", "MAX", "tods21 section 7.1, MAX", "MAX({phi})", "call", POSTFIX, monotone=False,
+    ),
+    Operator(
+        cel.Last, "last", "LAST", "LAST", "tods21 section 7.1, LAST", "LAST({phi})", "call", POSTFIX, monotone=False,
+    ),
     Operator(
         cel.Next, "nxt", "NXT", "NXT", "tods21 section 7.1, NXT", "NXT({phi})", "call", POSTFIX, aliases=("NEXT",),
+        monotone=False,
     ),
     Operator(
         cel.In, "in", "IN", "variable binding", "tods21 Figure 3, variable binding", "{phi} IN {variable}",

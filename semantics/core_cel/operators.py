@@ -27,10 +27,15 @@ OPERATORS = table(
         core.Strict, "strict", "STRICT", "STRICT", "cep17 section 4, STRICT", "STRICT({phi})",
         "call", POSTFIX,
     ),
-    Operator(core.Max, "max", "MAX", "MAX", "cep17 section 4, MAX", "MAX({phi})", "call", POSTFIX),
-    Operator(core.Last, "last", "LAST", "LAST", "cep17 section 4, LAST", "LAST({phi})", "call", POSTFIX),
+    Operator(
+        core.Max, "max", "MAX", "MAX", "cep17 section 4, MAX", "MAX({phi})", "call", POSTFIX, monotone=False,
+    ),
+    Operator(
+        core.Last, "last", "LAST", "LAST", "cep17 section 4, LAST", "LAST({phi})", "call", POSTFIX, monotone=False,
+    ),
     Operator(
         core.Next, "nxt", "NXT", "NXT", "cep17 section 4, NXT", "NXT({phi})", "call", POSTFIX, aliases=("NEXT",),
+        monotone=False,
     ),
     Operator(
         core.Filter, "filter", "FILTER", "filtering", "cep17 section 3, FILTER", "{phi} FILTER {condition}",

@@ -30,7 +30,7 @@ OPERATORS = table(
     ),
     Operator(
         expr.Not, "not", "!", "negation", "vldb92 section 2.2, 5", "!{operand}",
-        "prefix", COUNTED, aliases=("not ", "¬"),
+        "prefix", COUNTED, monotone=False, aliases=("not ", "¬"),
     ),
     Operator(
         expr.Relative, "relative", "relative", "relative", "vldb92 section 2.2, 6", "relative({parts})",
@@ -60,26 +60,31 @@ OPERATORS = table(
         expr.First, "first", "first", "first event", "vldb92 section 2.3, f", "first",
         "leaf", PRIMARY, samples=(expr.First,),
     ),
-    Operator(expr.Pipe, "pipe", "|", "pipe", "vldb92 section 2.3, g", "{left} | {right}", "infix", PIPE),
+    Operator(
+        expr.Pipe, "pipe", "|", "pipe", "vldb92 section 2.3, g", "{left} | {right}", "infix", PIPE,
+        monotone=False,
+    ),
     Operator(
         expr.Nth, "nth", "<n>", "the n-th event", "vldb92 section 2.3, h", "<{n}> {operand}",
         "prefix", COUNTED, samples=tuple(lambda operand, n=n: expr.Nth(n, operand) for n in (1, 2, 3)),
+        monotone=False,
     ),
     Operator(
         expr.EveryNth, "every", "every <n>", "every n-th event", "vldb92 section 2.3, i", "every <{n}> {operand}",
         "prefix", COUNTED, samples=tuple(lambda operand, n=n: expr.EveryNth(n, operand) for n in (1, 2, 3)),
+        monotone=False,
     ),
     Operator(
         expr.After, "after", "/", "after the first", "vldb92 section 2.3, j", "{left} / {right}",
-        "infix", SLASH, chains=True,
+        "infix", SLASH, chains=True, monotone=False,
     ),
     Operator(
         expr.Between, "between", "/+", "between two", "vldb92 section 2.3, k", "{left} /+ {right}",
-        "infix", SLASH, chains=True,
+        "infix", SLASH, chains=True, monotone=False,
     ),
     Operator(
         expr.FirstAfter, "first_after", "firstAfter", "firstAfter", "vldb92 section 2.3, l",
-        "firstAfter({opening}, {event}, {closing})", "call", PRIMARY,
+        "firstAfter({opening}, {event}, {closing})", "call", PRIMARY, monotone=False,
     ),
     Operator(expr.Before, "before", "before", "before", "vldb92 section 2.3, m", "before({operand})", "call", PRIMARY),
     Operator(

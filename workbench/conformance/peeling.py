@@ -228,6 +228,8 @@ class Peeler:
         language = LANGUAGES[small.origin.case.language]
         blamed = self._blamed(small)
         for e in sorted(blamed if len(blamed) > 1 else ()):
+            if language.is_monotone(e):
+                continue
             for kind in TURNED.get(small.kind, ()):
                 for query, S in without(language, small.query, small.S, e):
                     other = replace(small, kind=kind, query=query, S=S)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cerify.languages.language import Language
 from cerify.semantics.events import Schema
+from cerify.semantics.operators import Operator
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.selection import Selection
 
@@ -71,8 +72,15 @@ class BuiltInLanguage(Language[F]):
         return found
 
     def operator_of(self, query: F) -> str:
-        table: Mapping[type, Any] = getattr(self._module("operators"), "OPERATORS", {})
-        return table[type(query)].name if type(query) in table and self.children(query) else ""
+        return self._operators[type(query)].name if type(query) in self._operators and self.children(query) else ""
+
+    def is_monotone(self, name: str) -> bool:
+        return any(operator.name == name and operator.monotone for operator in self._operators.values())
+
+    @property
+    def _operators(self) -> Mapping[type, Operator]:
+        table: Mapping[type, Operator] = getattr(self._module("operators"), "OPERATORS", {})
+        return table
 
     def selected(self, query: F, selection: Selection) -> F:
         if selection not in self.strategies:

@@ -350,6 +350,10 @@ class Language(ABC, Generic[F]):
         """The name of the query's outermost operator, as the suite calls it; "" for a query without operands."""
         return type(query).__name__.lower() if self.children(query) else ""
 
+    def is_monotone(self, name: str) -> bool:
+        """Whether `name` is an operator with which fewer matches of its operands never give more matches."""
+        return False
+
     def constructs(self, query: F) -> frozenset[str]:
         """The names of the operators in a query."""
         return frozenset(map(self.operator_of, self.subterms(query))) - {""}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from itertools import product
 from types import ModuleType
 from typing import Any, get_args
 
 import pytest
 
+from cerify.languages import language_named
 from cerify.semantics.cel import operators as cel_operators
 from cerify.semantics.cel import parse as cel_parse
 from cerify.semantics.cel import show as cel_show
@@ -21,6 +23,7 @@ from cerify.semantics.event_expressions import operators as expr_operators
 from cerify.semantics.event_expressions import parse as expr_parse
 from cerify.semantics.event_expressions import show as expr_show
 from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.events import Event, Stream
 from cerify.semantics.operators import Operator
 from cerify.semantics.trees import children, rebuilt, subtrees
 
@@ -122,6 +125,40 @@ def test_aliases_parse(language: str, operator: Operator) -> None:
     for phi in made(language, operator):
         for alias in operator.aliases:
             assert parse(show(phi).replace(operator.symbol, alias)) == phi
+
+
+OPERANDS = {
+    "cel": ("A", "B", "A ; B"),
+    "core-cel": ("A AS x", "B AS x", "A AS x ; B AS y"),
+    "event-expression": ("A", "B", "first"),
+}
+"""Of each language the formulas between which an operator and OR are put."""
+
+SHORT = [
+    Stream(Event(R, {"x": n % 2}) for n, R in enumerate(word)) for k in (1, 2, 3) for word in product("AB", repeat=k)
+]
+
+
+def lost(language: str, operator: Operator) -> Any:
+    """A formula, one with more matches in one of its places, and a stream on which the second lacks a match."""
+    plugin, parse = language_named(language), LANGUAGES[language][2]
+    union = next(o.node for o in LANGUAGES[language][0].OPERATORS.values() if o.name == "or")
+    operands = [parse(text) for text in OPERANDS[language]]
+    number = places(operator)
+    for make, below in product(operator.instances(), product(operands, repeat=number)):
+        small = make(*below)
+        for place, further in product(range(number), operands):
+            large = make(*(union(psi, further) if n == place else psi for n, psi in enumerate(below)))
+            for S in SHORT:
+                if not set(plugin.matches(small, S)) <= set(plugin.matches(large, S)):
+                    return small, large, S
+    return None
+
+
+@pytest.mark.parametrize(("language", "operator"), EVERY, ids=lambda x: getattr(x, "name", x))
+def test_with_a_monotone_operator_more_matches_of_an_operand_give_no_fewer(language: str, operator: Operator) -> None:
+    if operator.node.operands and operator.name not in ("exists", "equated", "constraint"):  # need a variable in scope
+        assert (lost(language, operator) is None) == operator.monotone
 
 
 ALIASES = {

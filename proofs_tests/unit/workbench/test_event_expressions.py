@@ -156,7 +156,11 @@ def test_an_event_at_which_it_does_not_take_place(run: Run, file: str) -> None:
     answer = json.loads(result.output)
     assert (answer["match"], result.return_value) == (False, 1)
     assert answer["reasons"] == [
-        {"formula": "withdraw[amount < 10]", "interval": [0, 1], "message": "event 1 is withdraw amount=2000"}
+        {
+            "formula": "withdraw[amount < 10]",
+            "interval": [0, 1],
+            "message": "amount < 10 is false: event 1 is withdraw amount=2000",
+        }
     ]
     printed = run(explain.command, "sequence(deposit, withdraw)", file, "--at", "2")
     assert "deposit does not take place just before event 2" in printed.output
