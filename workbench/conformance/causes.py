@@ -104,26 +104,34 @@ def chosen_for(choices: Choices, smallest: Sequence[Result], failing: Sequence[R
     """The fewest choices found that between them give the answers to the smallest cases, each one by itself.
 
     Of those that explain equally many of these, the one that together with those found before explains most failing
-    cases is taken. In the end each is compared with its rivals again, now that the others are known.
+    cases is taken. Then come those that give an answer that is left together with those found before. In the end each
+    is compared with its rivals again, now that the others are known.
     """
     sample = failing[:: max(1, len(failing) // SAMPLE)]
-    covers = {choice: {i for i, one in enumerate(smallest) if choices.reproduces([choice], one)} for choice in choices}
-    covers = {choice: found for choice, found in covers.items() if found and choices.possible(choice)}
     taken: list[Choice] = []
+    covers: dict[Choice, set[int]] = {}
     left = set(range(len(smallest)))
-    while left:
-        free = {c: len(found & left) for c, found in covers.items() if found & left and not _taken(c, taken)}
-        if not free:
-            break
-        best = max(free.values())
-        joint = {
-            c: sum(choices.reproduces([*taken, c], one) for one in sample)
-            for c, number in free.items()
-            if number == best
-        }
-        choice = max(joint, key=lambda c: joint[c])
-        taken.append(choice)
-        left -= covers[choice]
+
+    def taking(candidates: Mapping[Choice, set[int]]) -> None:
+        """Takes choices until none of the candidates gives an answer that is left."""
+        while free := {
+            c: len(found & left) for c, found in candidates.items() if found & left and not _taken(c, taken)
+        }:
+            best = [c for c, number in free.items() if number == max(free.values())]
+            joint = {c: sum(choices.reproduces([*taken, c], one) for one in sample) for c in best}
+            choice = max(joint, key=lambda c: joint[c])
+            taken.append(choice)
+            covers[choice] = candidates[choice]
+            left.difference_update(candidates[choice])
+
+    def giving(beside: Sequence[Choice], among: Iterable[int]) -> dict[Choice, set[int]]:
+        """The choices that give some of the answers beside others, with these answers."""
+        found = {c: {i for i in among if choices.reproduces([*beside, c], smallest[i])} for c in choices}
+        return {c: answers for c, answers in found.items() if answers and choices.possible(c)}
+
+    taking(giving([], tuple(left)))
+    if taken and left:
+        taking(giving(tuple(taken), tuple(left)))
     only = [covers[c].difference(*(covers[other] for other in taken if other != c)) or covers[c] for c in taken]
     return revised(choices, taken, [[smallest[i] for i in own] for own in only], failing)
 
@@ -161,13 +169,21 @@ def _taken(choice: Choice, taken: Iterable[Choice]) -> bool:
     return any(axis == choice[0] for axis, _ in taken)
 
 
-def causes_of(choices: Choices, results: Sequence[Result], first: Choice | None = None) -> tuple[Cause, ...]:
-    """The choices that give the first result, of a smallest case, and half of all; `first` in front if given."""
+def causes_of(
+    choices: Choices, results: Sequence[Result], first: Choice | None = None, beside: Sequence[Choice] = ()
+) -> tuple[Cause, ...]:
+    """The choices that give the first result, of a smallest case, and half of all; `first` in front if given.
+
+    beside: the causes of other defects, together with which `first` may give an answer too.
+    """
     number = {
         c: sum(choices.reproduces([c], one) for one in results)
         for c in choices
         if c == first or (choices.reproduces([c], results[0]) and choices.possible(c))
     }
+    if first is not None:
+        ways = ([first], [*beside, first])
+        number[first] = sum(any(choices.reproduces(way, one) for way in ways) for one in results)
     enough = (c for c in number if number[c] and (c == first or number[c] >= MOSTLY * len(results)))
     ordered = sorted(enough, key=lambda c: (c != first, -number[c]))
     return tuple(Cause(*c, number[c], len(results)) for c in ordered[:SHOWN])

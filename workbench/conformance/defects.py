@@ -19,10 +19,14 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Group:
-    """Kernels that are one defect, the smallest first, with the choice that explains them, if there is one."""
+    """Kernels that are one defect, the smallest first, with the choice that explains them, if there is one.
+
+    beside: the choices that explain other defects.
+    """
 
     kernels: tuple[Kernel, ...]
     choice: Choice | None = None
+    beside: tuple[Choice, ...] = ()
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -82,7 +86,10 @@ def _grouped(peeler: Peeler, kernels: Sequence[Kernel], failing: Sequence[Result
         if text := described([kernel.result], choices.excluded):
             own = text, MATCH.sub("", kernel.result.detail)
         groups.setdefault(own or kernel.signature, []).append(kernel)
-    return [Group(tuple(group), key if key in chosen else None) for key, group in groups.items()]
+    return [
+        Group(tuple(group), key if key in chosen else None, tuple(c for c in chosen if c != key))
+        for key, group in groups.items()
+    ]
 
 
 def _needed(choices: Choices, chosen: Sequence[Choice], result: Result, known: Container[object]) -> Choice | None:
@@ -108,7 +115,7 @@ def _defect(id_: str, group: Group, choices: Choices, by_id: dict[str, Result]) 
         cases=tuple(sorted(group.cases)),
         variants=others,
         # Where no case was passed nothing speaks against a choice.
-        causes=causes_of(choices, [first.result, *recorded], group.choice) if choices.passed else (),
+        causes=causes_of(choices, [first.result, *recorded], group.choice, group.beside) if choices.passed else (),
         description=described([first.result, *recorded], choices.excluded),
         why=why_of(first.result, {name: choices.held[name] for name in bearing}),
         stopped=first.stopped,
