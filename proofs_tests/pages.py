@@ -160,6 +160,8 @@ def playground_problems(
     for pane, shown in PANES.items():
         tab.click(f"#tab-{pane}")
         tab.wait_for_selector(f"#pane-{pane} {shown}", timeout=WAIT)
+        if shown == "iframe":
+            tab.frame_locator(f"#pane-{pane} iframe").locator("svg").first.wait_for(timeout=WAIT)
         for width in widths:
             yield from problems_of(tab, f"playground/{pane}", width, pictures)
 

@@ -43,7 +43,7 @@ class Exercises(SphinxDirective):
                 text = nodes.paragraph(
                     "", f"{one.sentence} ({LEVELS[one.level]}, ", nodes.literal("", one.id), nodes.Text(") ")
                 )
-                text += PlaygroundLink(state=exercise_state(one.id), text="Try it")
+                text += PlaygroundLink(state=exercise_state(one.id), text="Try\N{NO-BREAK SPACE}it")
                 found += nodes.list_item("", text)
         return [found]
 
