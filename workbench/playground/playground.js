@@ -496,7 +496,7 @@ window.addEventListener("hashchange", () => {
 async function main() {
   const isBox = location.search === "?box";
   document.body.classList.toggle("box", isBox);
-  $("variants").open = isBox;
+  $("variants").open = isBox && innerWidth > 480; // on a phone the stream would be out of sight
   const begin = performance.now();
   startWorker();
   document.querySelector("main").inert = true; // there is nothing yet that answers
