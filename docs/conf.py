@@ -31,6 +31,7 @@ extensions = [
     "playground",
     "mathematics",
     "chapters",
+    "whole_options",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_ext"]
