@@ -24,9 +24,12 @@ def is_balanced(formula: str) -> bool:
     return min(depths) == depths[-1] == 0
 
 
+ORDINARY = re.compile(r"<mrow><mo>([^<]*)</mo></mrow>")  # an operator alone in braces, as in A{+}
+
+
 def mathml(node: nodes.math | nodes.math_block, display: str) -> str:
     """The formula as MathML."""
-    made: str = convert(node.astext(), display=display)
+    made: str = ORDINARY.sub(r'<mrow><mo lspace="0" rspace="0">\1</mo></mrow>', convert(node.astext(), display=display))
     if not is_balanced(node.astext()) or "\\" in made:
         logger.warning("a formula that is not drawn as it is meant: %s", node.astext(), location=node)
     return made
