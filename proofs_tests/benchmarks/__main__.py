@@ -30,6 +30,7 @@ from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.flat import flat
 from proofs_tests.benchmarks.hops import hops
 from proofs_tests.benchmarks.installed import installed
+from proofs_tests.benchmarks.keys import keys
 from proofs_tests.benchmarks.nfab import nfab
 from proofs_tests.benchmarks.peers import peers
 from proofs_tests.benchmarks.playground import playground
@@ -156,6 +157,7 @@ BENCHMARKS = {
     "peers": peers,
     "spark": spark,
     "recognize": recognize,
+    "keys": keys,
 }
 
 

@@ -51,6 +51,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "register":  # its module derives from classes of this release
+        from cerify.spark.versions import SQL, require_release
+
+        require_release(SQL, "a table function of SQL")
     if name in _HOME:
         return getattr(import_module(f"cerify.spark.{_HOME[name]}"), name)
     raise AttributeError(f"module 'cerify.spark' has no attribute {name!r}")

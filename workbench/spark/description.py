@@ -14,7 +14,7 @@ from cerify.semantics.arguments import require_keywords
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.spark.batch import MatchOptions, Prepared, prepare
-from cerify.spark.chunking.chunks import ADVICE
+from cerify.spark.chunking.chunks import ADVICE, OLD
 from cerify.spark.chunking.cuts import width_in_places
 from cerify.spark.chunking.transfer import transfer_of
 from cerify.spark.fitting import problems, types_of
@@ -25,6 +25,7 @@ from cerify.spark.runs.rows import AT_ONCE
 from cerify.spark.runs.start import EVENTS, concatenated
 from cerify.spark.streaming import PreparedStream, StreamOptions, match_stream
 from cerify.spark.streaming import prepare as prepare_stream
+from cerify.spark.versions import CHUNKS, release
 
 OWN = ("watermark", "observe")  # the options of match_stream that do not concern the plan
 
@@ -81,6 +82,8 @@ def _tasks(given: Prepared) -> str:
         return f"up to {parts}, {how}, and sorted"
     if given.on_error == "aside":
         return 'one: on_error="aside" reads a stream without keys in order'
+    if release() < CHUNKS:
+        return OLD.format(*CHUNKS, *release())
     reach = reach_of_query(given.query, given.budget)
     if reach is not None and all(width_in_places(given.df, given.columns, *one) is not None for one in reach.widths):
         return f"up to {parts} chunks, which overlap by {reach}; the rows are counted first"

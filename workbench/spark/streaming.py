@@ -11,7 +11,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT
@@ -25,8 +24,8 @@ from cerify.spark.runs.run import match_schema
 from cerify.spark.streams.ipc_blobs import ROWS, key_name, packing, unpacked
 from cerify.spark.streams.keyed import LATE, REASONS
 from cerify.spark.streams.plan import Plan
-from cerify.spark.streams.processor import Processor
 from cerify.spark.streams.state_schema import KIND, MATCH, MESSAGE, ROW
+from cerify.spark.versions import STREAMS, arrow_schema, require_release
 
 DELAY = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -81,6 +80,8 @@ def match_stream(
         df = df.withWatermark(event_time, watermark)
     elif DELAY not in df.schema[event_time].metadata:
         raise InputError(f"column {event_time!r} has no watermark; give one, such as watermark='10 minutes'")
+    from cerify.spark.streams.processor import Processor  # which earlier releases of PySpark cannot import
+
     plan, blobs = prepared.plan.to_json(), T.StructType([*prepared.keys, T.StructField(ROWS, T.BinaryType())])
     # the blobs have no column of times, so that Spark does not drop late rows, which belong into the answer
     return (
@@ -137,6 +138,7 @@ def prepare(
     **names: Unpack[KeyColumns],
 ) -> PreparedStream:
     """The arguments of match_stream, checked. Raises what match_stream raises."""
+    require_release(STREAMS, "match_stream")
     if not df.isStreaming:
         raise InputError("match_stream reads a streaming data frame; for data at rest use cerify.spark.match")
     asked = Query(query, language, output, schema)
@@ -152,7 +154,7 @@ def prepare(
             f"the query uses the time of events, which is the column {columns.time!r}, but they are read in the "
             f"order of {event_time!r}; rename {columns.time!r}, or make it the event_time"
         )
-    plan = Plan(asked, columns, to_arrow_schema(df.schema, timezone="UTC"))
+    plan = Plan(asked, columns, arrow_schema(df.schema))
     _ = plan.compiled
     answer = answer_schema(df.schema, asked, columns, output)
     if doubled := [name for name in (KIND, ROW) if name in answer.names]:

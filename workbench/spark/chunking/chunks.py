@@ -31,6 +31,7 @@ from cerify.spark.runs.reach import reach_of_query
 from cerify.spark.runs.rows import Columns, gathered, rows_of
 from cerify.spark.runs.run import NOTHING, Classes, Run, shift_positions
 from cerify.spark.runs.start import ExpressionRun, automaton_of, start
+from cerify.spark.versions import CHUNKS, release
 
 READ = "chunk long, effect string"
 ADVICE = (
@@ -44,6 +45,10 @@ WIDE = (
 )
 
 
+OLD = (
+    "without partition_by all rows go through one task, since PySpark divides rows by numbers of chunks from release "
+    "{}.{} on, and this is {}.{}"
+)
 MATCHES = 1 << 40  # greatest number of matches of a chunk with output="events"
 
 
@@ -217,6 +222,9 @@ def unpartitioned(
     """
     parts = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     found: DataFrame | None = None
+    if release() < CHUNKS:
+        warnings.warn(OLD.format(*CHUNKS, *release()), stacklevel=3)
+        return _in_one_task(df, query, columns, output, budget, answer)
     if (reach := reach_of_query(query, budget)) is not None:
         cuts = cuts_of(df, columns, reach, parts)
         if cuts is not None:
@@ -228,6 +236,12 @@ def unpartitioned(
     if found is not None:
         return found
     warnings.warn(ADVICE, stacklevel=3)
+    return _in_one_task(df, query, columns, output, budget, answer)
+
+
+def _in_one_task(
+    df: DataFrame, query: Query, columns: Columns, output: Output, budget: Budget, answer: T.StructType
+) -> DataFrame:
     task = partial(answers, query=query.to_json(), columns=columns, output=output, budget=budget)
     return df.repartition(1).sortWithinPartitions(*map(column, columns.order)).mapInArrow(task, answer)
 

@@ -1,0 +1,123 @@
+"""Small keys on Spark: matches and their number, against identities over the groups and through the same plan.
+
+Each number of cores is a process of its own (`python -m proofs_tests.benchmarks.keys FOLDER`), in which the plans run
+in turns. An identity reads all of its rows and hands on none, as the query has few matches; of the dense query, which
+has 1.75 matches a row, it hands on all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import click
+import pyarrow as pa
+
+from proofs_tests.benchmarks.figure import Figure
+from proofs_tests.benchmarks.spark import QUERY, QUICK, generate, watched, written
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RUNS = 5
+TARGETS = {1_000: 0.85, 100: 0.7, 10: 0.5}
+"""By rows of a key, what share of an identity's speed is to be reached."""
+DENSE, DENSE_ROWS = "A ; B WITHIN 114 EVENTS", 5_000
+CLOCKS = {"": "rows/s", ".cpu": "rows/CPU s"}  # by the wall, and of the JVM and Python's workers together
+OURS = ("matches", "count")
+BASELINES = {"group": "groupBy.applyInArrow of the identity", "plan": "the identity through the same plan"}
+Taken = dict[str, list[tuple[float, float]]]
+"""By the name of a plan, the seconds of each run, by the wall and of the CPU."""
+
+
+def keys(quick: bool) -> Iterator[Figure]:
+    """On two cores and on one: 1,000, 100 and 10 rows of a key, and 1.75 matches for each row."""
+    rows = QUICK if quick else 3 * QUICK
+    with tempfile.TemporaryDirectory() as folder:
+        for per_key in (*TARGETS, DENSE_ROWS):
+            generate(Path(folder) / str(per_key), rows, per_key=per_key)
+        for cores in (2, 1):
+            command = [sys.executable, "-W", "ignore", "-m", "proofs_tests.benchmarks.keys", folder]
+            done = subprocess.run([*command, "--cores", str(cores)], check=True, stdout=subprocess.PIPE, text=True)
+            for per_key, taken in json.loads(done.stdout.splitlines()[-1]).items():
+                yield from figures(int(per_key), cores, rows, taken)
+
+
+def figures(per_key: int, cores: int, rows: int, taken: Taken) -> Iterator[Figure]:
+    """The rows that are read in a second, against each of the others."""
+    for name in OURS:
+        share = 0.5 if per_key == DENSE_ROWS else TARGETS[per_key]
+        baselines = BASELINES | ({"matches": "the matches"} if name == "count" else {})
+        for i, (clock, unit) in enumerate(CLOCKS.items()):
+            rates = sorted(rows / run[i] for run in taken[name])
+            for kind, baseline in baselines.items():
+                ratio = median(base[i] / mine[i] for mine, base in zip(taken[name], taken[kind], strict=True))
+                least = 1.0 if kind == "matches" else share
+                yield Figure(
+                    f"keys.{name}.{kind}.{per_key}.{cores}{clock}", median(rates), unit, baseline, ratio, len(rates),
+                    (rates[0], rates[-1]), f"≥ {least:.0%} of it", ratio >= least,
+                )  # fmt: skip
+
+
+def ours(df: DataFrame, query: str, output: str) -> DataFrame:
+    """The answer."""
+    from cerify.spark import match
+
+    return match(df, query, partition_by="key", order_by="n", output=output)
+
+
+def identity(df: DataFrame, kind: str, all_rows: bool) -> DataFrame:
+    """The rows, group by group, or in batches that are grouped and sorted as for a query."""
+    some = df.select("key", "n", "type", "x")
+    if kind == "group":
+        return some.groupBy("key").applyInArrow(partial(_group, all_rows=all_rows), some.schema)
+    sorted_ = some.repartition("key").sortWithinPartitions("key", "n")
+    return sorted_.mapInArrow(partial(_batches, all_rows=all_rows), some.schema)
+
+
+def _group(rows: pa.Table, all_rows: bool) -> pa.Table:
+    return rows if all_rows else rows.slice(0, 0)
+
+
+def _batches(rows: Iterable[pa.RecordBatch], all_rows: bool) -> Iterator[pa.RecordBatch]:
+    for batch in rows:
+        yield batch if all_rows else batch.slice(0, 0)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, path_type=Path))
+@click.option("--cores", default=2, show_default=True)
+@click.option("--runs", default=RUNS, show_default=True)
+@click.option("--per-key", "only", type=int, multiple=True, help="Of the data sets in FOLDER only these.")
+def main(folder: Path, cores: int, runs: int, only: tuple[int, ...]) -> None:
+    """Print, as JSON, the seconds of each plan over each data set of FOLDER; the load goes to standard error."""
+    from cerify.spark.session import session
+
+    settings = {"spark.driver.memory": "3g", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"}
+    spark = session(f"local[{cores}]", **settings)
+    found: dict[int, Taken] = {}
+    for per_key in only or (*TARGETS, DENSE_ROWS):
+        df, dense = spark.read.parquet(str(folder / str(per_key))), per_key == DENSE_ROWS
+        plans: dict[str, Callable[[], DataFrame]] = {
+            name: partial(ours, df, DENSE if dense else QUERY, name) for name in OURS
+        }
+        plans |= {kind: partial(identity, df, kind, dense) for kind in BASELINES}
+        found[per_key] = {name: [] for name in plans}
+        for run in range(runs + 1):  # the first one does not count
+            for name, plan in plans.items():
+                found[per_key][name] += [watched(partial(written, plan))[:2]] * (run > 0)
+        click.echo(f"{cores} cores, {per_key} rows of a key, load {os.getloadavg()[0]:.1f}", err=True)
+    spark.stop()
+    click.echo(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
