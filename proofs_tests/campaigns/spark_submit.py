@@ -1,4 +1,4 @@
-"""A job by spark-submit on executors that have no cerify, which comes along: `python -m proofs_tests.campaigns.spark_submit`.
+"""spark-submit with executors that have no cerify, which comes along: `python -m proofs_tests.campaigns.spark_submit`.
 
 Two ways: the package as --py-files, with what it needs installed on the workers; and a packed environment as
 --archives, which has all of it. The master is local-cluster: executors are processes of their own on this machine.
@@ -57,7 +57,7 @@ def right() -> dict[str, int]:
 def wheel(folder: Path) -> Path:
     """The package as a wheel."""
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, capture_output=True)
     (found,) = folder.glob("cerify-*.whl")
     return found
 

@@ -190,16 +190,21 @@ def tried() -> dict[str, str]:
     return found
 
 
-def with_release(version: str, folder: Path) -> dict[str, str]:
-    """As `tried`, with this release of PySpark, which is installed into the folder if it is not there yet."""
+def installed_release(version: str, folder: Path) -> dict[str, str]:
+    """The environment of a process with this release of PySpark, which is installed into the folder if it is not."""
     place = folder / version
     if not (place / "pyspark").exists():
         command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(place), f"pyspark=={version}"]
         subprocess.run(command, check=True)
     path = os.pathsep.join([str(place), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
+
+
+def with_release(version: str, folder: Path) -> dict[str, str]:
+    """As `tried`, with this release of PySpark."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "proofs_tests.campaigns.spark_versions", "--here"],
-        env={**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable},
+        env=installed_release(version, folder),
         check=True,
         stdout=subprocess.PIPE,
         text=True,

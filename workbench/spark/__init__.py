@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cerify.spark.auditing.audit import audit as audit
     from cerify.spark.batch import match as match
+    from cerify.spark.costs import key_costs as key_costs
     from cerify.spark.description import describe as describe
     from cerify.spark.errors import error_line as error_line
     from cerify.spark.errors import worker_errors as worker_errors
@@ -26,6 +27,7 @@ _HOME = {
     "audit": "auditing.audit",
     "describe": "description",
     "error_line": "errors",
+    "key_costs": "costs",
     "malformed": "streaming",
     "match": "batch",
     "match_recognize": "row_patterns",
@@ -40,6 +42,7 @@ __all__ = [
     "audit",
     "describe",
     "error_line",
+    "key_costs",
     "malformed",
     "match",
     "match_recognize",
