@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import or_
 from typing import Unpack, get_args
@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 from cerify.languages import DEFAULT
 from cerify.semantics.arguments import require_keywords
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, named
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Schema
 from cerify.spark.chunking.chunks import unpartitioned
@@ -30,6 +31,7 @@ from cerify.spark.runs.rows import Columns, unused
 from cerify.spark.streams.state_schema import KIND, MATCH, MESSAGE, ROW
 
 NUMBER = "cerify_row"
+ONE_TASK_BY_DEFINITION = "without partition_by all rows go through one task, as the query names a predicate"
 ONE_TASK = 'without partition_by all rows go through one task with on_error="aside"; give partition_by'
 
 
@@ -46,6 +48,7 @@ class MatchOptions(ColumnNames, total=False):
     on_error: OnError
     clustered: bool
     observation: Observation | None
+    predicates: Predicates
 
 
 def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFrame:
@@ -65,6 +68,10 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
     A comparison that is never true by the types of the columns is a QueryWarning, with strict an error. types are the
     event types that there can be, so that another one in the query is an error; sample is a number of rows, whose types
     are read for the same purpose, and a query that names another one gets a warning. A schema has the types too.
+
+    predicates are functions that a query of CEL names, as for cerify.match; each worker gets them, pickled. They may
+    look at all columns that can be attributes. A query that names one is evaluated by the definition, each key by
+    itself.
 
     on_error: with "fail", an invalid row or a key that fails is an error of the action that reads it. With "aside" the
     answer also contains these rows and keys, with the reason in the column `kind`; `matches` and `malformed` select
@@ -87,6 +94,7 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
         output=prepared.output,
         budget=prepared.budget,
         on_error=prepared.on_error,
+        predicates=prepared.query.predicates,
     )
     if prepared.on_error == "aside":
         found = _grouped(df, columns, prepared.clustered).mapInArrow(task, prepared.answer)
@@ -95,6 +103,9 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
         nothing = reduce(or_, (keyless(df, name) for name in columns.keys), F.lit(False))
         df = df.observe(observation, F.count("*").alias("rows"), F.count_if(nothing).alias("without_key"))
     some = selected(df, columns)
+    if not columns.keys and prepared.query.predicates:
+        warnings.warn(ONE_TASK_BY_DEFINITION, stacklevel=2)
+        return some.repartition(1).sortWithinPartitions(*map(column, columns.order)).mapInArrow(task, prepared.answer)
     if not columns.keys:
         with worker_errors():
             return unpartitioned(some, prepared.query, columns, prepared.output, prepared.budget, prepared.answer)
@@ -124,7 +135,8 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
         raise IllFormed(f"there is no on_error {on_error!r}; use one of {', '.join(get_args(OnError))}")
     if df.isStreaming:
         raise InputError("match reads data at rest; for a streaming data frame use cerify.spark.match_stream")
-    asked = query_for(query, options.get("language", DEFAULT), output, options.get("schema"))
+    language, predicates = options.get("language", DEFAULT), options.get("predicates", NO_PREDICATES)
+    asked = query_for(query, language, output, options.get("schema"), predicates)
     df, names = with_named(df, options)
     columns = columns_of(df.schema, asked, **names)
     answer = answer_schema(df.schema, asked, columns, output)
@@ -141,13 +153,24 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
     )
 
 
-def query_for(text: str, language: str, output: Output, schema: Schema | None = None) -> Query:
+def query_for(
+    text: str,
+    language: str,
+    output: Output,
+    schema: Schema | None = None,
+    predicates: Predicates = NO_PREDICATES,
+) -> Query:
     """The query, checked, for an answer of this kind. Raises ParseError, IllFormed and Unsupported."""
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
-    asked = Query(text, language, "valuations" if output == "valuations" else "matches", schema)
-    _ = asked.parsed
-    return asked
+    wanted = "valuations" if output == "valuations" else "matches"
+    return with_named_predicates(Query(text, language, wanted, schema, predicates))
+
+
+def with_named_predicates(query: Query) -> Query:
+    """The query, checked, with those of its predicates alone that it names. Raises as query_for does."""
+    names = {one.name for one in named(query.parsed)} if query.predicates and query.language == DEFAULT else set()
+    return replace(query, predicates={name: query.predicates[name] for name in sorted(names)})
 
 
 def counted(*kinds: str) -> list[Column]:

@@ -95,6 +95,8 @@ def _attributes(rows: T.StructType, query: Query) -> tuple[list[str], bool]:
     """
     named, timed = mentioned(query.parsed)
     declared = {} if query.schema is None else query.schema.attributes
+    if query.predicates:  # which may look at any attribute
+        named = named | set(rows.names)
     if placed := any(isinstance(E, expr.Primitive | expr.Named) and E.arguments for E in _nodes(query.parsed)):
         if query.schema is None:
             raise InputError("arguments, as in order(I, 40), are attributes by their places; give the data's schema")

@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 
 from cerify.semantics.arguments import require_keywords
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.registered import Predicates
 from cerify.semantics.errors import CerifyError, InputError, InternalError
 from cerify.spark.batch import MatchOptions, by_key, prepare
 from cerify.spark.columns import column, selected
@@ -49,6 +50,7 @@ def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> Dat
         columns=columns,
         budget=prepared.budget,
         counts=prepared.output == "count",
+        predicates=prepared.query.predicates,
     )
     keys, order = [*map(column, columns.keys)], [*map(column, columns.order)]
     rows = by_key(selected(prepared.df, columns), keys, order, clustered=prepared.clustered)
@@ -90,10 +92,15 @@ class _Key:
 
 
 def _costs(
-    batches: Iterable[pa.RecordBatch], query: str, columns: Columns, budget: Budget, counts: bool
+    batches: Iterable[pa.RecordBatch],
+    query: str,
+    columns: Columns,
+    budget: Budget,
+    counts: bool,
+    predicates: Predicates,
 ) -> Iterator[pa.RecordBatch]:
     with serialize_error():
-        parsed = Query.from_json(query)
+        parsed = Query.from_json(query, predicates)
         make = starting(parsed, budget)
         current: _Key | None = None
         for some in rows_of(gathered(batches), columns, parsed.schema):

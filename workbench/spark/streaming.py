@@ -15,9 +15,10 @@ from pyspark.sql import types as T
 from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT
 from cerify.semantics.arguments import require_keywords
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
-from cerify.spark.batch import answer_schema, counted
+from cerify.spark.batch import answer_schema, counted, with_named_predicates
 from cerify.spark.columns import columns_of
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import match_schema
@@ -48,6 +49,7 @@ class StreamOptions(KeyColumns, total=False):
     schema: Schema | None
     language: str
     output: Output
+    predicates: Predicates
 
 
 def match_stream(
@@ -60,8 +62,8 @@ def match_stream(
 ) -> DataFrame:
     """The matches of a query over a streaming data frame; each key of partition_by is a stream of its own.
 
-    event_time and partition_by are required; order_by, type_col, id_col, schema, language and output are as in
-    cerify.spark.match, output is "matches" or "valuations".
+    event_time and partition_by are required; order_by, type_col, id_col, schema, language, output and predicates are as
+    in cerify.spark.match, output is "matches" or "valuations".
 
     The events of a key are read in the order of event_time, a timestamp, once the watermark has passed them: the
     greatest event_time of all rows so far minus the interval `watermark`. Events of equal time are ordered by the
@@ -87,7 +89,7 @@ def match_stream(
     return (
         df.mapInArrow(partial(_packed, plan=plan), blobs)
         .groupBy(*(field.name for field in prepared.keys))
-        .transformWithState(Processor(plan), prepared.yielded, "append", "EventTime")
+        .transformWithState(Processor(plan, prepared.plan.query.predicates), prepared.yielded, "append", "EventTime")
         .mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
         .observe(observe, *counted(MATCH, *REASONS))
     )
@@ -135,13 +137,14 @@ def prepare(
     schema: Schema | None = None,
     language: str = DEFAULT,
     output: Output = "matches",
+    predicates: Predicates = NO_PREDICATES,
     **names: Unpack[KeyColumns],
 ) -> PreparedStream:
     """The arguments of match_stream, checked. Raises what match_stream raises."""
     require_release(STREAMS, "match_stream")
     if not df.isStreaming:
         raise InputError("match_stream reads a streaming data frame; for data at rest use cerify.spark.match")
-    asked = Query(query, language, output, schema)
+    asked = with_named_predicates(Query(query, language, output, schema, predicates))
     order = (event_time, *([order_by] if isinstance(order_by, str) else order_by))
     columns = columns_of(df.schema, asked, order_by=order, **names)
     if not columns.keys:

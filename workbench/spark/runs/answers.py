@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope import Unordered, decrease
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.errors import CerifyError, InternalError
 from cerify.spark.errors import serialize_error
 from cerify.spark.runs.concatenated import Concatenated, Failures, streams_of
@@ -39,6 +40,7 @@ def answers(
     output: Output,
     budget: Budget,
     on_error: OnError = "fail",
+    predicates: Predicates = NO_PREDICATES,
 ) -> Iterator[pa.RecordBatch]:
     """The batches of the answer for some rows, grouped by key, in their order; query is a Query as JSON.
 
@@ -46,7 +48,7 @@ def answers(
     ROW, and contains the rows and keys that are set aside.
     """
     with serialize_error():
-        parsed = Query.from_json(query)
+        parsed = Query.from_json(query, predicates)
         together, make = concatenated(parsed, budget), starting(parsed, budget)
         run = make() if together is None else together
         valid = ValidRows(columns, parsed.schema, run.ascending) if on_error == "aside" else None

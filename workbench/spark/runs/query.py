@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from cerify.languages import DEFAULT, language_named
 from cerify.languages.language import Language, Options
 from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported, errors_in
 from cerify.semantics.events import Schema
@@ -20,12 +21,16 @@ from cerify.semantics.json_events import schema_of_json
 
 @dataclass(frozen=True)
 class Query:
-    """The text of a query, its language, the output wanted, and the schema of the events or None."""
+    """The text of a query, its language, the output wanted, and the schema of the events or None.
+
+    predicates: functions by the names that a query of CEL has for them; they are sent to workers beside the JSON.
+    """
 
     text: str
     language: str = DEFAULT
     output: Output = "matches"
     schema: Schema | None = None
+    predicates: Predicates = field(default_factory=dict, compare=False)
 
     @cached_property
     def parsed(self) -> Any:
@@ -36,8 +41,12 @@ class Query:
             phi = self.plugin.parse(self.text)
             if self.schema is not None:
                 self.plugin.require_typed(phi, self.schema)
-            _ = plan(self.plugin, phi, self.schema, Want(Options(self.output))).chosen
+            _ = plan(self.plugin, phi, self.schema, Want(self.options())).chosen
             return phi
+
+    def options(self, budget: Budget = Budget()) -> Options:
+        """The options of an evaluation."""
+        return Options(self.output, budget, self.predicates)
 
     def in_cel(self, budget: Budget) -> Formula | Unsupported:
         """The query as a formula of CEL, or why it has none, or too large a one."""
@@ -63,8 +72,8 @@ class Query:
         return json.dumps({"text": self.text, "language": self.language, "output": self.output, "schema": types})
 
     @classmethod
-    def from_json(cls, text: str) -> Query:
-        """The query that `to_json` wrote."""
+    def from_json(cls, text: str, predicates: Predicates = NO_PREDICATES) -> Query:
+        """The query that `to_json` wrote, with these predicates."""
         fields = json.loads(text)
         schema = fields.pop("schema")
-        return cls(**fields, schema=None if schema is None else schema_of_json(schema))
+        return cls(**fields, schema=None if schema is None else schema_of_json(schema), predicates=predicates)

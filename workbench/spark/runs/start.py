@@ -60,8 +60,9 @@ class GatheredRun(Run):
         if not self._parts:
             return NOTHING
         S = Stream.from_table(pa.concat_tables(self._parts, promote_options="permissive"), self.query.schema)
-        options = Options(self.query.output, self.budget)
-        plan = planned(self.query.parsed, self.query.language, self.query.schema, options, GATHERED)
+        evaluator = None if self.query.predicates else GATHERED
+        options = self.query.options(self.budget)
+        plan = planned(self.query.parsed, self.query.language, self.query.schema, options, evaluator)
         return table_of_matches(plan.all_matches(S))
 
 
@@ -250,12 +251,12 @@ def start(query: Query, budget: Budget = Budget()) -> Run:
 
 def starting(query: Query, budget: Budget = Budget()) -> Make:
     """A function that returns such runs. Raises what start raises."""
-    return _makes(query.to_json(), budget)[0]
+    return partial(GatheredRun, query, budget) if query.predicates else _makes(query.to_json(), budget)[0]
 
 
 def concatenated(query: Query, budget: Budget = Budget()) -> Concatenated | None:
     """A run over streams one after the other; None if each stream needs a run of its own. Raises what start raises."""
-    make = _makes(query.to_json(), budget)[1]
+    make = None if query.predicates else _makes(query.to_json(), budget)[1]
     return None if make is None else make()
 
 

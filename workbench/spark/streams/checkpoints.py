@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from cerify.semantics.cel.registered import Predicates
 from cerify.spark.errors import serialize_error, worker_errors
 from cerify.spark.streaming import PreparedStream, StreamOptions, prepare
 from cerify.spark.streams.ipc_blobs import ROWS, key_name, unpacked
@@ -28,9 +29,8 @@ def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options:
     """
     prepared = prepare(df, query, **options)
     with worker_errors():
-        blobs_of(df, prepared, checkpoint).limit(1).mapInArrow(
-            partial(_exported, plan=prepared.plan.to_json()), exported_schema(prepared)
-        ).collect()
+        one = blobs_of(df, prepared, checkpoint).limit(1)
+        one.mapInArrow(_exporting(prepared), exported_schema(prepared)).collect()
 
 
 def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> DataFrame:
@@ -42,8 +42,7 @@ def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpac
     match_stream.
     """
     prepared = prepare(df, query, **options)
-    task = partial(_exported, plan=prepared.plan.to_json())
-    return blobs_of(df, prepared, checkpoint).mapInArrow(task, exported_schema(prepared))
+    return blobs_of(df, prepared, checkpoint).mapInArrow(_exporting(prepared), exported_schema(prepared))
 
 
 def blobs_of(df: DataFrame, prepared: PreparedStream, checkpoint: str) -> DataFrame:
@@ -66,8 +65,13 @@ def exported_schema(prepared: PreparedStream) -> T.StructType:
     return T.StructType([*keys, *(T.StructField(name, type_) for name, type_ in types.items())])
 
 
-def _exported(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
-    parsed = Plan.from_json(plan)
+def _exporting(prepared: PreparedStream) -> partial[Iterator[pa.RecordBatch]]:
+    plan = prepared.plan
+    return partial(_exported, plan=plan.to_json(), predicates=plan.query.predicates)
+
+
+def _exported(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predicates) -> Iterator[pa.RecordBatch]:
+    parsed = Plan.from_json(plan, predicates)
     keys, waiting = parsed.columns.keys, pa.list_(pa.struct(list(parsed.held)))
     with serialize_error():
         for batch in batches:

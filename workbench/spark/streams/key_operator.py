@@ -34,8 +34,8 @@ PIECE = 8_192  # rows of a blob
 class KeyOperator:
     """The states of the current key: `held`, a list of blobs of rows, and `kept`, its KeyState."""
 
-    def __init__(self, plan: str, handle: StatefulProcessorHandle, held: ListState, kept: ValueState) -> None:
-        self._plan = Plan.from_json(plan)
+    def __init__(self, plan: Plan, handle: StatefulProcessorHandle, held: ListState, kept: ValueState) -> None:
+        self._plan = plan
         self._handle, self._held, self._kept = handle, held, kept
 
     def read(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:

@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
+from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.events import TIME
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
-from cerify.spark.streams.states import Compiled, compiled
+from cerify.spark.streams.states import Compiled, compiled, compiled_query
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Plan:
     @cached_property
     def compiled(self) -> Compiled:
         """The compiled query. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
+        if self.query.predicates:  # functions, which are no keys of a cache
+            return compiled_query(self.query, self.clock)
         return compiled(self.query.to_json(), self.clock)
 
     @property
@@ -82,11 +85,11 @@ class Plan:
         return json.dumps({"query": self.query.to_json(), "columns": asdict(self.columns), "schema": schema})
 
     @classmethod
-    def from_json(cls, text: str) -> Plan:
-        """The plan that `to_json` wrote."""
+    def from_json(cls, text: str, predicates: Predicates = NO_PREDICATES) -> Plan:
+        """The plan that `to_json` wrote, with the predicates of its query."""
         fields = json.loads(text)
         columns: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in fields["columns"].items()
         }
         schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(fields["schema"])))
-        return cls(Query.from_json(fields["query"]), Columns(**columns), schema)
+        return cls(Query.from_json(fields["query"], predicates), Columns(**columns), schema)

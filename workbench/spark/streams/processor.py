@@ -20,14 +20,15 @@ from pyspark.sql.streaming.stateful_processor import (
 from cerify.spark.streams.state_schema import HELD, HELD_SCHEMA, KEPT, KEPT_SCHEMA
 
 if TYPE_CHECKING:
+    from cerify.semantics.cel.registered import Predicates
     from cerify.spark.streams.key_operator import KeyOperator
 
 
 class Processor(StatefulProcessor):
     """The streams of all keys, evaluated by a KeyOperator."""
 
-    def __init__(self, plan: str) -> None:
-        self._plan = plan
+    def __init__(self, plan: str, predicates: Predicates) -> None:
+        self._plan, self._predicates = plan, predicates
         self._keys: KeyOperator | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -50,6 +51,8 @@ class Processor(StatefulProcessor):
     def _operator(self) -> KeyOperator:
         if self._keys is None:
             from cerify.spark.streams.key_operator import KeyOperator
+            from cerify.spark.streams.plan import Plan
 
-            self._keys = KeyOperator(self._plan, self._handle, self._held, self._kept)
+            plan = Plan.from_json(self._plan, self._predicates)
+            self._keys = KeyOperator(plan, self._handle, self._held, self._kept)
         return self._keys

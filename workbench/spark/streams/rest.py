@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from cerify.semantics.cel.registered import Predicates
 from cerify.spark.errors import serialize_error
 from cerify.spark.streaming import StreamOptions, prepare, unpacked_rows
 from cerify.spark.streams.checkpoints import blobs_of
@@ -29,13 +30,13 @@ def rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[Stream
     """
     prepared = prepare(df, query, **options)
     blobs = blobs_of(df, prepared, checkpoint).where(F.col(HELD).isNotNull())
-    return blobs.mapInArrow(partial(_remaining, plan=prepared.plan.to_json()), prepared.yielded).mapInArrow(
-        partial(unpacked_rows, plan=prepared.plan.to_json()), prepared.answer
-    )
+    plan, predicates = prepared.plan.to_json(), prepared.plan.query.predicates
+    found = blobs.mapInArrow(partial(_remaining, plan=plan, predicates=predicates), prepared.yielded)
+    return found.mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
 
 
-def _remaining(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
-    parsed = Plan.from_json(plan)
+def _remaining(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predicates) -> Iterator[pa.RecordBatch]:
+    parsed = Plan.from_json(plan, predicates)
     names = [*(key_name(i) for i in range(len(parsed.columns.keys))), KIND, ROWS]
     with serialize_error():
         for batch in batches:

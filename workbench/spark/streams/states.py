@@ -312,7 +312,11 @@ def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compile
 
     Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
     """
-    query = Query.from_json(text)
+    return compiled_query(Query.from_json(text), clock, budget)
+
+
+def compiled_query(query: Query, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
+    """The compiled query, as of `compiled`."""
     with errors_in(query.text):
         if (A := automaton_of(query, budget)) is not None:
             return CompiledExpression(A)
