@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "spark-connectors.md"
 PYSPARK = "4.1.4"
+ATTEMPTS = 5
 ARTIFACTS = {
     "broker": "org.apache.kafka:kafka_2.13:4.1.0",
     "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",
@@ -192,10 +193,23 @@ def tried(name: str, libraries: list[Path], names: dict[str, Any]) -> tuple[Foun
             last = max((file for file in commits.iterdir() if file.name.isdigit()), key=lambda file: int(file.name))
             for file in (last, last.with_name(f".{last.name}.crc")):
                 file.unlink(missing_ok=True)
-        exec(compile(program(name), f"{PAGE.name}, {name}", "exec"), {"spark": spark, **names})
+        run_program(name, {"spark": spark, **names})
         found.append(read_matches(spark, name, names))
     spark.stop()
     return found[0], found[1]
+
+
+def run_program(name: str, names: dict[str, Any]) -> None:
+    """Run the program; again where Spark itself has failed, as on a machine too busy to start a worker in 10 seconds."""
+    from pyspark.errors import StreamingQueryException
+
+    for attempt in range(ATTEMPTS):
+        try:
+            exec(compile(program(name), f"{PAGE.name}, {name}", "exec"), names)
+            return
+        except StreamingQueryException:
+            if attempt + 1 == ATTEMPTS:
+                raise
 
 
 @click.command()

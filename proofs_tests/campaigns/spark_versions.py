@@ -14,6 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +138,7 @@ def stream(spark: SparkSession, df: DataFrame) -> Any:
     """A stream in two runs, and what its checkpoint holds."""
     from cerify.spark import match_stream, matches
     from cerify.spark.streams.rest import rest
+    from cerify.spark.streams.supervised import supervised
 
     with tempfile.TemporaryDirectory() as name:
         given = {"event_time": "at", "partition_by": "k", "id_col": "id"}
@@ -147,7 +149,7 @@ def stream(spark: SparkSession, df: DataFrame) -> Any:
             Path(f"{name}/in/{i}.json").write_text(json.dumps(line))
             writer = match_stream(rows, "A ; B", watermark="10 seconds", **given).writeStream
             writer = writer.option("checkpointLocation", f"{name}/checkpoint").trigger(availableNow=True)
-            writer.start(f"{name}/out").awaitTermination()
+            supervised(partial(writer.start, f"{name}/out"), pause=0)
         found = matches(spark.read.parquet(f"{name}/out")).collect()
         assert [row["events"] for row in found] == [["e0", "e1"]]
         left = matches(rest(rows, "A ; B", checkpoint=f"{name}/checkpoint", **given)).collect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
+from typing import Any
 
 import pyarrow as pa
 import pyspark
@@ -25,7 +26,7 @@ def release() -> Release:
 
 def arrow_schema(schema: T.StructType) -> pa.Schema:
     """The Arrow schema in which Spark hands over rows, times in UTC, which releases before 4.2 need not be told."""
-    zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **zone)
 
 

@@ -56,6 +56,7 @@ def test_what_a_predicate_selects_is_what_it_selects_locally(spark: SparkSession
 def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     from cerify.spark.streaming import match_stream, matches
     from cerify.spark.streams.rest import rest
+    from cerify.spark.streams.supervised import supervised
 
     (tmp_path / "in").mkdir()
     df = spark.readStream.schema("k string, time timestamp, type string, zone long").json(str(tmp_path / "in"))
@@ -66,6 +67,6 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
         (tmp_path / "in" / f"{len(part)}.json").write_text("\n".join(map(json.dumps, lines)))
         writer = match_stream(df, QUERY, watermark="1 seconds", **given).writeStream.trigger(availableNow=True)
         writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
-        writer.foreachBatch(lambda batch, _: found.extend(matches(batch).collect())).start().awaitTermination()
+        supervised(writer.foreachBatch(lambda batch, _: found.extend(matches(batch).collect())).start, pause=0)
     found += matches(rest(df, QUERY, checkpoint=str(tmp_path / "checkpoint"), **given)).collect()
     assert sorted((row["k"], tuple(row["events"])) for row in found) == sorted(expected())
