@@ -200,7 +200,7 @@ def tried(name: str, libraries: list[Path], names: dict[str, Any]) -> tuple[Foun
 
 
 def run_program(name: str, names: dict[str, Any]) -> None:
-    """Run the program; again where Spark itself has failed, as on a machine too busy to start a worker in 10 seconds."""
+    """Run the program; again where Spark has failed, as on a machine too busy to start a worker in ten seconds."""
     from pyspark.errors import StreamingQueryException
 
     for attempt in range(ATTEMPTS):

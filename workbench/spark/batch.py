@@ -163,8 +163,8 @@ def query_for(
     """The query, checked, for an answer of this kind. Raises ParseError, IllFormed and Unsupported."""
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
-    wanted = "valuations" if output == "valuations" else "matches"
-    return with_named_predicates(Query(text, language, wanted, schema, predicates))
+    asked = Query(text, language, "valuations" if output == "valuations" else "matches", schema, predicates)
+    return with_named_predicates(asked)
 
 
 def with_named_predicates(query: Query) -> Query:
