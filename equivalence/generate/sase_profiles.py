@@ -16,7 +16,7 @@ class Profile:
     attributes: every type has each of them; its values in streams and the constants in conditions come from one pool.
     mixed: queries with a strategy for each component. default: queries with bare predicates.
     related: the right sides of conditions that speak of other events. aggregated: those that aggregate, left or right.
-    led: streams led to a match.
+    led: streams led to a match. constant: results are a constant.
     """
 
     types: tuple[str, ...] = ("A", "B", "C")
@@ -36,6 +36,7 @@ class Profile:
     non_overlap: float = 0.0
     absent: float = 0.0
     led: float = 0.7
+    constant: bool = False
 
     @property
     def schema(self) -> Schema:
@@ -64,10 +65,23 @@ EVERYTHING = replace(
 )
 """The same with values of other kinds, some of them absent, and NON-OVERLAP."""
 
+NEXT = replace(
+    PLAIN,
+    strategies=("strict_contiguity", "skip_till_next_match"),
+    mixed=0.0,
+    default=0.0,
+    kleene=0.25,
+    cut=1.0,
+    negated=0.1,
+    constant=True,
+)
+"""What engines have whose patterns take the next event: one such strategy, Kleene plus with `!`, constant results."""
+
 PROFILES = {
     "plain": PLAIN,
     "per-event": PER_EVENT,
     "aggregates": AGGREGATES,
     "negation": NEGATION,
     "everything": EVERYTHING,
+    "next": NEXT,
 }

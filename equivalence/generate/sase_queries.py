@@ -179,6 +179,8 @@ class Maker:
         return pred.Not(p) if self._share(0.2) else p
 
     def _returned(self) -> sase.Return:
+        if self.profile.constant:
+            return sase.Return((sase.Item(sase.Simple(pred.Constant(1)), "one"),))
         items = tuple(
             sase.Item(self._output(k))
             for k in self.pattern

@@ -85,8 +85,7 @@ TRANSLATIONS = [
     Translation("esper", ESPER, "cel", "core", 150, 100, "valuations"),
     Translation("esper", ESPER, "cel", "correlated", 150, 100, "valuations"),
     Translation("siddhi", SIDDHI, "cel", "core", 120, 40, "valuations", claims=CONTIGUOUS),
-    Translation("siddhi", SIDDHI, "sase", "plain", 120, 20, claims=NEXT),
-    Translation("siddhi", SIDDHI, "sase", "negation", 120, 20, claims=NEXT),
+    Translation("siddhi", SIDDHI, "sase", "next", 150, 60, "valuations"),
     Translation("flink", NOTHING, "cel", "core", 150, 100, "valuations"),
     Translation("flink", NOTHING, "cel", "windows", 100, 12, "valuations"),
 ]
