@@ -103,6 +103,9 @@ class _Builder(ExpressionBuilder):
     def measure(self, meta: Meta, e: rows.Expression, one: Identifier) -> Measure:
         return Measure(e, one.name, one.quoted, span_of(meta))
 
+    def measure_without_as(self, meta: Meta, e: rows.Expression, one: Identifier) -> None:
+        raise ParseError(f"AS is missing: a measure is an expression AS {one.name}", span_of(meta))
+
     def rows_per_match(self, meta: Meta, token: Token) -> _Clause:
         words = token.upper().split()
         return _Clause("rows", "one" if words[0] == "ONE" else ROWS[words[4] if len(words) > 4 else "SHOW"])

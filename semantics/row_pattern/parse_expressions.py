@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -23,6 +24,11 @@ FUNCTIONS = (
     *("PREV", "NEXT", "FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX"),
     *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST"),
 )
+MEANT = {
+    "LAG": "PREV", "LEAD": "NEXT", "FIRST_VALUE": "FIRST", "LAST_VALUE": "LAST",
+    "NVL": "COALESCE", "IFNULL": "COALESCE",
+}  # fmt: skip
+"""Functions of other places in SQL that are often meant."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +125,15 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         raise Unsupported("aggregates of distinct values are not carried", span_of(meta))
 
     def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> None:
-        raise Unsupported(f"there is no function {name}; there are {', '.join(FUNCTIONS)}", span_of(name))
+        found = f"did you mean {MEANT[name.upper()]}?" if name.upper() in MEANT else f"there are {', '.join(FUNCTIONS)}"
+        raise Unsupported(f"there is no function {name}; {found}", span_of(name))
 
     def other_literal(self, meta: Meta, token: Token) -> None:
-        kind = token.split("'")[0].strip().upper()
-        raise Unsupported(
-            f"there are no values of type {kind}; a time is written TIMESTAMP '2013-01-31 14:05:00'", span_of(token)
-        )
+        kind = re.split("[^A-Z]", token.upper())[0]
+        mend = "a time is written TIMESTAMP '2013-01-31 14:05:00'"
+        if kind == "INTERVAL":
+            mend = "give the times in a column of numbers, such as seconds, whose difference is one"
+        raise Unsupported(f"there are no values of type {kind}; {mend}", span_of(token))
 
     def absolute(self, meta: Meta, e: rows.Expression) -> rows.Expression:
         return rows.Absolute(e, span=span_of(meta))

@@ -9,6 +9,7 @@ from cerify.semantics.predicate_types import Problem
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.resolve import named
 from cerify.semantics.row_pattern.show import show_expression
+from cerify.semantics.trees import subtrees
 from cerify.semantics.values import KIND_OF, Kind, ValueType, value_type_of
 
 Types: TypeAlias = Callable[[rows.Column], ValueType | None]
@@ -72,6 +73,15 @@ def _joined(operands: Sequence[rows.Expression], types: Types) -> ValueType | No
 
 def _number(operands: Sequence[rows.Expression], types: Types) -> ValueType:
     return "float" if any(type_of(operand, types) == "float" for operand in operands) else "int"
+
+
+def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
+    """The divisions of whole numbers in an expression, in which the decided reading drops what is after the point."""
+    for node in subtrees(e):
+        if not isinstance(node, rows.Product) or node.operator != "/":
+            continue
+        if {type_of(operand, types) for operand in rows.below(node)} == {"int"}:
+            yield node
 
 
 def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> Iterator[Problem]:

@@ -157,12 +157,15 @@ def may_be_empty(p: rows.Pattern) -> bool:
 
 
 def _typed(q: MatchRecognize, schema: Schema | None) -> Iterator[Problem]:
-    if schema is None:
-        return _typed_over(q, None)
+    return _typed_over(q, None if schema is None else column_types(schema))
+
+
+def column_types(schema: Schema) -> dict[str, ValueType | None]:
+    """The types of the columns of a table with that schema; None for one of several types."""
     known: dict[str, ValueType | None] = dict(schema.attributes) | dict.fromkeys(schema.mixed) | {TYPE: "string"}
     if schema.timed:
         known.setdefault(TIME, "timestamp")
-    return _typed_over(q, known)
+    return known
 
 
 def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None) -> Iterator[Problem]:

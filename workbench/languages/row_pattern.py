@@ -18,7 +18,7 @@ from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output, OutputRow, labels_of
 from cerify.semantics.row_pattern.reading import STANDARD
-from cerify.semantics.row_pattern.wellformed import may_be_empty, problems, require_wellformed
+from cerify.semantics.row_pattern.wellformed import column_types, may_be_empty, problems, require_wellformed
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
@@ -113,8 +113,9 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         from cerify.automata.row_pattern.conditions import why_not
         from cerify.equivalence.decide.row_patterns import idle_quantifiers, untaken_alternatives
         from cerify.semantics.row_pattern.operators import constructs
-        from cerify.semantics.row_pattern.show import show_pattern
+        from cerify.semantics.row_pattern.show import show_expression, show_pattern
         from cerify.semantics.row_pattern.skips import skip_failures
+        from cerify.semantics.row_pattern.typed import types_of, whole_divisions
 
         fragment: dict[str, Any] = {
             "operators": sorted(constructs(query)),
@@ -124,8 +125,13 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             "skip_may_fail": (failures := skip_failures(query)),
             "never_taken": [],
             "reluctant_without_effect": [],
+            "whole_divisions": [],
         }
         found = problems(query, schema)
+        if schema is not None and not found:
+            types = types_of(column_types(schema))
+            divisions = (one for e in query.expressions for one in whole_divisions(e, types))
+            fragment["whole_divisions"] = list(dict.fromkeys(map(show_expression, divisions)))
         with suppress(BudgetExceeded):  # then they are not looked for
             if not found:
                 fragment["never_taken"] = list(map(show_pattern, untaken_alternatives(query)))
@@ -142,6 +148,10 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
                 for p in fragment["never_taken"]
             ),
             *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
+            *(
+                f"{e} is a whole number, as its parts are: CAST one AS DOUBLE, or give --reading integer_division=exact"
+                for e in fragment["whole_divisions"]
+            ),
         ]
         return Checked(fragment, "\n".join(lines), found)
 

@@ -118,6 +118,15 @@ def test_a_random_case_is_one_of_the_language() -> None:
     assert len(S) <= 10
 
 
+def test_check_names_divisions_of_whole_numbers() -> None:
+    condition = "(B.x - A.x) / A.x < -0.08 AND y / A.x > x % 2"
+    text = f"MATCH_RECOGNIZE (MEASURES B.y / 2 AS h PATTERN (A B) DEFINE B AS {condition})"
+    known = check(text, Schema({"row": {"x": "int", "y": "float"}}), language=LANGUAGE)
+    assert known.fragment["whole_divisions"] == ["(B.x - A.x) / A.x"]
+    assert "(B.x - A.x) / A.x is a whole number, as its parts are: CAST one AS DOUBLE" in known.summary
+    assert check(text, language=LANGUAGE).fragment["whole_divisions"] == []
+
+
 def test_check() -> None:
     known = check(QUERY, language=LANGUAGE)
     assert known.fragment["variables"] == ["STRT", "DOWN", "UP"]

@@ -1,4 +1,7 @@
-"""Examples of Oracle's Data Warehousing Guide, "SQL for Pattern Matching", with the results that it describes."""
+"""Examples of Oracle's Data Warehousing Guide, "SQL for Pattern Matching", with the results that it describes.
+
+Days and minutes are numbers here. Left out are those on a log of failed logins.
+"""
 
 from itertools import permutations
 
@@ -150,3 +153,125 @@ def test_permute(find: Finder) -> None:
         measures = "MEASURES FIRST(D.p) AS d, COUNT(*) AS n"
         bodies = [f"{measures} PATTERN ({p}) {define}" for p in ("PERMUTE(X{3}, B C?, D)", orders)]
         assert output(find, bodies[0], S) == output(find, bodies[1], S)
+
+
+def test_a_union_of_variables(find: Finder) -> None:
+    body = """PARTITION BY symbol ORDER BY tstamp
+        MEASURES FIRST(STRT.tstamp) AS strt, LAST(DOWN.tstamp) AS bottom, AVG(STDN.price) AS average
+        AFTER MATCH SKIP TO LAST UP PATTERN (STRT DOWN+ UP+) SUBSET STDN = (STRT, DOWN)
+        DEFINE UP AS UP.price > PREV(UP.price), DOWN AS DOWN.price < PREV(DOWN.price)"""
+    assert output(find, body, TICKER) == [("ACME", 5, 6, 18.5), ("ACME", 10, 12, 59 / 3), ("ACME", 14, 16, 17)]
+
+
+def test_rising_prices_without_what_surrounds_them(find: Finder) -> None:
+    body = """PARTITION BY symbol ORDER BY tstamp
+        MEASURES FINAL AVG(S.price) AS average, CLASSIFIER() AS c, MATCH_NUMBER() AS n ALL ROWS PER MATCH
+        AFTER MATCH SKIP TO LAST B PATTERN ({- A -} B+ {- C+ -}) SUBSET S = (A, B)
+        DEFINE A AS A.price >= 10, B AS B.price > PREV(B.price), C AS C.price <= PREV(C.price)"""
+    shown = [(day, average, label, n) for _, day, average, label, n, _ in output(find, body, TICKER)]
+    days = {1: (18.8, 2, 3, 4, 5), 2: (19.2, 7, 8, 9, 10), 3: (20, 13), 4: (50 / 3, 17, 18)}
+    assert shown == [(day, average, "B", n) for n, (average, *its) in days.items() for day in its]
+
+
+DAYS = table("day price", *((day, float(price)) for day, price in enumerate(WAVE, 1)))
+
+
+def test_dips_until_the_price_has_returned(find: Finder) -> None:
+    body = """ORDER BY day MEASURES A.day AS start, A.price AS high, B.price AS low, COUNT(C.*) + 1 AS days,
+        D.day AS finish, D.price AS back PATTERN (A B C* D) DEFINE B AS (B.price - A.price) / A.price < -0.08,
+        C AS C.price < A.price, D AS D.price >= A.price"""
+    assert output(find, body, DAYS) == [(1, 1000, 775, 11, 13, 1100), (14, 800, 550, 1, 16, 800)]
+
+
+def test_v_and_u_shapes(find: Finder) -> None:
+    prices = (*PRICES[:16], 12, *PRICES[17:])
+    body = """ORDER BY day MEASURES STRT.day AS start, DOWN.day AS bottom, UP.day AS finish
+        AFTER MATCH SKIP TO LAST UP PATTERN (STRT DOWN+ FLAT* UP+) DEFINE DOWN AS DOWN.price < PREV(DOWN.price),
+        FLAT AS FLAT.price = PREV(FLAT.price), UP AS UP.price > PREV(UP.price)"""
+    assert output(find, body, table("day price", *enumerate(prices, 1))) == [(5, 6, 10), (10, 12, 13), (14, 16, 18)]
+
+
+def test_five_inverted_vs(find: Finder) -> None:
+    """Elliott waves: of each row how many are labelled, and its label."""
+    rises = ", ".join(f"{A} AS {A}.price {'><'[n % 2]} PREV({A}.price)" for n, A in enumerate("QRSTUVWXYZ"))
+    body = f"""ORDER BY day MEASURES COUNT(*) AS k, COUNT(Q.*) AS q, CLASSIFIER() AS c ALL ROWS PER MATCH
+        AFTER MATCH SKIP TO LAST Z PATTERN (P Q+ R+ S+ T+ U+ V+ W+ X+ Y+ Z+) DEFINE {rises}"""
+    shown = [row[:4] for row in output(find, body, DAYS)]
+    assert shown == [(k + 1, k, int(k > 1), label) for k, label in enumerate("PQRSTUVWXYZ", 1)]
+
+
+WAVES = (
+    36.25, 36.47, 36.36, 36.25, 36.36, 36.70, 36.50, 36.66, 36.98, 37.08, 37.43, 37.68, 37.66, 37.32, 37.16, 36.98,
+    37.19, 37.45, 37.79, 37.49, 37.30, 37.08, 37.34, 37.54, 37.69, 37.60, 37.93, 38.17,
+)  # fmt: skip
+
+
+def test_waves_of_three_or_four_days(find: Finder) -> None:
+    body = """ORDER BY day MEASURES V.day AS start, Z.day AS finish, COUNT(W.price) AS w, COUNT(X.price) AS x,
+        COUNT(Y.price) AS y, COUNT(Z.price) AS z ALL ROWS PER MATCH
+        AFTER MATCH SKIP TO LAST Z PATTERN (V W{3,4} X{3,4} Y{3,4} Z{3,4}) DEFINE W AS W.price > PREV(W.price),
+        X AS X.price < PREV(X.price), Y AS Y.price > PREV(Y.price), Z AS Z.price < PREV(Z.price)"""
+    shown = output(find, body, table("day price", *enumerate(WAVES, 1)))
+    assert [row[0] for row in shown] == [*range(8, 23)]
+    assert [shown[n][1:7] for n in (0, 4, 8, 11, 14)] == [
+        (8, None, 0, 0, 0, 0), (8, None, 4, 0, 0, 0), (8, None, 4, 4, 0, 0), (8, None, 4, 4, 3, 0), (8, 22, 4, 4, 3, 3),
+    ]  # fmt: skip
+
+
+def test_w_shapes_that_overlap(find: Finder) -> None:
+    """The search goes on in the middle of a match."""
+    body = """ORDER BY day MEASURES MATCH_NUMBER() AS n, P.day AS start, T.day AS finish, MIN(Q.price) AS q,
+        MAX(R.price) AS r AFTER MATCH SKIP TO LAST R PATTERN (P Q+ R+ S+ T+) DEFINE Q AS Q.price < PREV(Q.price),
+        R AS R.price > PREV(R.price), S AS S.price < PREV(S.price), T AS T.price > PREV(T.price)"""
+    assert output(find, body, DAYS) == [
+        (1, 1, 5, 775, 900), (2, 3, 7, 775, 900), (3, 5, 9, 775, 900), (4, 7, 11, 775, 800), (5, 9, 13, 550, 900),
+        (6, 11, 18, 800, 1100),
+    ]  # fmt: skip
+
+
+def test_three_large_transactions_within_an_hour(find: Finder) -> None:
+    minutes = (0, 5, 10, 11, 16, 19, 20, 33, 36, 48, 59, 69, 79, 89)
+    volumes = (35, 15, 5, 42, 7, 5, 5, 55, 15, 15, 15, 55, 55, 15)
+    body = """ORDER BY at MEASURES SUM(A.volume) AS large ALL ROWS PER MATCH PATTERN (A {- B* -} A {- B* -} A)
+        DEFINE A AS A.volume > 30 AND A.at - FIRST(A.at) < 60, B AS B.volume <= 30 AND B.at - FIRST(A.at) < 60"""
+    S = table("at volume", *zip(minutes, volumes, strict=True))
+    assert output(find, body, S) == [(0, 35, 35), (11, 77, 42), (33, 132, 55)]
+
+
+CALLS = (
+    (1354, 1575), (1603, 1829), (1857, 2301), (2320, 2819), (2840, 2964), (64342, 64457), (85753, 85790),
+    (85808, 85985), (86011, 86412), (86437, 86546), (163436, 163505), (163534, 163967), (163982, 164454),
+)  # fmt: skip
+
+
+def test_calls_that_were_dropped(find: Finder) -> None:
+    body = """PARTITION BY caller ORDER BY start MEASURES A.start AS first, "end" - A.start AS whole,
+        SUM("end" - start) AS effective, COUNT(B.*) AS restarts, MATCH_NUMBER() AS n
+        PATTERN (A B*) DEFINE B AS B.start - PREV(B."end") < 60"""
+    S = table("caller start end", *((1, *call) for call in CALLS))
+    shown = [
+        (start, effective, whole - effective, *more) for _, start, whole, effective, *more in output(find, body, S)
+    ]
+    assert shown == [(1354, 1514, 96, 4, 1), (64342, 115, 0, 0, 2), (85753, 724, 69, 3, 3), (163436, 974, 44, 2, 4)]
+
+
+TRANSFERS = (
+    (1, 1_000_000, "deposit", None), (5, 1_200_000, "deposit", None), (6, 1000, "transfer", "bob"),
+    (15, 1500, "transfer", "bob"), (20, 1500, "transfer", "allen"), (23, 1000, "transfer", "tim"),
+    (26, 1_000_000, "transfer", "tim"), (27, 500_000, "deposit", None),
+)  # fmt: skip
+
+
+def test_suspicious_transfers(find: Finder) -> None:
+    """Small ones to several others, then a large one: {15, 20, 23}, as two in a row to the same do not count."""
+    S = table("at amount event to", *(row for row in TRANSFERS if row[2] == "transfer"))
+    body = """ORDER BY at MEASURES FIRST(at) AS first, Y.at AS last, Y.amount AS amount
+        PATTERN ({}) DEFINE Z AS event = 'transfer' AND amount < 2000, X AS event = 'transfer' AND amount <= 2000 {},
+        Y AS event = 'transfer' AND amount >= 1000000 AND LAST(X.at) - FIRST(at) < 30 AND Y.at - LAST(X.at) < 10 {}"""
+    others = 'AND PREV(X."to") <> X."to"'
+    assert output(
+        find, body.format("X{3,} Y", "", "").replace("Z AS event = 'transfer' AND amount < 2000, ", ""), S
+    ) == [(6, 26, 1_000_000)]
+    assert output(find, body.format("Z X{2,} Y", others, "AND SUM(X.amount) + Z.amount < 20000"), S) == [
+        (15, 26, 1_000_000)
+    ]
