@@ -120,15 +120,18 @@ def as_stream(
     return _fitted(table, schema, reserved, "the events", "event {}".format)
 
 
-def read_schema(text: str, *, type_column: str = TYPE, time_column: str | None = None) -> Schema:
+def read_schema(
+    text: str, *, type_column: str = TYPE, time_column: str | None = None, default_type: str | None = None
+) -> Schema:
     """The schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed.
 
-    Of a file of events, by its suffix, it is the schema that the events show; the columns are those of `read`.
+    Of a file of events, by its suffix, it is the schema that the events show; the columns and default type are those
+    of `read`.
     """
     if text.lstrip().startswith("{"):
         return schema_of_json(parse_json(text, "schema"))
     if Path(text).suffix.lower() in SUFFIXES:
-        return observed(read(text, type_column=type_column, time_column=time_column))
+        return observed(read(text, type_column=type_column, time_column=time_column, default_type=default_type))
     source = _source(text)
     with source.open() as file:
         return schema_of_json(parse_json(file.read(), source.name))

@@ -10,6 +10,7 @@ import click
 from cerify.api import check
 from cerify.commands.files import schema_of
 from cerify.commands.options import language_option
+from cerify.languages import language_named
 from cerify.semantics.errors import errors_in, underline
 from cerify.semantics.events import TYPE
 from cerify.terminal import echo
@@ -36,7 +37,7 @@ def command(
     """
     schema = None
     if schema_text is not None:
-        schema = schema_of(schema_text, type_column, time_column)
+        schema = schema_of(schema_text, type_column, time_column, language_named(language).row_type)
     with errors_in(query):
         known = check(query, schema, language=language)
     if as_json:

@@ -69,10 +69,15 @@ class Source:
             )
 
 
-def schema_of(text: str, type_column: str = TYPE, time_column: str | None = None) -> Schema:
-    """The schema that an option gives, as JSON or a file. Raises InputError, IllFormed."""
+def schema_of(
+    text: str, type_column: str = TYPE, time_column: str | None = None, default_type: str | None = None
+) -> Schema:
+    """The schema that an option gives, as JSON or a file. Raises InputError, IllFormed.
+
+    default_type is the type of events in the file that have none; None makes them an error.
+    """
     with _notes():
-        return read_schema(text, type_column=type_column, time_column=time_column)
+        return read_schema(text, type_column=type_column, time_column=time_column, default_type=default_type)
 
 
 @contextmanager
