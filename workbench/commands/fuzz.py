@@ -46,7 +46,7 @@ from cerify.conformance.campaigns import (
 from cerify.conformance.claims import Claims, claims_of_engine, unknown_names
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine
-from cerify.conformance.known import Known, read_known
+from cerify.conformance.known import KnownDisagreements, read_known
 from cerify.conformance.process import Limits
 from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, plural, shown
 from cerify.console import Screen
@@ -285,7 +285,7 @@ def command(asked: Asked) -> int:
         return fuzz_streams.run(
             asked.argv, asked.known_language, asked.query, asked.longest, asked.limits, asked.as_json
         )
-    known = Known() if asked.known is None else read_known(asked.known, asked.known_language)
+    known = KnownDisagreements() if asked.known is None else read_known(asked.known, asked.known_language)
     with interruptible():
         name, plan, summary = run(asked, known)
     (_print_json if asked.as_json else _print)(name, plan, asked, summary, known)
@@ -293,7 +293,7 @@ def command(asked: Asked) -> int:
     return 0 if (summary.agreed or summary.disagreements) and not wrong and summary.ended is None else 1
 
 
-def run(asked: Asked, known: Known) -> tuple[str, Plan, Summary]:
+def run(asked: Asked, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
     """Run a campaign in this process: what is tested, the plan, and what was found."""
     with progress() as shown:
 
@@ -305,7 +305,12 @@ def run(asked: Asked, known: Known) -> tuple[str, Plan, Summary]:
 
 
 def compared(
-    asked: Asked, plan: Plan, processes: int, progress: Progress, checkpoint: Checkpoint | None, known: Known
+    asked: Asked,
+    plan: Plan,
+    processes: int,
+    progress: Progress,
+    checkpoint: Checkpoint | None,
+    known: KnownDisagreements,
 ) -> Summary:
     """The summary of the campaign, or of the one case that is wanted."""
     known.ask_again(plan)
@@ -318,7 +323,7 @@ def compared(
     return campaign(plan, processes, asked.stop_after, progress, checkpoint, cause_of, asked.max_seconds)
 
 
-def run_evaluator(asked: Asked, progress: Progress, known: Known) -> tuple[str, Plan, Summary]:
+def run_evaluator(asked: Asked, progress: Progress, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
     """Run a campaign with a built-in evaluator under test. Raises InternalError if a process of it dies."""
     name = asked.evaluators[0]
     workers = asked.processes or min(os.cpu_count() or 1, -(-asked.cases // 500))
@@ -330,7 +335,7 @@ def run_evaluator(asked: Asked, progress: Progress, known: Known) -> tuple[str, 
         raise InternalError("a process of the campaign died; was there enough memory?") from None
 
 
-def run_engine(asked: Asked, progress: Progress, known: Known) -> tuple[str, Plan, Summary]:
+def run_engine(asked: Asked, progress: Progress, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
     """Run a campaign with an engine under test. Raises InputError if it does not start."""
     with Engine(asked.argv, asked.limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
@@ -364,7 +369,7 @@ def run_engine(asked: Asked, progress: Progress, known: Known) -> tuple[str, Pla
 # --- for a program ----------------------------------------------------------------------------------------------------
 
 
-def _print_json(name: str, plan: Plan, asked: Asked, summary: Summary, known: Known) -> None:
+def _print_json(name: str, plan: Plan, asked: Asked, summary: Summary, known: KnownDisagreements) -> None:
     echo(protocol.line({"summary": _summary(name, plan, asked.profile_name, summary) | {"known": known.causes}}))
     for disagreement in (*summary.disagreements, *summary.disputes):
         echo(protocol.line(_disagreement(disagreement, plan, asked)))
@@ -409,7 +414,7 @@ def _answer(given: Answer) -> Any:
 # --- for a person -----------------------------------------------------------------------------------------------------
 
 
-def _print(name: str, plan: Plan, call: Asked, summary: Summary, known: Known) -> None:
+def _print(name: str, plan: Plan, call: Asked, summary: Summary, known: KnownDisagreements) -> None:
     console = Screen(soft_wrap=True)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {call.profile_name}, seed {plan.seed}", style="bold")

@@ -37,7 +37,7 @@ class Example:
 
 
 @dataclass
-class Known:
+class KnownDisagreements:
     """The examples of an earlier call, and the kinds of those that the engine answers in the same way now."""
 
     examples: list[Example] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Known:
         return sorted({example.cause for example in self.examples}.difference(self.causes))
 
 
-def read_known(path: Path, language: Language[Any]) -> Known:
+def read_known(path: Path, language: Language[Any]) -> KnownDisagreements:
     """The disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -74,7 +74,9 @@ def read_known(path: Path, language: Language[Any]) -> Known:
         raise InputError(f"cannot read {path}: {error}") from None
     found = [(f"{path}, line {n}", line) for n, line in enumerate(lines, 1) if line.strip()]
     parsed = [(where, parse_json(line, where)) for where, line in found]
-    return Known([_example(obj, where, language) for where, obj in parsed if isinstance(obj, dict) and "cause" in obj])
+    return KnownDisagreements(
+        [_example(obj, where, language) for where, obj in parsed if isinstance(obj, dict) and "cause" in obj]
+    )
 
 
 def _example(obj: dict[str, Any], where: str, language: Language[Any]) -> Example:

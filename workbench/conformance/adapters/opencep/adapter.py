@@ -20,7 +20,7 @@ import sase_chains
 from chains import Json, Match, Search, Skip, Window
 
 LINK = "https://github.com/ilya-kolchinsky/OpenCEP/blob/master/README.md"
-LANGUAGES = {"cel": chains, "sase": sase_chains}
+MODULES = {"cel": chains, "sase": sase_chains}
 
 
 def answer(run: Json, search: Search) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def matches(run: Json, search: Search) -> list[dict[str, Any]]:
         raise Skip("only matches, and all of them")
     if any("timestamp" in attributes.values() for attributes in (run.get("schema") or {}).values()):
         raise Skip("conditions compare numbers, strings and truth values")
-    patterns, window = LANGUAGES[run["language"]].translated(run["tree"])
+    patterns, window = MODULES[run["language"]].translated(run["tree"])
     seconds = seconds_of(run["events"], window)
     found = set()
     for pattern in patterns:
@@ -111,8 +111,8 @@ def main() -> None:
             break
         if message["cmd"] == "start":
             engine = {"name": "opencep", "version": version_of(home)}
-            claims = {name: language.CLAIMS for name, language in LANGUAGES.items()}
-            reply = {"protocol": 1, "engine": engine, "languages": list(LANGUAGES), "claims": claims}
+            claims = {name: language.CLAIMS for name, language in MODULES.items()}
+            reply = {"protocol": 1, "engine": engine, "languages": list(MODULES), "claims": claims}
         else:
             reply = (measured if message["cmd"] == "measure" else answer)(message, search)
         print(json.dumps(reply), file=answers, flush=True)
