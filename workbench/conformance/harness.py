@@ -23,6 +23,7 @@ from cerify.semantics.events import Match
 from cerify.semantics.json_events import parse_json
 
 STOP_SECONDS = 2.0
+TRANSLATION = 10_000  # characters of it that are kept
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Engine:
         self.twice: dict[str, str] = {}
         self._answered: set[str] = set()  # of this process
         self.losses = Losses() if losses is None else losses
+        self._translation = ""  # of the last answer
         self._reading = Budget(seconds=limits.run_seconds)
         self._process: EngineProcess | None = None
         try:
@@ -62,11 +64,14 @@ class Engine:
         """The result of a case, which has the output that the engine claims."""
         claims = claims_of_json(self.info.claims, case.language)
         case = claims.asked(case)
+        self._translation = ""
         started = time.perf_counter()
         outcome, detail, matches = self._outcome(case, claims)
         seconds = time.perf_counter() - started
-        stderr = self._process.stderr() if self._process is not None and outcome != "passed" else ""
-        return Result(case, outcome, matches, detail, seconds, stderr=stderr)
+        if outcome == "passed":
+            return Result(case, outcome, matches, detail, seconds)
+        stderr = self._process.stderr() if self._process is not None else ""
+        return Result(case, outcome, matches, detail, seconds, stderr=stderr, translation=self._translation)
 
     def _outcome(self, case: Case, claims: Claims) -> tuple[Outcome, str, Sequence[Match] | None]:
         """What became of a case: the outcome, why, and the matches if there are some."""
@@ -180,6 +185,7 @@ class Engine:
         self._answered.add(case.id)
         try:
             answer = protocol.checked(obj, "answer", "the answer")
+            self._translation = answer.get("translation", "")[:TRANSLATION]
             if "tables" in answer:
                 answer = sql.answer(case, answer["tables"])
             return protocol.answer_of_json(answer, case.output, len(case.events))

@@ -72,7 +72,8 @@ class Result:
 
     second: the matches by the plain definition, where these were computed: of a disputed case they contradict the
     expected ones, of a failed one they are the same. stderr: the beginning and the end of what the engine
-    wrote on standard error meanwhile, of a case that it did not pass.
+    wrote on standard error meanwhile, of a case that it did not pass; translation: the query in the engine's own terms,
+    as its answer to such a case has it.
     """
 
     case: Case
@@ -82,6 +83,7 @@ class Result:
     seconds: float = 0.0
     second: Sequence[Match] | None = None
     stderr: str = ""
+    translation: str = ""
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ def defect_json(defect: Defect, report: Report) -> Json:
         "stopped": defect.stopped or None,
         "rerun": rerun(defect, report),
         "stderr": defect.result.stderr or defect.original.stderr or None,
+        "translation": defect.result.translation or None,
     }
 
 
@@ -118,6 +119,7 @@ def result_json(result: Result) -> Json:
         "second_opinion": None if result.second is None else matches_json(result.second),
         "detail": sentence(result),
         "stderr": result.stderr or None,
+        "translation": result.translation or None,
     }
 
 

@@ -49,6 +49,7 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
         ("cause", defect.description or cause_text(defect)),
         ("note", defect.stopped),
         ("why", defect.why),
+        ("its query", result.translation),
         ("stderr", result.stderr or defect.original.stderr),
     ):
         for number, line in enumerate(text.splitlines()):
@@ -119,6 +120,7 @@ def issue_text(defect: Defect, report: Report) -> str:
     parts = [
         f"### {report.engine} {report.version}: {title(defect)}: {sentence(result)}",
         f"Query ({LANGUAGES[case.language].title}): `{case.query}`",
+        *([f"In its own terms:\n```\n{result.translation}\n```"] if result.translation else []),
         "Stream:\n```\n" + "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) + "\n```",
         f"Expected: {shown(case.matches, 20) or 'nothing'}\n\nGot: {got}",
         *([f"Why:\n```\n{defect.why}\n```"] if defect.why else []),

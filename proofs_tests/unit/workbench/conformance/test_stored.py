@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -9,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
+from cerify import conform
 from cerify.cli import cerify
 from cerify.commands import trend as trend_command
 from cerify.conformance.badge import badge
@@ -17,7 +19,7 @@ from cerify.conformance.junit import junit
 from cerify.conformance.model import Case, Cause, Defect, Report, Result
 from cerify.conformance.policy import read_policies, read_policy
 from cerify.conformance.report_json import report_lines, summary
-from cerify.conformance.report_text import axis_says, defect_text
+from cerify.conformance.report_text import axis_says, defect_text, issue_text
 from cerify.conformance.stored import against, read_stored, trend
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
@@ -144,3 +146,27 @@ def test_what_is_no_policy_is_refused(text: str, says: str, tmp_path: Path) -> N
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=says):
         read_policy(path)
+
+
+TRANSLATING = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    query = m.get("query", "")
+    print(json.dumps({"protocol": 1, "engine": {"name": "e", "version": "1"}, "languages": ["cel"]}
+                     if m["cmd"] == "start" else
+                     {"id": m["id"], "matches": [], "translation": f"every [{query}]"}), flush=True)
+"""
+
+
+def test_a_defect_shows_the_query_in_the_terms_of_the_engine() -> None:
+    """The authors of an engine do not read CEL, and the adapter's translation could be found in its source alone."""
+    found = conform([sys.executable, "-c", TRANSLATING], [CASE])
+    (defect,) = found.defects
+    own = f"every [{defect.result.case.query}]"
+    assert f"  its query {own}" in list(defect_text(defect, found))
+    assert f"In its own terms:\n```\n{own}\n```" in issue_text(defect, found)
+    assert f"<pre>{own}</pre>" in render(found)
+    assert summary(found)["defects"][0]["translation"] == own
+    right = conform([sys.executable, "-c", TRANSLATING], [replace(CASE, matches=[])])
+    assert [one.translation for one in right.results] == [""]
