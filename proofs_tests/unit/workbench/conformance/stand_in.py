@@ -37,7 +37,7 @@ class StandIn:
     def answer(self, run: Json, search: Search) -> Json:
         """The answer to a run."""
         reply = self.ask({"cmd": "run"} | run)
-        while "translation" in reply:
+        while "id" not in reply:  # a translation, which waits for what is found
             try:
                 reply = self.ask({"found": list(search(reply["translation"]))})
             except Refused as refused:

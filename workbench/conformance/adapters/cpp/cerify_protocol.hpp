@@ -298,11 +298,13 @@ struct Cpu {
     double thread = 0, process = 0;
 };
 
-// A query to run over a stream. tree, schema and the members of an event are null where the message has none.
+// A query to run over a stream. tree, schema and the members of an event are null where the message has none. What is
+// put into translation, the query in the engine's own terms, goes into the answer, and reports show it.
 struct Run {
     std::string id, language, query, output;
     Json tree, schema, events;
     std::shared_ptr<Cpu> cpu = std::make_shared<Cpu>();
+    std::shared_ptr<std::string> translation = std::make_shared<std::string>();
 
     static Run of(const Json& message) {
         const auto text = [&](const char* name) { return message[name].null() ? "" : message[name].text(); };
@@ -339,7 +341,9 @@ inline Json reported(const Run& run, std::set<Match> matches) {
         if (valuations) one.emplace_back("bindings", std::move(bindings));
         found.emplace_back(std::move(one));
     }
-    return Json(Json::Object{{"id", run.id}, {"matches", std::move(found)}});
+    Json::Object reply{{"id", run.id}, {"matches", std::move(found)}};
+    if (!run.translation->empty()) reply.emplace_back("translation", *run.translation);
+    return Json(std::move(reply));
 }
 
 inline Json failed(const Json& id, const std::string& code, const std::string& message) {

@@ -23,6 +23,7 @@ using Search = std::function<std::vector<ComplexEvent>(const Translation&, Cpu&)
 inline std::set<Match> answer(const Run& run, const Search& search) {
     if (run.output != "matches" && run.output != "valuations") skip("matches and valuations only");
     const Translation translation = translated(run);
+    *run.translation = translation.declaration + "\n" + translation.query;
     std::set<Match> found;
     for (const ComplexEvent& one : search(translation, *run.cpu)) {
         Match match{one.at, {}};

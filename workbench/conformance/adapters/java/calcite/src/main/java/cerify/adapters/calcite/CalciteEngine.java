@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.sql.Timestamp;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -46,8 +47,10 @@ final class CalciteEngine extends SqlEngine {
     }
 
     @Override
-    protected List<Table> tables(JSONObject sql) {
-        return results(sql, "statements", statement -> results.apply(withoutDefault(statement)));
+    protected List<Table> tables(JSONObject sql, Consumer<String> executed) {
+        List<String> statements =
+                texts(sql, "statements").stream().map(CalciteEngine::withoutDefault).toList();
+        return results(statements, executed, results);
     }
 
     /** The statement without SHOW EMPTY MATCHES, the default, which Calcite does not parse. */

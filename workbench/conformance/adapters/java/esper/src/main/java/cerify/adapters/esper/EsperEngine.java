@@ -46,6 +46,7 @@ final class EsperEngine extends Engine {
     public Answer answer(Run run) {
         CelToEpl translation = CelToEpl.translate(run);
         Gathering gathering = new Gathering(translation.outline().variables(), run.valuations());
+        run.translated(translation.epl());
         statements.run(translation, run, (at, row) -> gathering.add(at, definition -> positions(row, definition)));
         return new Answer.Matches(gathering.matches());
     }

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.TableResult;
@@ -44,7 +45,7 @@ final class FlinkSqlEngine extends SqlEngine {
     /** The engine, whose runs share a cluster, with its classes loaded, so that the first run is not slower than the others. */
     FlinkSqlEngine() {
         this(statements(new LocalCluster()));
-        tables(new JSONObject(FIRST));
+        tables(new JSONObject(FIRST), statement -> {});
     }
 
     /** The adapter with another source of the rows of a statement, over the table of a run, in the place of Flink. */
@@ -64,8 +65,9 @@ final class FlinkSqlEngine extends SqlEngine {
     }
 
     @Override
-    protected List<Table> tables(JSONObject sql) {
+    protected List<Table> tables(JSONObject sql, Consumer<String> executed) {
         Clause clause = new Clause(sql);
+        executed.accept(clause.statement());
         return clause.tables(results.apply(sql, clause.statement()));
     }
 

@@ -41,6 +41,38 @@ final class ChainPattern {
         return window.isPresent() ? pattern.within(window.get()) : pattern;
     }
 
+    /** The pattern as it is written in Java, but for the conditions: of these the event types. */
+    String text(Optional<Duration> window) {
+        return text(chain) + window.map(width -> ".within(Duration.parse(\"" + width + "\"))").orElse("");
+    }
+
+    private String text(Chain part) {
+        StringBuilder text = new StringBuilder();
+        for (Chain.Step step : part.steps()) {
+            String begun = step.contiguous() ? ".next(" : ".followedByAny(";
+            text.append(text.isEmpty() ? "Pattern.begin(" : begun);
+            if (step instanceof Chain.Single single) {
+                List<String> types =
+                        single.definitions().stream().map(Definition::type).distinct().toList();
+                text.append('"').append(names.get(single.definitions().get(0))).append('"');
+                text.append(").where(").append(String.join(" or ", types)).append(" …)");
+            } else {
+                text.append(text(((Chain.Group) step).chain())).append(")");
+            }
+            text.append(rounds(step.rounds()));
+        }
+        return text.toString();
+    }
+
+    private static String rounds(Chain.Rounds rounds) {
+        if (rounds.isOnce()) {
+            return "";
+        }
+        String least = rounds.least() == 1 ? ".oneOrMore()" : ".timesOrMore(" + rounds.least() + ")";
+        String number = rounds.most() == 0 ? least : ".times(" + rounds.least() + ", " + rounds.most() + ")";
+        return number + (rounds.contiguous() ? ".consecutive()" : ".allowCombinations()");
+    }
+
     /** The positions of a definition in a match, which maps the names of steps to positions. */
     Function<Definition, Collection<Integer>> positions(Map<String, List<Integer>> match) {
         return definition -> match.getOrDefault(names.getOrDefault(definition, ""), List.of()).stream()

@@ -60,6 +60,7 @@ final class FlinkEngine extends Engine {
         for (Chain chain : Chain.of(outline.shape(), claims::choiceInIteration)) {
             try {
                 ChainPattern pattern = new ChainPattern(chain, run.events(), taking);
+                run.translated(pattern.text(time.window()));
                 Search search = searches.apply(pattern.pattern(time.window()));
                 run.stopwatch().<Map<String, List<Integer>>>time(
                         rows -> search.run(time.timestamps(), rows), (at, row) -> gathering.add(at, pattern.positions(row)));

@@ -92,10 +92,14 @@ public final class MessageLoop {
             Answer answer = Answer.to(run, engine);
             return message.getString("cmd").equals("measure") && answer instanceof Answer.Matches found
                     ? new JSONObject().put("id", id).put("count", found.matches().size()).put("cpu", run.stopwatch().seconds())
-                    : answer.message(id);
+                    : translated(run, answer.message(id));
         } catch (Problem problem) {
             return new Answer.Failed(problem).message(id);
         }
+    }
+
+    private static JSONObject translated(Run run, JSONObject message) {
+        return run.translations().isEmpty() ? message : message.put("translation", String.join("\n", run.translations()));
     }
 
     private static JSONObject failed(String id, String reason) {

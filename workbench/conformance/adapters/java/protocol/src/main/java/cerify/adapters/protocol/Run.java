@@ -1,5 +1,6 @@
 package cerify.adapters.protocol;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.json.JSONArray;
 import org.json.JSONException;
@@ -10,6 +11,7 @@ import org.json.JSONObject;
  *
  * @param tree the query's syntax tree, null where the text does not parse
  * @param sql the clause of MATCH_RECOGNIZE as SQL, null in other languages
+ * @param translations the texts that the engine is given for the query, filled by {@link #translated}
  */
 public record Run(
         String language,
@@ -19,7 +21,13 @@ public record Run(
         List<Event> events,
         boolean valuations,
         JSONObject sql,
-        Stopwatch stopwatch) {
+        Stopwatch stopwatch,
+        List<String> translations) {
+
+    /** Notes a text that the engine is given for the query; the answer has it, and reports show it. */
+    public void translated(String text) {
+        translations.add(text);
+    }
 
     /** The query's syntax tree. Throws a Problem "parse" where there is none. */
     @Override
@@ -44,7 +52,8 @@ public record Run(
                     Event.all(events, schema),
                     message.optString("output", "matches").equals("valuations"),
                     message.optJSONObject("sql"),
-                    new Stopwatch(message.optString("cmd").equals("measure")));
+                    new Stopwatch(message.optString("cmd").equals("measure")),
+                    new ArrayList<>());
         } catch (JSONException e) {
             throw new Problem(Problem.Code.INTERNAL, "not a run message of the protocol: " + e.getMessage());
         }

@@ -1,6 +1,7 @@
 package cerify.adapters.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayInputStream;
@@ -16,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 class MessageLoopTest {
 
-    /** Reports its only event twice, skips the query "skip", and fails on the query "die". */
+    /** Reports its only event twice, notes its translation, skips the query "skip", and fails on the query "die". */
     private static final class Stub extends Engine {
 
         Stub() {
@@ -30,6 +31,7 @@ class MessageLoopTest {
                 case "die" -> throw new OutOfMemoryError("too large");
                 case "parse" -> throw new Problem(Problem.Code.PARSE, "no query");
                 default -> {
+                    run.translated("select " + run.query());
                     TreeSet<Integer> events = new TreeSet<>(List.of(0));
                     TreeMap<String, java.util.SortedSet<Integer>> one = new TreeMap<>();
                     one.put("A", events);
@@ -58,6 +60,12 @@ class MessageLoopTest {
     void matchesThatDifferInBindingsAloneAreOneMatch() throws IOException {
         assertEquals(1, said(run("A", "matches")).get(0).getJSONArray("matches").length());
         assertEquals(2, said(run("A", "valuations")).get(0).getJSONArray("matches").length());
+    }
+
+    @Test
+    void anAnswerHasTheTranslation() throws IOException {
+        assertEquals("select A", said(run("A", "matches")).get(0).getString("translation"));
+        assertFalse(said(run("skip", "matches")).get(0).has("translation"));
     }
 
     @Test

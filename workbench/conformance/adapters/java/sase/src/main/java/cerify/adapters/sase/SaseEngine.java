@@ -46,6 +46,7 @@ final class SaseEngine extends Engine {
         }
         SaseQuery query = SaseReader.query(run.tree());
         String text = new QueryFile(query).text();
+        run.translated(text);
         SortedSet<Match> matches = new TreeSet<>();
         List<Search.Input> inputs = new Inputs(query, run).events();
         run.stopwatch().<Set<Integer>>time(

@@ -105,6 +105,7 @@ final class SiddhiRun {
         long[] timestamps = timestamps();
         List<Object[]> rows = new ArrayList<>();
         run.events().forEach(event -> rows.add(row(event, rows.size())));
+        run.translated(app);
         apps.run(app, timestamps, rows, run.stopwatch(), (at, row) -> receiver.accept(at, positions(row)));
     }
 

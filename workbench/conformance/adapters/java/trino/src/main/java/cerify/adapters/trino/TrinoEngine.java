@@ -5,6 +5,7 @@ import cerify.adapters.protocol.SqlEngine;
 import cerify.adapters.protocol.Table;
 import java.io.IOException;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.json.JSONObject;
 
@@ -34,8 +35,10 @@ final class TrinoEngine extends SqlEngine {
     }
 
     @Override
-    protected List<Table> tables(JSONObject sql) {
+    protected List<Table> tables(JSONObject sql, Consumer<String> executed) {
         String with = Literals.with(sql);
-        return results(sql, "selects", select -> results.apply(with + " " + select));
+        List<String> statements =
+                texts(sql, "selects").stream().map(select -> with + " " + select).toList();
+        return results(statements, executed, results);
     }
 }
