@@ -42,18 +42,23 @@ def browser() -> Iterator[Any]:
         yield one
 
 
+def new_tab(browser: Any, width: int = 1280, height: int = 720) -> Any:
+    """A tab of a profile of its own, which waits as long as a machine that does much else needs."""
+    context = browser.new_context(viewport={"width": width, "height": height})
+    context.set_default_timeout(WAIT)
+    return context.new_page()
+
+
 @pytest.fixture(scope="module")
 def page(browser: Any, site: str) -> Iterator[Any]:
     """The page with its example, after a cold load."""
-    context = browser.new_context(viewport={"width": 1300, "height": 900})
-    tab, errors = context.new_page(), []
+    tab, errors = new_tab(browser, 1300, 900), []
     tab.on("pageerror", lambda error: errors.append(error))
-    tab.set_default_timeout(WAIT)
     tab.goto(site)
     tab.wait_for_selector(".found button", timeout=WAIT)
     yield tab
     assert not errors
-    context.close()
+    tab.context.close()
 
 
 def write(page: Any, editor: str, text: str) -> None:
@@ -165,7 +170,7 @@ def test_a_link_opens_the_same_state_elsewhere(page: Any, browser: Any) -> None:
     page.click("#share")
     link = page.url
     assert "#1." in link
-    other = browser.new_context().new_page()
+    other = new_tab(browser)
     other.goto(link)
     other.wait_for_selector("#pane-automaton svg", timeout=WAIT)
     assert other.input_value("#query textarea") == "H ; T"
@@ -278,7 +283,7 @@ def test_attributes_are_renamed_and_removed(page: Any) -> None:
 
 
 def test_an_edit_is_answered_in_sight_on_a_phone(browser: Any, site: str) -> None:
-    tab = browser.new_page(viewport={"width": 390, "height": 700})
+    tab = new_tab(browser, 390, 700)
     tab.goto(site)
     tab.wait_for_selector(".found button", timeout=WAIT)
     tab.fill("#stream input[aria-label='hum of event 5']", "10")
@@ -297,7 +302,7 @@ def test_a_live_example_opens_in_the_playground_with_its_edits(browser: Any, sit
     examples = pytest.importorskip("examples", reason="needs the extra docs")
     address = playground.address(examples.state_of("A ; B", examples.rows_of("A A B")), "index")
     root = site.removesuffix("playground/")
-    tab = browser.new_context().new_page()
+    tab = new_tab(browser)
     tab.route(
         f"{root}live.html",
         lambda route: route.fulfill(
@@ -322,7 +327,7 @@ def test_a_box_on_a_page_shows_the_query_and_its_matches(browser: Any, site: str
     playground = pytest.importorskip("playground", reason="needs the extra docs")
     examples = pytest.importorskip("examples", reason="needs the extra docs")
     state = examples.state_of("A ; B", examples.rows_of("A A B"))
-    box = browser.new_context(viewport={"width": 700, "height": 700}).new_page()
+    box = new_tab(browser, 700, 700)
     box.goto(site + playground.address(state, "index").replace("playground/index.html", "?box"))
     box.wait_for_selector(".found button", timeout=WAIT)
     assert box.locator(".found button").count() == 2
@@ -366,7 +371,7 @@ def test_a_link_with_an_answer_shows_its_grade(page: Any, browser: Any) -> None:
     page.select_option("#exercise", "cel-then")
     write(page, "answer", "Open : Close")
     page.click("#share")
-    other = browser.new_context().new_page()
+    other = new_tab(browser)
     other.goto(page.url)
     other.wait_for_selector("#feedback .no", timeout=WAIT)
     assert "wrong" in other.inner_text("#feedback")
@@ -407,6 +412,6 @@ def test_it_opens_without_a_network(page: Any) -> None:
 
 def test_it_fits_a_phone_and_is_accessible(browser: Any, site: str) -> None:
     """Each pane at three widths, light and dark."""
-    tab = browser.new_page()
+    tab = new_tab(browser)
     assert not list(map(str, playground_problems(tab, site, WIDTHS)))
     tab.close()
