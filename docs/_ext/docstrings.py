@@ -33,7 +33,8 @@ ALIASES = {
 
 
 def escaped(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """The lines so that reStructuredText shows them as they are."""
+    """The lines so that reStructuredText shows them as they are, but for those of fields of tuples."""
+    lines[:] = [line for line in lines if not line.startswith("Alias for field number ")]
     written: list[str] = []
     for verbatim, group in groupby(lines, key=lambda line: line.startswith("  ")):
         if verbatim:

@@ -54,18 +54,24 @@ function matchText(match) {
 }
 
 export function explanation(view) {
-  const parts = view.parts.flatMap((part) => [
+  const parts = view.parts.flatMap((part, n) => [
     part.heading ? element("h2", {}, part.heading) : "",
     part.svg ? drawing(part.svg, part.heading || "Drawing") : "",
     part.trees.length ? element("ul", { className: "tree" }, ...part.trees.map(step)) : "",
     ...part.run.map((one) => element("p", {}, element("b", {}, `${one.move}  `), one.text, facts(one.facts))),
-    part.lines.length ? element("div", { className: "lines" }, part.lines.join("\n")) : "",
+    ...shownLines(part, n),
   ]);
   return [
     element("p", { className: view.matched ? "yes" : "no" }, view.sentence),
     view.svg ? drawing(view.svg, "The stream") : "",
     ...parts,
   ];
+}
+
+// The lines of a part; without a heading they are sentences, no items of a list before them.
+function shownLines({ heading, lines }, n) {
+  if (!heading && n) return lines.map((line) => element("p", {}, line));
+  return lines.length ? [element("div", { className: "lines" }, lines.join("\n"))] : [];
 }
 
 function step(one) {

@@ -600,6 +600,17 @@ def test_a_bad_valuation_gets_one_clear_message(run, text: str, message: str) ->
     assert message in err
 
 
+def test_that_there_is_no_match_is_no_item_of_the_list_before_it(run, tmp_path: Path) -> None:
+    assert (
+        run("(T ; H) FILTER T.tmp > 40 AND T.id = H.id", "--match", "1,7", "--html", str(tmp_path / "page.html"))[0]
+        == 1
+    )
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<p>The query has no match at 7.</p>" in page
+    assert "would be a match of</h3>" in page
+    assert page.count("<li>") == 1
+
+
 # --- windows and partitions -------------------------------------------------------------------------------------------
 
 
