@@ -13,9 +13,9 @@ from cerify.semantics.values import Value
 
 ABSENT = Axis(
     "absent",
-    ("false", "unknown", "null-equal", "zero", "error"),
+    ("false", "unknown", "null-equal", "null-unequal", "zero", "error"),
     says="a comparison with an absent attribute: false; unknown, so that its negation is not true either; absent "
-    "equals absent and differs from all else; absent is 0; an error",
+    "equals absent and differs from all else; absent differs from all, and equals nothing; absent is 0; an error",
 )
 DIVISION = Axis(
     "integer-division",
@@ -135,6 +135,8 @@ class Conditions:
                     return None
                 case "null-equal":
                     return (left is right) == (comparator == "=") if comparator in ("=", "!=") else False
+                case "null-unequal":
+                    return comparator == "!="
                 case "error":
                     raise EngineError("an attribute of the condition is absent")
         return pred.compare(comparator, left, right)

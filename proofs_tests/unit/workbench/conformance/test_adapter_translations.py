@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from random import Random
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -19,6 +19,8 @@ from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case
 from cerify.languages import LANGUAGES
 from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.semantics.predicates import Comparator, Comparison
+from cerify.semantics.sase.syntax import Block, Conjunct, Query
 from proofs_tests.support import built_in_cases
 from proofs_tests.tools.adapter_cases import matches
 from proofs_tests.unit.workbench.conformance import epl, sase_file, siddhi_ql, sql_statement
@@ -97,6 +99,7 @@ FAULTS: dict[str, Fault] = {
     "esper": other("epl", r"gap\d+_\*\? ", ""),
     "siddhi": other("app", r"\+ , ", " , "),
 }
+MIRRORED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 SUITES = list({(of.module, of.language): of for of in TRANSLATIONS}.values())
 Adapters: TypeAlias = Callable[[str], StandIn]
 
@@ -135,9 +138,21 @@ def random_cases(of: Translation, claims: Claims) -> Iterator[Case]:
     maker = ClaimedMaker(language, generator.case, claims, generator.stream)
     for number in range(of.cases):
         query, S = maker(rng, generator.profiles[of.profile], 6, 6)
+        query = mirrored(rng, query) if of.language == "sase" else query
         schema = None if S.schema is None else json_of_schema(S.schema)
         events = tuple(map(json_of_event, S))
         yield Case(str(number), "", "", of.language, language.show(query), schema, events, of.output, ())
+
+
+def mirrored(rng: Random, node: Any) -> Any:
+    """A query in which the sides of some comparisons change their places."""
+    if isinstance(node, tuple):
+        return tuple(mirrored(rng, part) for part in node)
+    if isinstance(node, Comparison) and rng.random() < 0.5:
+        return Comparison(MIRRORED.get(node.comparator, node.comparator), node.right, node.left)
+    if isinstance(node, Query | Block | Conjunct):
+        return replace(node, **{field.name: mirrored(rng, getattr(node, field.name)) for field in fields(node)})
+    return node
 
 
 def differing(

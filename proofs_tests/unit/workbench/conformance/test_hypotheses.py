@@ -171,6 +171,9 @@ def test_absent_attributes() -> None:
     assert found("A FILTER A.x = 0", S, absent="zero") == {(0,)}
     assert found("A FILTER A.x != 1", S, absent="null-equal") == {(0,)}
     assert found("A FILTER A.y = A.z", S, absent="null-equal") == {(0,), (1,)}
+    assert found("A FILTER A.x != 1", S, absent="null-unequal") == {(0,)}
+    assert found("A FILTER A.y != A.z", S, absent="null-unequal") == {(0,), (1,)}
+    assert found("A FILTER A.y = A.z", S, absent="null-unequal") == set()
     assert isinstance(answer("cel", query, S, {"absent": "error"}), Failed)
 
 
