@@ -25,6 +25,7 @@ from cerify.semantics.values import Value
 if TYPE_CHECKING:
     from cerify.automata.row_pattern.measure_registers import MeasureRegisters
     from cerify.automata.row_pattern.measures import Found
+    from cerify.draw.diagram import Diagram
     from cerify.explanations.explainer import Explainer
 
 FINDERS: Mapping[str, str] = {
@@ -108,6 +109,12 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
         require_wellformed(query)
         return RowExplainer(query, S, text)
+
+    def diagram(self, query: MatchRecognize, title: str, schema: Schema | None, budget: Budget) -> Diagram:
+        from cerify.draw.row_pattern import diagram_of_clause
+
+        require_wellformed(query)
+        return diagram_of_clause(query, title, budget)
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
         from cerify.automata.row_pattern.conditions import why_not

@@ -5,17 +5,19 @@ import org.apache.flink.table.api.Schema;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.types.Row;
 
-/** MATCH_RECOGNIZE in Flink SQL over one row, or two: greedy and optional variables, anchors, a cast, and PREV. */
+/** MATCH_RECOGNIZE in Flink SQL: greedy and optional variables, anchors, a cast, a division, and PREV. */
 public final class GreedyRows {
     /** Prints what is expected of each pattern, and the rows that Flink reports. */
     public static void main(String[] arguments) {
         report("A* B", "x > 0", "the row 1", 1);
         report("A* B", "x > 0", "the row 2", 1, 2);
+        report("A{1,2} B", "x > 0", "the row 3", 1, 2, 3);
         report("A*? B", "x > 0", "the row 1, and the row 2", 1, 2);
         report("A? B", "x > 0", "the row 2", 1, 2);
         report("^ B", "x > 0", "the row 1", 1, 2);
         report("B $", "x > 0", "the row 2", 1, 2);
         report("B", "CAST(x / 2.0 AS BIGINT) = 1", "the row 1", 1, 3);
+        report("B", "CAST(x AS DOUBLE) / 0 IS NULL", "the row 1", 1);
         report("B", "PREV(x) = 1", "the row 2", 1, 2);
         report("A B", "PREV(x) = 1", "the row 2", 1, 2);
     }

@@ -448,3 +448,28 @@ def test_a_negated_component_has_an_automaton_of_its_own() -> None:
         "SEQ(A a, ~B+ b[], A c)",
         "~B+ b[]",
     ]
+
+
+# --- MATCH_RECOGNIZE --------------------------------------------------------------------------------------------------
+
+
+def test_ways_of_a_row_pattern_are_numbered_in_the_order_of_preferment() -> None:
+    query = "MATCH_RECOGNIZE (PATTERN (A B*? $ | {- A -}) DEFINE B AS x < PREV(x))"
+    diagram = diagram_of(query, "row-pattern")
+    assert edges_of(diagram) == {
+        ("in", "A1", ("1",), "take"),
+        ("in", "A2", ("2",), "take"),
+        ("A1", "out", ("1 after the last row",), "proceed"),
+        ("A1", "B", ("2",), "take"),
+        ("B", "out", ("1 after the last row",), "proceed"),
+        ("B", "B", ("2",), "take"),
+        ("A2", "out", ("1",), "proceed"),
+    }
+    assert [(one.title, one.lines) for one in diagram.table] == [
+        ("DEFINE", ("B AS x < PREV(x)",)),
+        ("left out of the output", ("A2",)),
+    ]
+    greedy = diagram_of(query.replace("*?", "*"), "row-pattern")
+    assert ("B", "B", ("1",), "take") in edges_of(greedy)
+    with pytest.raises(IllFormed, match="the variable C is not in the pattern"):
+        diagram_of("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS C.x > 1)", "row-pattern")
