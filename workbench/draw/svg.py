@@ -19,7 +19,7 @@ MARGIN = 10
 LONGEST = 26  # characters of a line beside an arrow
 BASELINE = 2  # pixels from the middle of a text beside an arrow to its baseline: its brackets stay above the arrow
 MOST_LINES = 4  # lines beside an arrow; a longer text stands below the drawing, by number
-BELOW = 440  # the least width of what stands below the drawing
+FORMULAS, NOTES = 440, 330  # the least width of what stands below the drawing; notes fit a phone
 SAMPLE = 44  # of the stroke of a kind of edge
 HEAD = 8.5
 
@@ -41,8 +41,9 @@ def svg(diagram: Diagram) -> str:
     numbered: dict[tuple[str, ...], int] = {}
     texts = [_text(edge, numbered) for edge in diagram.edges]
     placed = layout(diagram, list(map(_size, texts)))
-    wordy = diagram.notes or diagram.table or numbered or len(_kinds(diagram)) > 1
-    width = max(placed.width, BELOW if wordy else 0) + 2 * MARGIN
+    noted = diagram.notes or len(_kinds(diagram)) > 1
+    least = FORMULAS if diagram.table or numbered else NOTES if noted else 0
+    width = max(placed.width, least) + 2 * MARGIN
     below = list(_below(diagram, numbered, placed.height + 3 * MARGIN, width))
     height = below[-1][0] + MARGIN if below else placed.height + 2 * MARGIN
     name = "d" + blake2b(repr(diagram).encode(), digest_size=5).hexdigest()
