@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from cerify.conformance.model import Defect, Json, Outcome, Report, Result
 from cerify.conformance.report_json import again
-from cerify.conformance.report_text import axis_says, entitled, issue_text, opening, title
+from cerify.conformance.report_text import alike_text, axis_says, entitled, issue_text, opening, title
 from cerify.conformance.words import second_sentence, sentence, shown_match, unasked_sentence
 from cerify.draw.page import page
 from cerify.draw.timeline import Column, Kind, Row, timeline
@@ -99,6 +99,7 @@ class DefectView:
     drawing: Markup
     undrawn: int
     says: str
+    alike: str
     entitled: str
     again: str
     issue: str
@@ -117,6 +118,7 @@ class DefectView:
             drawing=Markup(svg),
             undrawn=max(0, len(rows) - DRAWN),
             says=axis_says(defect, first) if first else "",
+            alike=alike_text(defect, report),
             entitled=entitled(defect, first) if first else "",
             again="\n".join(again(defect, report)),
             issue=issue_text(defect, report),

@@ -130,6 +130,11 @@ class Defect:
         """The name of the language of its cases."""
         return self.result.case.language
 
+    @property
+    def likeliest(self) -> tuple[str, str] | None:
+        """The axis and the value of its likeliest cause; None if none is known."""
+        return (self.causes[0].axis, self.causes[0].value) if self.causes else None
+
 
 @dataclass(frozen=True)
 class Report:

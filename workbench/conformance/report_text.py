@@ -8,7 +8,7 @@ from typing import Any
 
 from cerify.conformance.hypotheses import AXES
 from cerify.conformance.model import FAILURES, Case, Cause, Defect, Report, Result
-from cerify.conformance.report_json import again
+from cerify.conformance.report_json import again, same_cause
 from cerify.conformance.words import count_of, plural, second_sentence, sentence, shown
 from cerify.languages import LANGUAGES
 from cerify.semantics.sase.reading import choices
@@ -47,6 +47,7 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
         yield f"  judged    {second}"
     for label, text in (
         ("cause", defect.description or cause_text(defect)),
+        ("alike", alike_text(defect, report)),
         ("note", defect.stopped),
         ("why", defect.why),
         ("its query", result.translation),
@@ -80,6 +81,13 @@ def cause_text(defect: Defect) -> str:
     if says := axis_says(defect, first):
         text += f"\n{says}"
     return f"{text}\nif that is meant: {entitled(defect, first)}"
+
+
+def alike_text(defect: Defect, report: Report) -> str:
+    """The defects in other languages that are perhaps this one, in a sentence; "" if there is none."""
+    others = [o for o in report.defects if o.id in same_cause(defect, report)]
+    named = ", ".join(f"{o.id} in {LANGUAGES[o.language].title}" for o in others)
+    return f"probably the same as {named}, which has this cause too" if others else ""
 
 
 def axis_says(defect: Defect, cause: Cause) -> str:
@@ -129,6 +137,7 @@ def issue_text(defect: Defect, report: Report) -> str:
             if (cause := (defect.description or cause_text(defect)).partition("\n")[0])
             else []
         ),
+        *([alike[:1].upper() + alike[1:] + "."] if (alike := alike_text(defect, report)) else []),
         "To see it again:\n```\n" + "\n".join(again(defect, report)) + "\n```",
         f"It explains {plural(len(defect.cases), 'failing case')} of the suite: {count_of(defect.cases, NAMED)}.",
     ]

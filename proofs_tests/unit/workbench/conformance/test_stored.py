@@ -170,3 +170,16 @@ def test_a_defect_shows_the_query_in_the_terms_of_the_engine() -> None:
     assert summary(found)["defects"][0]["translation"] == own
     right = conform([sys.executable, "-c", TRANSLATING], [replace(CASE, matches=[])])
     assert [one.translation for one in right.results] == [""]
+
+
+def test_one_cause_in_two_languages_is_said_to_be_perhaps_one_defect() -> None:
+    """An engine that compares absent values in its core has the same defect in each language that it speaks."""
+    cause = (Cause("absent", "null-equal", 1, 1),)
+    sase = replace(WRONG, case=replace(CASE, language="sase", query="PATTERN SEQ(A a, B b)"))
+    both = (replace(DEFECT, causes=cause), replace(DEFECT, id="d2", result=sase, original=sase, causes=cause))
+    other = replace(DEFECT, id="d3", causes=(Cause("seq", "strict", 1, 1),))
+    found = report(WRONG, sase, defects=(*both, other))
+    assert [one["same_cause"] for one in summary(found)["defects"]] == [["d2"], ["d1"], []]
+    assert "  alike     probably the same as d2 in SASE+, which has this cause too" in list(defect_text(both[0], found))
+    assert "Probably the same as d1 in CEL" in issue_text(both[1], found)
+    assert render(found).count("It is probably the same as") == 2
