@@ -22,9 +22,13 @@ RESULT = pa.schema(
 bindings and result are null where the query does not give them.
 """
 
+NO_MATCHES = RESULT.empty_table()
+
 
 def table_of_matches(matches: Sequence[Match]) -> pa.Table:
     """The table of some matches, with the columns of RESULT."""
+    if not matches:  # most often, where streams are short
+        return NO_MATCHES
     bindings: list[list[tuple[str, tuple[int, ...]]] | None] = [
         None if m.bindings is None else list(m.bindings) for m in matches
     ]

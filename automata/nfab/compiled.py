@@ -6,6 +6,9 @@ whose times, if there is a window, ascend. Every run is followed on its own.
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,6 +38,16 @@ STRATEGIES = dict(zip(sase.STRATEGIES, (op.STRICT, op.PARTITION, op.NEXT, op.ANY
 KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
 
 
+@dataclass(frozen=True)
+class Layout:
+    """What is compiled of a query for columns of some kinds; plan, work and initial are arrays of kernels.py."""
+
+    programs: Programs
+    plan: NDArray[np.int32]
+    work: NDArray[np.float64]
+    initial: NDArray[np.float64]
+
+
 class CompiledBlockRunner:
     """The matches of one query block over a stream that comes in batches.
 
@@ -56,6 +69,13 @@ class CompiledBlockRunner:
                 passing = Both(passing, about(p, None))
             self._passing.append(passing)
         self._encoder: ColumnEncoder | None = None  # once the columns of the first batch are known
+        self._layouts: dict[tuple[tuple[str, Kind], ...], Layout] = {}
+
+    def fresh(self) -> CompiledBlockRunner:
+        """A runner at the beginning of another stream, which shares what has been compiled."""
+        runner = copy(self)
+        runner.position, runner._encoder = 0, None
+        return runner
 
     def begin(self, start: int) -> None:
         """Begin with the event at that position of the stream. To be called before the first event."""
@@ -75,13 +95,18 @@ class CompiledBlockRunner:
 
     def tried(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
         """As `read`, or why the batch cannot be read; if it is not the first one, the runner is of no use then."""
-        tables = [self._table(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))]
+        tables = []
         for S in _pieces(batch):
             found = self._piece(S, True)
             if isinstance(found, Unsupported):
                 return found
-            tables.append(self._table(*found))
-        return pa.concat_tables(tables)
+            if len(found[0]) > 1:
+                tables.append(self._table(*found))
+        return pa.concat_tables(tables) if tables else self._no_matches
+
+    @cached_property
+    def _no_matches(self) -> pa.Table:
+        return self._table(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))
 
     def count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int:
         """The number of matches that the rows of a batch complete; they are not listed."""
@@ -100,7 +125,9 @@ class CompiledBlockRunner:
     def finish(self) -> pa.Table:
         """The matches that the end of the stream completes, as a table like that of `read`."""
         found: list[list[tuple[int, int]]] = []
-        for last in self._stopped():
+        if not (stopped := self._stopped()):
+            return self._no_matches
+        for last in stopped:
             events, node = [], last
             while node >= 0:
                 before, position, component, _, _ = self._memory.nodes[node].tolist()
@@ -209,7 +236,19 @@ class CompiledBlockRunner:
 
     def _prepare(self, table: pa.Table) -> Unsupported | None:
         """Compile the conditions, for columns of the kinds that those of the first batch have, or say why not."""
-        programs = Programs(kinds_of(table))
+        kinds = kinds_of(table)
+        layout = self._layouts.get(tuple(kinds.items())) or self._compiled(kinds)
+        if isinstance(layout, Unsupported):
+            return layout
+        self._layouts[tuple(kinds.items())] = layout
+        self._encoder = ColumnEncoder(self.plan.routes, layout.programs)
+        self._plan, self._work, self._initial = layout.plan, layout.work.copy(), layout.initial
+        self._memory = Memory(len(self._initial))
+        return None
+
+    def _compiled(self, kinds: dict[str, Kind]) -> Layout | Unsupported:
+        """The conditions compiled for columns of these kinds, or why they are not."""
+        programs = Programs(kinds)
         plan = self.plan
         tests = [x for x in plan.registers.tests if x not in plan.routes]
         tested = [(programs.test(x, self.variables), programs.column(x), x in plan.partition) for x in tests]
@@ -225,14 +264,11 @@ class CompiledBlockRunner:
         ]
         if programs.refused is not None:
             return programs.refused
-        self._encoder = ColumnEncoder(plan.routes, programs)
-        self._plan = self._layout(programs, ranges, tested)
-        self._work = np.array([0.0] * 2 * (STACK + 1) + programs.constants)
-        self._initial = np.zeros(2 * len(programs.registers) + 1)
+        work = np.array([0.0] * 2 * (STACK + 1) + programs.constants)
+        initial = np.zeros(2 * len(programs.registers) + 1)
         for (how, _, _), register in programs.registers.items():
-            self._initial[2 * register + 2] = how in (op.NUMBER, op.COUNT, op.SUM)
-        self._memory = Memory(len(self._initial))
-        return None
+            initial[2 * register + 2] = how in (op.NUMBER, op.COUNT, op.SUM)
+        return Layout(programs, self._layout(programs, ranges, tested), work, initial)
 
     def _layout(
         self, programs: Programs, ranges: list[list[tuple[int, int]]], tested: list[tuple[int, int, bool]]

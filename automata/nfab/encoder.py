@@ -41,7 +41,7 @@ class ColumnEncoder:
         self.routes = routes
         self.names = tuple(programs.columns)
         self.kinds: Mapping[str, Kind] = programs.kinds
-        self.strings = programs.strings
+        self.strings = dict(programs.strings)
         self.scale = 1e6 if self.kinds.get(TIME) == "timestamp" else 1.0
         self._partitions: dict[tuple[Any, ...], int] = {}
         self._last = -np.inf

@@ -51,7 +51,7 @@ MASTER = "local[2,4]"  # a task may fail three times, as on a cluster
 AT_ONCE = 6  # streams of a driver
 SETS = 8  # of data, with one query; each has keys of its own in the stream, so that it makes pairs
 BATCHES = 5  # of a stream: between two kills each stream is to get on, and then to its end
-LIVES = 12  # drivers, at most; on a busy machine Spark may give up by itself
+LIVES = 9  # drivers beyond those that are killed; on a busy machine Spark may give up by itself
 FLIGHTS = "((Cancellation ; Departure) FILTER Departure[x > 60]) WITHIN 10 minutes"
 
 
@@ -109,7 +109,7 @@ def killed(folders: Sequence[Path], kills: int, rng: Random) -> Counter[str]:
     """Drivers, one after the other, until all is said; so many of them are killed in mid-stream. Counts what was."""
     counts: Counter[str] = Counter()
     last = {folder: sum(1 for _ in (folder / "in").iterdir()) for folder in folders}
-    for life in range(LIVES):
+    for life in range(kills + LIVES):
         if all((folder / "result.json").exists() for folder in folders):
             break
         goal = {folder: min(committed(folder) + 1, last[folder]) for folder in folders}
@@ -241,15 +241,25 @@ def flights(events: int) -> Pair:
 @click.option("--kills", default=3, show_default=True, help="How often a driver is killed.")
 @click.option("--flights", "flown", default=20_000, show_default=True, help="Events of the flights data; 0 for none.")
 @click.option("--seed", default=1, show_default=True)
+@click.option("--batches", default=BATCHES, show_default=True, help="Of a stream; a kill in mid-stream needs one.")
 @click.option("--at-once", default=AT_ONCE, show_default=True, help="Streams of a driver.")
 @click.option("--run", "driven", is_flag=True, hidden=True)
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
-def main(pairs: int, kills: int, flown: int, seed: int, at_once: int, driven: bool, folders: Sequence[Path]) -> None:
+def main(
+    pairs: int,
+    kills: int,
+    flown: int,
+    seed: int,
+    batches: int,
+    at_once: int,
+    driven: bool,
+    folders: Sequence[Path],
+) -> None:
     """A line for each driver's streams; status 1 if anything differs."""
     if driven:
         run(folders)
         return
-    its = [pair(Random(f"{seed}/{i}"), events=60, batches=BATCHES, sets=SETS) for i in range(-(-pairs // SETS))]
+    its = [pair(Random(f"{seed}/{i}"), events=60, batches=batches, sets=SETS) for i in range(-(-pairs // SETS))]
     its += [flights(flown)] if flown else []
     differ, counts, found = 0, Counter[str](), 0
     with tempfile.TemporaryDirectory() as place:

@@ -231,7 +231,8 @@ class Together(Reader):
         before = [] if rows.before else self.finish()
         totals: NDArray[Any] = np.zeros(len(first), np.int64)
         if rows.before:
-            totals = _added(totals, np.zeros(1, np.int64), np.array([self._number], object))
+            so_far = np.array([self._number], np.int64 if self._number < LARGE else object)
+            totals = _added(totals, np.zeros(1, np.int64), so_far)
         for positions, numbers in self._run.numbers(rows, failures):
             totals = _added(totals, streams_of(first, positions), numbers)
         ended = np.setdiff1d(np.arange(len(first) - 1), list(failures.streams))

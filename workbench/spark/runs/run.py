@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cerify.semantics.match_tables import POSITIONS, RESULT
+from cerify.semantics.match_tables import NO_MATCHES, POSITIONS, RESULT
 
-NOTHING = RESULT.empty_table()
+NOTHING = NO_MATCHES
 
 Classes: TypeAlias = NDArray[np.int32]
 """For each event the number of its class; events of a class are equal for the query."""

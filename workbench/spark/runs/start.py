@@ -156,10 +156,10 @@ class SaseRun(Run):
     The stream is gathered if the evaluator cannot read the first rows.
     """
 
-    def __init__(self, query: Query, budget: Budget) -> None:
+    def __init__(self, query: Query, budget: Budget, evaluator: CompiledBlockRunner) -> None:
         self.q: sase.Query = query.parsed
         self._query, self._budget = query, budget
-        self._evaluator = CompiledBlockRunner(self.q, budget=budget)
+        self._evaluator = evaluator.fresh()
         self._rows, self._most = StoredEvents(), min(SPARE, EVENTS)
         self._gathered: GatheredRun | None = None
 
@@ -279,6 +279,6 @@ def _makes(text: str, budget: Budget) -> tuple[Make, Callable[[], Concatenated] 
             case Symbolic() as machine:
                 return partial(ParametricRun, machine, budget), None
             case sase.Query():
-                return partial(SaseRun, query, budget), None
+                return partial(SaseRun, query, budget, CompiledBlockRunner(query.parsed, budget=budget)), None
             case other:
                 raise Unsupported(f"no run evaluates a {type(other).__name__}")
