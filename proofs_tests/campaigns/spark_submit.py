@@ -94,11 +94,11 @@ def submitted(folder: Path, arguments: list[str]) -> dict[str, Any]:
         [str(home / "bin" / "spark-submit"), "--master", MASTER, *settings, *arguments, str(job)],
         env={**os.environ, "SPARK_HOME": str(home), "PYSPARK_DRIVER_PYTHON": sys.executable},
         cwd=folder,
-        check=True,
-        stdout=subprocess.PIPE,
-        stderr=(folder / "submit.log").open("w"),
+        capture_output=True,
         text=True,
     )
+    if done.returncode:
+        raise click.ClickException(f"spark-submit failed: {done.stderr[-4000:]}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
