@@ -7,7 +7,6 @@ whose times, if there is a window, ascend. Every run is followed on its own.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -21,9 +20,10 @@ from cerify.automata.nfab import answers
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.encoder import ColumnEncoder, kinds_of
 from cerify.automata.nfab.evaluate import require_matches
+from cerify.automata.nfab.layout import Layout, layout_of
 from cerify.automata.nfab.memory import Memory
-from cerify.automata.nfab.plan import QueryPlan, StatePlan
-from cerify.automata.nfab.programs import STACK, Kind, Programs, why_not
+from cerify.automata.nfab.plan import QueryPlan
+from cerify.automata.nfab.programs import Kind, why_not
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
@@ -34,18 +34,6 @@ from cerify.semantics.sase.reading import DECIDED, Reading
 
 T = TypeVar("T")
 PIECE = 131_072  # events of a batch that are read at a time
-STRATEGIES = dict(zip(sase.STRATEGIES, (op.STRICT, op.PARTITION, op.NEXT, op.ANY), strict=True))
-KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """What is compiled of a query for columns of some kinds; plan, work and initial are arrays of kernels.py."""
-
-    programs: Programs
-    plan: NDArray[np.int32]
-    work: NDArray[np.float64]
-    initial: NDArray[np.float64]
 
 
 class CompiledBlockRunner:
@@ -237,7 +225,7 @@ class CompiledBlockRunner:
     def _prepare(self, table: pa.Table) -> Unsupported | None:
         """Compile the conditions, for columns of the kinds that those of the first batch have, or say why not."""
         kinds = kinds_of(table)
-        layout = self._layouts.get(tuple(kinds.items())) or self._compiled(kinds)
+        layout = self._layouts.get(tuple(kinds.items())) or layout_of(self.plan, kinds)
         if isinstance(layout, Unsupported):
             return layout
         self._layouts[tuple(kinds.items())] = layout
@@ -245,84 +233,6 @@ class CompiledBlockRunner:
         self._plan, self._work, self._initial = layout.plan, layout.work.copy(), layout.initial
         self._memory = Memory(len(self._initial))
         return None
-
-    def _compiled(self, kinds: dict[str, Kind]) -> Layout | Unsupported:
-        """The conditions compiled for columns of these kinds, or why they are not."""
-        programs = Programs(kinds)
-        plan = self.plan
-        tests = [x for x in plan.registers.tests if x not in plan.routes]
-        tested = [(programs.test(x, self.variables), programs.column(x), x in plan.partition) for x in tests]
-        ranges = [
-            [
-                programs.conditions(state.on_run, state, "event"),
-                programs.conditions(
-                    state.in_partition if state.strategy == "partition_contiguity" else (), state, "event"
-                ),
-                programs.conditions(state.at_end, state, "end"),
-            ]
-            for state in plan.states
-        ]
-        if programs.refused is not None:
-            return programs.refused
-        work = np.array([0.0] * 2 * (STACK + 1) + programs.constants)
-        initial = np.zeros(2 * len(programs.registers) + 1)
-        for (how, _, _), register in programs.registers.items():
-            initial[2 * register + 2] = how in (op.NUMBER, op.COUNT, op.SUM)
-        return Layout(programs, self._layout(programs, ranges, tested), work, initial)
-
-    def _layout(
-        self, programs: Programs, ranges: list[list[tuple[int, int]]], tested: list[tuple[int, int, bool]]
-    ) -> NDArray[np.int32]:
-        """The array plan of kernels.py: the states, and behind them the rows that they refer to by their index."""
-        rest: list[int] = []
-        begin = op.WIDTH * len(self.plan.states)
-
-        def stands(rows: list[tuple[int, ...]]) -> tuple[int, int]:
-            start = begin + len(rest)
-            rest.extend(value for row in rows for value in row)
-            return start, begin + len(rest)
-
-        def code_of(span: tuple[int, int]) -> list[tuple[int, ...]]:
-            rows: list[tuple[int, ...]] = []
-            for operation, argument in programs.code[slice(*span)]:
-                match operation:
-                    case op.COLUMN:
-                        argument = 2 * argument
-                    case op.REGISTER:
-                        argument = 2 * argument + 1
-                    case op.CONSTANT:
-                        argument += 2 * (STACK + 1)
-                rows.append((operation, argument))
-            return rows
-
-        tests = stands([(2 * register + 1, 2 * column, marked) for register, column, marked in tested])
-        updates = {
-            v: stands([(how, 2 * register + 1, 2 * column) for how, register, column in programs.updates.get(v, [])])
-            for v in self.variables
-        }
-        states: list[int] = []
-        for state, spans in zip(self.plan.states, ranges, strict=True):
-            pairs = [updates[state.variable], *(stands(code_of(span)) for span in spans), tests]
-            states += [*self._flags(state), *(at for pair in pairs for at in pair)]
-        return np.array([*states, *rest], np.int32)
-
-    def _flags(self, state: StatePlan) -> list[int]:
-        following = self.plan.states[state.number + 1 :][:1]
-        skipping = any(after.strategy == "skip_till_any_match" for after in following)
-        twice = state.kind == "more" and not state.is_last and (state.leaving == "by_condition" or skipping)
-        return [
-            KINDS[state.kind],
-            STRATEGIES[state.strategy],
-            state.component,
-            state.is_last,
-            state.cut,
-            state.leaving == "after_each",
-            not state.skips_next,
-            state.leaving == "by_condition",
-            state.stops_by_itself,
-            twice,
-            -1 if (after := self.plan.after_selecting(state)) is None else after.number,
-        ]
 
     def _keys(self, table: pa.Table) -> NDArray[np.int32]:
         """The number of the partition of each event, int32 [rows]; partitions without runs are dropped now and then."""
