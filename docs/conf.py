@@ -41,7 +41,6 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "source": {"url": "{{path}}#{{fragment}}"}}
 
-highlight_language = "text"
 html_math_renderer = "mathml"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -84,6 +83,7 @@ html_static_path = ["_static", "../workbench/draw/timeline.css"]
 html_css_files = ["timeline.css", "book.css"]
 html_js_files = ["book.js"]
 html_show_sphinx = False
+html_favicon = "_static/favicon.svg"
 html_search_scorer = str(DOCS / "_ext" / "scorer.js")
 html_domain_indices = False  # the modules are on the pages of the reference
 smartquotes_action = "qe"  # -- is an option, not a dash

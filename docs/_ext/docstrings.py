@@ -38,7 +38,7 @@ def escaped(app: Sphinx, what: str, name: str, obj: object, options: object, lin
     written: list[str] = []
     for verbatim, group in groupby(lines, key=lambda line: line.startswith("  ")):
         if verbatim:
-            written += ["", "::", "", *group, ""]
+            written += ["", ".. code-block:: text", "", *group, ""]
         else:
             written += [MARKUP.sub(r"\\\1", re.sub(r"`([^`]+)`", r"\1", line)) for line in group]
     lines[:] = written
