@@ -26,9 +26,9 @@ COMPARE = {
 ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
-def condition(text: str) -> Value:
-    """The value of a condition by the scope."""
-    reader = Reader(TOKEN.findall(text))
+def condition(text: str, null: bool | None = None) -> Value:
+    """The value of a condition by the scope; null is that of a comparison with NULL."""
+    reader = Reader(TOKEN.findall(text), null)
     value = reader.disjunction()
     assert reader.peek() == "", text
     return value
@@ -37,8 +37,8 @@ def condition(text: str) -> Value:
 class Reader:
     """Reads a condition from its tokens."""
 
-    def __init__(self, tokens: Sequence[str]) -> None:
-        self.tokens, self.at = tokens, 0
+    def __init__(self, tokens: Sequence[str], null: bool | None) -> None:
+        self.tokens, self.at, self.null = tokens, 0, null
 
     def peek(self) -> str:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
@@ -80,7 +80,12 @@ class Reader:
             return left
         compare = COMPARE[self.next()]
         right = self.sum()
-        return lambda scope: combined(compare, left(scope), right(scope))
+
+        def compared(scope: Scope) -> Any:
+            found = combined(compare, left(scope), right(scope))
+            return self.null if found is None else found
+
+        return compared
 
     def sum(self) -> Value:
         found = self.product()

@@ -1,9 +1,9 @@
 """The meaning of the apps that the adapter for Siddhi writes: patterns and sequences of SiddhiQL, by its query guide.
 
-With `every`, each event that fits the first step begins. In a sequence the next step takes the next event; a count has
-some in a row, and each number within its bounds is a way. In a pattern a step takes the next event that fits; a count
-ends at the first event of the next step. In the last place a count ends at its least number. `not … and` ends it all at
-an event that is not to be; `within` is the time that all events are less apart. A condition on NULL is not true.
+With `every`, each event that fits the first step begins. In a sequence the next step takes the next event, in a pattern
+the next one that fits. A count ends at the first event of the next step, in the last place at its first. `not … and` is
+the end of it all at an event that is not to be; `within` is the time that all events are less apart. A comparison
+with NULL is false.
 """
 
 import re
@@ -34,11 +34,6 @@ class Step:
     least: int
     most: int | None
 
-    @property
-    def counts(self) -> bool:
-        """Whether it takes some events."""
-        return (self.least, self.most) != (1, 1)
-
 
 def rows(translation: Json) -> Iterator[Json]:
     """What is selected of each match over the rows of the stream, with the position at which it is reported."""
@@ -51,7 +46,7 @@ def rows(translation: Json) -> Iterator[Json]:
     run = Run(steps, events, translation["times"], int(within) if within else None)
     outputs = [condition(item.rpartition(" as ")[0]) for item in selected.split(", ")]
     for start in range(len(events)):
-        for taken in run.sequences((), start) if "," in connectives or len(steps) == 1 else run.patterns((), start):
+        if (taken := run.found(start, "," in connectives)) is not None:
             scope = run.scope(taken)
             yield {"at": max(taken[-1]), "row": [output(scope) for output in outputs]}
 
@@ -69,7 +64,7 @@ def step_of(absent: str | None, name: str, filter_: str, count: str | None) -> S
     if count is not None and count != "+":
         bounds = count[1:-1].split(":")
         least, most = int(bounds[0]), int(bounds[1]) if bounds[1] else None
-    return Step(name, condition(filter_), None if absent is None else condition(absent), least, most)
+    return Step(name, condition(filter_, False), None if absent is None else condition(absent, False), least, most)
 
 
 @dataclass(frozen=True)
@@ -90,34 +85,21 @@ class Run:
         late = self.within is not None and bool(taken) and self.times[p] - self.times[taken[0][0]] >= self.within
         return not late and filter_({**self.scope(taken), "": [self.events[p]]}) is True
 
-    def sequences(self, taken: Taken, p: int) -> Iterator[Taken]:
-        """The ways to go on with the next step at an event."""
-        step, own = self.steps[len(taken)], (*taken, ())
-        while p < len(self.events) and self.fits(step.filter, own if own[-1] else taken, p):
-            own, p = (*taken, (*own[-1], p)), p + 1
-            if len(own[-1]) >= step.least:
-                if len(own) == len(self.steps):
-                    yield own
-                    return
-                yield from self.sequences(own, p)
-            if len(own[-1]) == step.most:
-                return
-
-    def patterns(self, taken: Taken, start: int) -> Iterator[Taken]:
-        """The way, if there is one, from the event at which it begins."""
+    def found(self, start: int, strict: bool) -> Taken | None:
+        """The match that begins at an event, if there is one; strict: of a sequence."""
+        taken: Taken = ()
         for p in range(start, len(self.events)):
-            k = len(taken)
-            last = self.steps[k - 1] if taken else None
-            step = self.steps[k]
+            last = self.steps[len(taken) - 1] if taken else None
+            step = self.steps[len(taken)]
             enough = last is None or len(taken[-1]) >= last.least
             if enough and step.absent is not None and self.fits(step.absent, taken, p):
-                return
+                return None
             if enough and self.fits(step.filter, taken, p):
                 taken = (*taken, (p,))
                 if len(taken) == len(self.steps):
-                    yield taken
-                    return
-            elif last is None:
-                return
-            elif last.counts and len(taken[-1]) != last.most and self.fits(last.filter, taken, p):
+                    return taken
+            elif last is not None and len(taken[-1]) != last.most and self.fits(last.filter, taken, p):
                 taken = (*taken[:-1], (*taken[-1], p))
+            elif last is None or strict:
+                return None
+        return None

@@ -29,7 +29,18 @@ final class ChainSequence {
             boolean last = steps.size() + 1 == chain.steps().size();
             steps.add(step(step, steps.isEmpty(), last));
         }
+        for (int i = 1; i < steps.size(); i++) {
+            if (steps.get(i - 1).isIterated() && type(i - 1).equals(type(i))) {
+                throw SiddhiClaims.skip(
+                        "an iteration before a step of its type: a count ends at the first event of the next step",
+                        "counting-sequence");
+            }
+        }
         return steps;
+    }
+
+    private String type(int step) {
+        return ((Chain.Single) chain.steps().get(step)).definitions().get(0).type();
     }
 
     private Step step(Chain.Step step, boolean first, boolean last) {
