@@ -6,7 +6,7 @@ const asked = (new URLSearchParams(location.search).get("q") ?? "").trim().toLow
 
 var Scorer = {
   score: ([docname, title, anchor, descr, score]) =>
-    score + (asked && docname.includes(asked) ? 12 : 0) + (DEFINING.test(docname) ? 4 : DETAILS.test(docname) ? -8 : 0),
+    score + (DETAILS.test(docname) ? -8 : (asked && docname.includes(asked) ? 12 : 0) + (DEFINING.test(docname) ? 4 : 0)),
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },
