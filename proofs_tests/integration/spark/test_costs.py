@@ -18,7 +18,7 @@ def test_the_rows_matches_and_seconds_of_keys(spark: SparkSession) -> None:
     from cerify.spark import key_costs
 
     df = spark.range(400).selectExpr(
-        "if(id < 300, 'long', id % 10) AS k", "id AS n", "if(id % 2 = 0, 'A', 'B') AS type"
+        "if(id < 300, 'long', string(id % 10)) AS k", "id AS n", "if(id % 2 = 0, 'A', 'B') AS type"
     )
     given = {"partition_by": "k", "order_by": "n"}
     found = {row["k"]: row for row in key_costs(df, "A : B", budget=Budget(matches=100), **given).collect()}
