@@ -45,12 +45,14 @@ class Listing(Generic[E]):
     """The explanations of the first matches; more: whether there are others.
 
     first and last are the positions of which all matches are in found; with more, that is up to the last one found.
+    reasons: of a query without any match, what is in the way, if its language knows.
     """
 
     found: Sequence[E]
     more: bool
     first: int
     last: int
+    reasons: tuple[str, ...] = ()
 
 
 def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E], int]) -> Listing[E]:
@@ -97,7 +99,8 @@ class Explainer(ABC, Generic[E]):
 
     def listing_json(self, listing: Listing[E]) -> Json:
         """A listing as one JSON object."""
-        return {"query": self.query, "matches": list(map(self.json, listing.found)), "more": listing.more}
+        answer = {"query": self.query, "matches": list(map(self.json, listing.found)), "more": listing.more}
+        return answer | ({"reasons": list(listing.reasons)} if listing.reasons else {})
 
     @abstractmethod
     def view(self, found: E) -> View:

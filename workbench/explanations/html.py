@@ -31,6 +31,7 @@ def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | No
         walked=walked,
         overview=explainer.overview(views) if walked else None,
         more=listing is not None and listing.more,
+        reasons=listing.reasons if listing else (),
     )
 
 

@@ -6,17 +6,17 @@ What comes before the first labelling that is complete is what was preferred to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 from cerify.draw.timeline import Row
 from cerify.explanations.evidence import braces
 from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
+from cerify.explanations.row_rejection import Rejection, condition_text
 from cerify.explanations.step import Drawing, Part, View, nearest
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
-from cerify.semantics.predicate_text import show_value
-from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.denote import Labelling, Meaning, visible_rows
 from cerify.semantics.row_pattern.expressions import value
@@ -24,7 +24,6 @@ from cerify.semantics.row_pattern.interpreter import Watch, answers
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.reading import STANDARD
-from cerify.semantics.row_pattern.show import show_expression
 from cerify.terminal import printable
 
 NEAREST = 3
@@ -109,8 +108,11 @@ class RowExplainer(Explainer[Explained | NotMatched]):
         return self._explained(found) if found is not None else self._rejected(C, at)
 
     def all(self, request: Request) -> Listing[Explained | NotMatched]:
-        found = (self._explained(m) for m in self.matches if request.at in (None, m.at))
-        return listing(found, request, len(self.S), lambda one: one.match.at if isinstance(one, Explained) else -1)
+        found: Iterator[Explained | NotMatched] = (
+            self._explained(m) for m in self.matches if request.at in (None, m.at)
+        )
+        listed = listing(found, request, len(self.S), lambda one: one.match.at if isinstance(one, Explained) else -1)
+        return listed if self.matches else replace(listed, reasons=Rejection(self.made, ()).farthest())
 
     def json(self, found: Explained | NotMatched) -> Json:
         if isinstance(found, NotMatched):
@@ -128,7 +130,10 @@ class RowExplainer(Explainer[Explained | NotMatched]):
             sentence = f"{label} is not a match"
             drawn = [Row("extra", places, None, sentence)]
             drawn += [Row("missing", m.events, m.at, f"a match: {braces(m.events)}") for m in found.near]
-            parts = (Part(lines=found.reasons), *nearest("", (m.events for m in found.near), found.events))
+            parts = (
+                Part(lines=tuple(map(printable, found.reasons))),
+                *nearest("", (m.events for m in found.near), found.events),
+            )
             return View(sentence, False, places, max(places, default=0), label, parts, Drawing(tuple(drawn)))
         match, label = found.match, braces(found.match.events)
         kind, where = "match" if match.events else "empty match", f"reported at {match.at}"
@@ -173,11 +178,7 @@ class RowExplainer(Explainer[Explained | NotMatched]):
         A = w[-1].variable
         if A not in self.made.q.conditions:
             return "it has no condition"
-        condition, frame = self.made.clause.conditions[A], traced.frame(w, len(w))
-        found = (value(e, frame) for e in rows.lookups(self.made.q.conditions[A]))
-        values = zip(map(show_expression, rows.lookups(condition)), found, strict=True)
-        shown = dict.fromkeys(f"{text} is {'NULL' if v is None else show_value(v)}" for text, v in values)
-        return f"{show_expression(condition)}{', where ' + ', '.join(shown) if shown else ''}"
+        return condition_text(self.made, A, traced.frame(w, len(w)))
 
     def _preferred(self, traced: Traced, labels: tuple[str, ...], k: int) -> tuple[str, ...]:
         """The labels of the row of that number that were tried before its own, after the same labels."""
@@ -202,33 +203,4 @@ class RowExplainer(Explainer[Explained | NotMatched]):
 
     def _rejected(self, C: ComplexEvent, at: int | None) -> NotMatched:
         near = sorted(self.matches, key=lambda m: (len(C.symmetric_difference(m.events)), m))[:NEAREST]
-        if len({id(self.made.place[place][0]) for place in (C if at is None else C | {at})}) > 1:
-            return NotMatched(C, ("the rows are of several partitions",), tuple(near))
-        first = min(C, key=lambda place: self.made.place[place][1]) if C else at
-        assert first is not None
-        searched = first if at is None or self.made.q.window is None else at
-        return NotMatched(C, (self._reason(first, searched),), tuple(near))
-
-    def _reason(self, first: int, searched: int) -> str:
-        """Why a match at the row `first`, of the search at another row or there, is none or has other rows."""
-        partition, r = self.made.place[searched]
-        mine = {self.made.row_of(m): m for m in self.matches if self.made.place[m.at][0] is partition}
-        if self.made.place[first][1] not in visible_rows(self.made.q, r, len(partition)):
-            return f"row {first} is not in the frame of row {searched}"
-        if first != searched and searched in mine:
-            begins = next(iter(mine[searched].events), searched)
-            return f"the match in the window of row {searched} begins at row {begins}"
-        if first != searched and not (self.made.q.window and self.made.q.window.seek):
-            return f"a match in the window of row {searched} begins there; with SEEK it may begin later"
-        before = (m.match_number for place, m in mine.items() if self.made.place[place][1] < r)
-        traced, labelling = self._traced(first, searched, max(before, default=0) + 1)
-        if labelling is None:
-            furthest = max((len(a.labels) for a in traced.attempts if a.outcome), default=0)
-            stuck = [a for a in traced.attempts if len(a.labels) == furthest + 1 and not a.outcome]
-            tried = dict.fromkeys(self._refusal(traced, a).replace(" is preferred, but", ":", 1) for a in stuck)
-            rows = f"{furthest} row{'s' * (furthest != 1)}"
-            return f"no match begins at row {first}: {rows} can be labelled there at most ({'; '.join(tried)})"
-        labels = " ".join(label.variable for label in labelling) or "empty"
-        if searched in mine:
-            return f"the match that begins at row {first} is another: {labels} is the first in the order of preferment"
-        return f"no search begins at row {searched}: AFTER MATCH SKIP goes on after it (there would be {labels})"
+        return NotMatched(C, Rejection(self.made, self.matches).reasons(C, at), tuple(near))

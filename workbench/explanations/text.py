@@ -9,7 +9,7 @@ from cerify.explanations.evidence import row
 from cerify.explanations.explainer import Explainer, Listing
 from cerify.explanations.step import Part, Step, View
 from cerify.semantics.events import Stream
-from cerify.terminal import Line, lines_of
+from cerify.terminal import Line, lines_of, printable
 
 E = TypeVar("E")
 STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim", "stuck": "red"}  # of the moves of a run
@@ -49,6 +49,7 @@ def listing_lines(explainer: Explainer[E], listing: Listing[E]) -> Iterator[Line
         yield from lines_of(f"\nThere are more than {shown}: --limit N explains the first N matches.", "dim")
     elif explainer.in_order or not listing.found:
         yield from _idle(first if explainer.in_order else listing.first, listing.last, explainer.idle)
+    yield from _part(Part(lines=tuple(map(printable, listing.reasons))))
 
 
 def _idle(first: int, last: int, idle: str) -> Iterator[Line]:
