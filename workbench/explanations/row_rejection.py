@@ -66,10 +66,11 @@ def condition_text(made: Output, A: str, frame: Frame, outcome: str = "") -> str
 
 @dataclass(frozen=True)
 class Rejection:
-    """Reasons why rows are no match of a clause that has these matches over a table."""
+    """Reasons why rows are no match of a clause that has these matches over a table; budget: that of each search."""
 
     made: Output
     matches: Sequence[NumberedMatch]
+    budget: Budget = Budget()
 
     def reasons(self, C: ComplexEvent, at: int | None) -> tuple[str, ...]:
         """Why the rows C, reported at `at` or anywhere, are no match. One of both is there."""
@@ -104,7 +105,7 @@ class Rejection:
         r = self.made.place[searched][1]
         before = (m.match_number for m in self.matches if self.made.place[m.at][0] is partition and self._row(m) < r)
         visible, number = visible_rows(self.made.q, r, len(partition)), max(before, default=0) + 1
-        watch = Watch(Budget().valuations)
+        watch = Watch(self.budget.valuations)
         search = Search(self.made.q, partition, s, visible, number, STANDARD, watch, most)
         labellings = search.labellings(self.made.q.pattern, ())
         return search, next((w for w in labellings if most in (float("inf"), len(w))), None)
@@ -126,7 +127,8 @@ class Rejection:
         try:
             search, asked = self._search(first, searched, length)
         except BudgetExceeded as error:
-            return (f"the match at row {first} is another, {_text(preferred)}; of these rows: {error.message}",)
+            another = f"the match that begins at row {first} is another: {_text(preferred)}"
+            return (f"{another}; whether these rows can be labelled is not known: {error.message}",)
         if asked is None:
             return self._cannot_be_labelled(first, search)
         found = next((m for m in self.matches if self.made.row_of(m) == searched), None)

@@ -1,6 +1,7 @@
 """MATCH_RECOGNIZE through the API, the command line and the protocol."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,18 @@ import cerify
 from cerify import protocol
 from cerify.api import check, compile, count, explain, generate
 from cerify.commands.engine import answered
+from cerify.explanations.row_rejection import Rejection
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.plan import Want, plan
 from cerify.protocol import EngineInfo
+from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Schema, Stream
+from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.matches import NumberedMatch
+from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.reading import RowReading
 from proofs_tests.conftest import Run
 
@@ -317,6 +323,21 @@ def test_explain_of_rows_at_a_row() -> None:
 def test_explain_names_null_as_the_reason() -> None:
     known = explain("MATCH_RECOGNIZE (PATTERN (A+) DEFINE A AS NOT (price > 5))", NULLS, [0, 1], language=LANGUAGE)
     assert known.reasons[1] == "row 1 is not A: NOT price > 5 is unknown, where price is NULL"
+
+
+def test_explain_does_not_guess_whether_rows_can_be_labelled() -> None:
+    """The match is found at once; that no labelling has six rows takes a look at each of the 64 of six rows."""
+    S = Stream({"type": "row", **row} for row in PRICES)
+    q = LANGUAGES[LANGUAGE].parse("MATCH_RECOGNIZE (PATTERN ((A | B){7}))")
+    assert isinstance(q, MatchRecognize)
+    made = Rejection(Output(q, S), sorted(answers(q, S)))
+    found = made.reasons(frozenset(range(6)), None)
+    assert found == ("the rows can be labelled A{6}, but after row 5 the pattern needs A or B",)
+    (reason,) = replace(made, budget=Budget(valuations=60)).reasons(frozenset(range(6)), None)
+    known = (
+        "the match that begins at row 0 is another: A{7}; whether these rows can be labelled is not known: more than 60"
+    )
+    assert reason.startswith(known)
 
 
 def test_explain_without_a_match_says_where_the_search_comes_farthest(run: Run, tmp_path: Path) -> None:
