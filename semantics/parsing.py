@@ -20,7 +20,7 @@ from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
 from cerify.semantics.events import TYPE
 from cerify.semantics.like import flaw
 from cerify.semantics.predicates import mentions
-from cerify.semantics.syntax_errors import explained
+from cerify.semantics.syntax_errors import Explanation, explained
 from cerify.semantics.values import encodable, parse_time
 
 PREDICATES = "cerify.semantics"  # the package whose grammar is that of predicates
@@ -38,8 +38,13 @@ def parser_of(*packages: str) -> Lark:
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
 
 
-def parsed(text: str, parser: Lark, builder: Transformer_NonRecursive[Token, Any]) -> Any:
-    """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
+def parsed(
+    text: str, parser: Lark, builder: Transformer_NonRecursive[Token, Any], explanation: Explanation = explained
+) -> Any:
+    """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply.
+
+    explanation: what makes the error of a text that is no sentence of the grammar.
+    """
     with errors_in(text):
         if not encodable(text):
             half = next(i for i, character in enumerate(text) if not encodable(character))
@@ -55,7 +60,7 @@ def parsed(text: str, parser: Lark, builder: Transformer_NonRecursive[Token, Any
                 raise BudgetExceeded(too_deep, Span(0, len(text))) from None
             raise error.orig_exc from None
         except UnexpectedInput as error:
-            raise explained(error, text, parser) from None
+            raise explanation(error, text, parser) from None
         if _depth(phi) > MAX_DEPTH:
             raise BudgetExceeded(too_deep, Span(0, len(text)))
         return phi

@@ -90,6 +90,7 @@ class Problem:
     span: Span | None
     meant: str | None = None  # the name that was probably meant
     partial: bool = False  # an event type that the variable can hold has the attribute that others lack
+    advice: str | None = None  # what to do about it, where that is not what MENDS says of the rule
 
     @property
     def hinted(self) -> str:
@@ -99,7 +100,8 @@ class Problem:
     @property
     def mend(self) -> str:
         """What to do about it."""
-        return MENDS[self.rule] if self.meant is None else f"did you mean {self.meant}? Or {MENDS[self.rule]}"
+        mend = self.advice or MENDS[self.rule]
+        return mend if self.meant is None else f"did you mean {self.meant}? Or {mend}"
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from contextlib import suppress
 from difflib import get_close_matches
-from typing import cast
+from typing import TypeAlias, cast
 
-from lark import Lark
+from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from cerify.semantics.errors import ParseError, Span
@@ -79,7 +79,7 @@ READABLE = {
     **{name: name.strip("_") for name in ("_PERMUTE", "_CLASSIFIER", "_MATCH_NUMBER", "_ABS", "_COALESCE", "COUNT")},
     "ROWS": "ONE ROW PER MATCH or ALL ROWS PER MATCH",
     "SKIP_PLACE": "AFTER MATCH SKIP",
-    "SKIP_VARIABLE": "AFTER MATCH SKIP TO",
+    "SKIP_VARIABLE": "AFTER MATCH SKIP",
     "DIRECTION": "ASC or DESC",
     "NULLS": "NULLS FIRST or NULLS LAST",
     "TRUTH": "TRUE or FALSE",
@@ -89,8 +89,12 @@ READABLE = {
     "AGGREGATE": "SUM, AVG, MIN or MAX",
     "SQL_TYPE": "a type",
     "QUOTED": 'a "name"',
+    "FRAME": "ROWS BETWEEN",
+    "SEARCH": "INITIAL or SEEK",
 }
+REFUSED = "OTHER_"  # how the names of terminals begin that a grammar reads only to say what to write instead
 
+Explanation: TypeAlias = Callable[[UnexpectedInput, str, Lark], ParseError]
 
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _LAST_WORD = re.compile(r"(\w+)\s*$")
@@ -98,37 +102,43 @@ _LAST_WORD = re.compile(r"(\w+)\s*$")
 
 def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     """The error for a text that is no sentence of the grammar: what is wrong where, and what was probably meant."""
+    span = place_of(error, text)
+    word = text[span.start : span.end]
     if isinstance(error, UnexpectedCharacters):
-        at = error.pos_in_stream or 0
-        what = "a string that does not end" if text[at] == "'" else f"the character {text[at]!r}"
-        names = "" if text[at].isascii() else "; a name has letters, digits and _"
-        wrong, span = f"{what} is not expected here{names}", Span(at, at + 1)
-    elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
-        wrong, span = (
-            f"{str(error.token)!r} is not expected here",
-            Span(error.token.start_pos or 0, error.token.end_pos or 0),
-        )
+        if word == "'":
+            return ParseError("a string that does not end; a ' inside of a string is written ''", span)
+        names = "" if word.isascii() else "; a name has letters, digits and _"
+        wrong = f"the character {word!r} is not expected here{names}"
     else:
-        wrong, span = "the formula ends too early", Span(len(text), len(text))
-    accepted = _accepted(text, span.start, parser)
+        wrong = f"{word!r} is not expected here" if word else "the formula ends too early"
+    _, accepted = read_before(text, span.start, parser)
     if span.start == len(text):
         if "RPAR" in accepted and (bracket := _unclosed(text)) is not None:
             return ParseError("the formula ends too early; this bracket is never closed", Span(bracket, bracket + 1))
         if text.rstrip().endswith(";"):
             wrong += "; leave the ; at its end out, or write what follows"
     keywords = _keywords(accepted, parser)
-    word = text[span.start : span.end]
     if (error_ := _other_case(word, span, keywords)) is not None:
         return error_
     if (before := _LAST_WORD.search(text, 0, span.start)) is not None and not word[:1].isalpha():
         there = Span(before.start(1), before.end(1))  # a keyword in small letters was read as a name
         if (
-            error_ := _other_case(before[1], there, _keywords(_accepted(text, there.start, parser), parser))
+            error_ := _other_case(before[1], there, _keywords(read_before(text, there.start, parser)[1], parser))
         ) is not None:
             return error_
     near = get_close_matches(word.upper(), keywords, 1, 0.75) if word.isalpha() else []
     meant = f"; did you mean {near[0]}?" if near else ""
     return ParseError(wrong + _expected(accepted, parser) + meant, span)
+
+
+def place_of(error: UnexpectedInput, text: str) -> Span:
+    """Where the character or the token stands that is not expected; the empty span at the end where it is the end."""
+    if isinstance(error, UnexpectedCharacters):
+        at = error.pos_in_stream or 0
+        return Span(at, at + 1)
+    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        return Span(error.token.start_pos or 0, error.token.end_pos or 0)
+    return Span(len(text), len(text))
 
 
 def _unclosed(text: str) -> int | None:
@@ -157,22 +167,23 @@ def _keywords(accepted: Set[str], parser: Lark) -> set[str]:
     return {word for pattern, word in found if re.fullmatch(pattern, word)}
 
 
-def _accepted(text: str, position: int, parser: Lark) -> set[str]:
-    """The terminals with which the text may go on at the position of its error.
+def read_before(text: str, position: int, parser: Lark) -> tuple[list[Token], set[str]]:
+    """The tokens before the position of a text's error, and the terminals with which the text may go on there.
 
     Asked before the parser has seen what is wrong there: a token that it refuses may have closed what was open.
     """
-    reading = parser.parse_interactive(text)
+    reading, tokens = parser.parse_interactive(text), []
     with suppress(UnexpectedInput):
         for token in reading.iter_parse():
             if cast("int", token.start_pos) >= position:
                 break
-    return cast("set[str]", reading.accepts())  # type: ignore[no-untyped-call]
+            tokens.append(token)
+    return tokens, cast("set[str]", reading.accepts())  # type: ignore[no-untyped-call]
 
 
 def _expected(terminals: Iterable[str], parser: Lark) -> str:
     terminal_names = {t.name: t.pattern.value for t in parser.terminals if t.pattern.type == "str"}
-    accepted = {READABLE.get(t) or terminal_names.get(t) or t for t in terminals}
+    accepted = {READABLE.get(t) or terminal_names.get(t) or t for t in terminals if not t.startswith(REFUSED)}
     words = sorted(accepted - {"π", "⊕"}, key=lambda word: (word == READABLE["$END"], word))
     if not words:
         return ""

@@ -64,7 +64,7 @@ def _parsed(language: Language[Any], text: str) -> Any:
         others = [name for name, other in LANGUAGES.items() if other != language and _parses(other, text)]
         there = _marked(language, text)
         if others and (there is None or there.name in others):
-            hint = f"it is a query in another language: {' or '.join(others)}"
+            hint = f"it is a query in another language: --language {' or '.join(others)}"
         elif there is not None:
             hint = f"this looks like {there.title}: --language {there.name}"
         elif error.span is not None and (found := _foreign_sign(language, text, error.span.start)) is not None:
@@ -105,7 +105,11 @@ def _parses(language: Language[Any], text: str) -> bool:
 def _stream(events: Events | str | Path, query: Any, language: str) -> Stream:
     """The stream of some events, which without a type are of the one that the language of the query gives them."""
     lang = language_named(language) if isinstance(query, str) else language_of(query)
-    return as_stream(events, default_type=lang.row_type)
+    try:
+        return as_stream(events, default_type=lang.row_type)
+    except InputError:
+        read_query(query, language)  # a query of another language is the likelier cause: events of CEL have a type
+        raise
 
 
 def require_schema(schema: Any) -> None:

@@ -30,6 +30,7 @@ from cerify.semantics.row_pattern.clauses import (
     Window,
 )
 from cerify.semantics.row_pattern.parse_expressions import ExpressionBuilder, Identifier, whole
+from cerify.semantics.row_pattern.syntax_errors import explained_clause
 from cerify.semantics.trees import children
 
 FRAME = re.compile(r"ROWS BETWEEN CURRENT ROW AND (?:CURRENT ROW|UNBOUNDED FOLLOWING|([0-9]{1,18}) FOLLOWING)")
@@ -38,7 +39,7 @@ ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unm
 
 def parse(text: str) -> MatchRecognize:
     """The clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too deeply."""
-    q = cast("MatchRecognize", parsed(text, _parser(), _Builder()))
+    q = cast("MatchRecognize", parsed(text, _parser(), _Builder(), explained_clause))
     with errors_in(text):
         for root in (q.pattern, *q.expressions):
             if _depth(root) > MAX_DEPTH:
@@ -73,10 +74,7 @@ class _Builder(ExpressionBuilder):
     """One method for each alternative of the grammar, in the grammar's order."""
 
     def clause(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
-        found = {one.field: one.value for one in clauses}
-        if (search := found.get("search")) is not None:
-            raise ParseError(f"{search.upper()} is for row patterns in WINDOW (…)", span_of(search))
-        return MatchRecognize(**found, span=span_of(meta))
+        return MatchRecognize(**{one.field: one.value for one in clauses}, span=span_of(meta))
 
     def window(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
         found = {one.field: one.value for one in clauses}

@@ -19,6 +19,11 @@ CAST: Mapping[rows.SqlType, ValueType] = {
     "BIGINT": "int", "DOUBLE": "float", "VARCHAR": "string", "BOOLEAN": "bool", "TIMESTAMP": "timestamp",
 }  # fmt: skip
 
+NO_CAST: Mapping[Kind, tuple[rows.SqlType, ...]] = {
+    "timestamp": ("BIGINT", "DOUBLE", "BOOLEAN"), "number": ("TIMESTAMP",), "bool": ("TIMESTAMP",),
+}  # fmt: skip
+"""The types to which no value of a kind can be cast."""
+
 
 def types_of(known: Mapping[str, ValueType | None] | None) -> Types:
     """The types of columns by their names in a table; None for a table that is not known."""
@@ -112,8 +117,12 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
     match e:
         case rows.Constant() | rows.Column() | rows.Classifier() | rows.MatchNumber() | rows.Count():
             pass
-        case rows.Physical() | rows.Logical() | rows.Cast() | rows.IsNull():
+        case rows.Physical() | rows.Logical() | rows.IsNull():
             pass
+        case rows.Cast(operand, type_):
+            if (known := kind_of(operand)) is not None and type_ in NO_CAST.get(known, ()):
+                message = f"{show_expression(operand)} is a {known}, and a CAST of it to {type_} is always NULL"
+                yield Problem("kind", message, e.span, advice="use a column of the other kind, as a time in seconds")
         case rows.Aggregate(function, argument):
             if function in ("SUM", "AVG"):
                 yield from of("number", argument)

@@ -19,6 +19,14 @@ from cerify.semantics.row_pattern.typed import type_problems, types_of
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import ValueType
 
+ADVICE = {
+    "aggregate": "give an aggregate columns of one variable, without PREV, NEXT, FIRST, LAST or an aggregate in it",
+    "define": "write the variable in PATTERN, or leave its condition out",
+    "skip": "name a variable of the pattern, or skip PAST LAST ROW or TO NEXT ROW",
+    "variable": "write it in PATTERN, or name a variable that is there",
+    "column": "name a column of the table",
+}
+
 
 def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
     """All problems of the clause; unknown columns and type errors only if there is no other problem."""
@@ -74,18 +82,21 @@ def _variables(q: MatchRecognize) -> Iterator[Problem]:
                 yield Problem("subset", f"{member} in the union {subset.name} {why}", subset.span)
     for one in q.define:
         if one.variable not in q.primary:
-            yield _unbound(one.variable, f"DEFINE has a condition for {one.variable}, which", q.primary, one.span)
-    mentioned: list[tuple[str | None, Span | None]] = [(q.skip.variable, q.skip.span)]
+            message = f"DEFINE has a condition for {one.variable}, which is not in the pattern"
+            near = meant(one.variable, q.primary)
+            yield Problem("unbound", message, one.span, near, advice=ADVICE["define"])
+    if (to := q.skip.variable) is not None and to not in q.unions:
+        near = {"NEXT": "NEXT ROW"}.get(to) or meant(to, q.unions)
+        message = f"the variable {to} is not in the pattern"
+        yield Problem("unbound", message, q.skip.span, near, advice=ADVICE["skip"])
+    mentioned: list[tuple[str | None, Span | None]] = []
     for e in q.expressions:
         found = (node for node in subtrees(e) if isinstance(node, rows.Column | rows.Classifier | rows.Count))
         mentioned += [(node.variable, node.span) for node in found]
     for name, span in mentioned:
         if name is not None and name not in q.unions:
-            yield _unbound(name, f"the variable {name}", q.unions, span)
-
-
-def _unbound(name: str, what: str, known: Iterable[str], span: Span | None) -> Problem:
-    return Problem("unbound", f"{what} is not in the pattern", span, meant(name, known))
+            message = f"the variable {name} is not in the pattern"
+            yield Problem("unbound", message, span, meant(name, q.unions), advice=ADVICE["variable"])
 
 
 def _navigation(q: MatchRecognize) -> Iterator[Problem]:
@@ -104,15 +115,21 @@ def _navigation(q: MatchRecognize) -> Iterator[Problem]:
 
 def _inside(e: rows.Physical | rows.Logical | rows.Aggregate) -> Iterator[Problem]:
     argument, text = e.argument, show_expression(e)
+    advice = ADVICE["aggregate"] if isinstance(e, rows.Aggregate) else None
     if isinstance(e, rows.Physical) and isinstance(argument, rows.Logical):
         return
     for node in subtrees(argument):
         if isinstance(node, rows.Physical | rows.Logical | rows.Aggregate | rows.Count):
-            yield Problem("navigation", f"{show_expression(node)} cannot be inside {text}", node.span or e.span)
+            yield Problem(
+                "navigation",
+                f"{show_expression(node)} cannot be inside {text}",
+                node.span or e.span,
+                advice=advice,
+            )
             return
     found = rows.references(argument)
     if len({one.variable for one in found}) > 1:
-        yield Problem("navigation", f"{text} looks at rows of more than one variable", e.span)
+        yield Problem("navigation", f"{text} looks at rows of more than one variable", e.span, advice=advice)
     if not found and not isinstance(e, rows.Aggregate):
         yield Problem("navigation", f"{text} has no column and no CLASSIFIER to look up in a row", e.span)
 
@@ -175,11 +192,18 @@ def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None)
     """
     for column in columns_in(q):
         if known is not None and (name := named(column, known)) not in known:
-            there = [one for one in known if one != TYPE]
-            message = f"there is no column {name!r}; the table has {listed(there)}"
-            yield Problem("attribute", message, column.span, meant(name, there))
+            yield _no_column(column, name, [one for one in known if one != TYPE])
     types = types_of(known)
     for one in q.define:
         yield from type_problems(one.condition, types, condition=True)
     for measure in q.measures:
         yield from type_problems(measure.expression, types)
+
+
+def _no_column(column: rows.Column, name: str, there: Sequence[str]) -> Problem:
+    near = meant(name, there)
+    written = f"a string is written {name!r}, and " if column.quoted and near is None else ""
+    if (function := name.upper()) in ("CLASSIFIER", "MATCH_NUMBER") and not column.quoted:
+        near = f"{function}()"
+    message = f"there is no column {name!r}; {written}the table has {listed(there)}"
+    return Problem("attribute", message, column.span, near, advice=ADVICE["column"])

@@ -106,12 +106,20 @@ def _plain(value: Any) -> Any:
 
 
 def main(name: str, *arguments: str) -> None:
-    """Serve the database behind a DB-API module over the protocol. Raises InputError if there is no such module."""
+    """Serve the database behind a DB-API module over the protocol.
+
+    Raises InputError if there is no such module, or it makes no connection.
+    """
     try:
         module = import_module(name)
     except ImportError as error:
         raise InputError(f"no module {name!r} of the DB-API: {error}") from None
-    database = Database(module, arguments)
+    if not (hasattr(module, "connect") and hasattr(module, "Error")):
+        raise InputError(f"{name!r} is no module of the DB-API: it has no connect, or no Error")
+    try:
+        database = Database(module, arguments)
+    except (module.Error, TypeError, ValueError, OSError) as error:
+        raise InputError(f"{name}.connect({', '.join(arguments)}) failed: {error}") from None
     version = str(getattr(module, "__version__", getattr(module, "sqlite_version", "unknown")))
     serve(EngineInfo(name, version, ["row-pattern"]), {"row-pattern": database.answer})
 

@@ -39,7 +39,9 @@ class Asked:
     printed: str | None = either(
         option("--svg", flag_value="svg", help="Print the picture."),
         option("--dot", flag_value="dot", help="Print the automaton for Graphviz."),
-        option("--hoa", flag_value="hoa", help="Print the automaton in the HOA format (not of SASE+)."),
+        option(
+            "--hoa", flag_value="hoa", help="Print the automaton in the HOA format (not of SASE+, MATCH_RECOGNIZE)."
+        ),
     )
     source: Source = group(Source)
     as_json: bool = option("--json", is_flag=True, help="With -o, print what was written as one JSON object.")

@@ -14,7 +14,7 @@ import click
 
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence.claim import Level
-from cerify.languages import DEFAULT, LANGUAGES
+from cerify.languages import DEFAULT, LANGUAGES, meant_language
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.selection import Selection
@@ -70,6 +70,10 @@ class LanguageChoice(Choice):
     @choices.setter
     def choices(self, _: object) -> None:
         """Nothing: they are always the registry's."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """The message, in which a language is meant by its title too."""
+        return click.Choice.get_invalid_choice_message(self, value, ctx).removesuffix(".") + meant_language(str(value))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name of a language; installed packages are searched for others only where it is not a built-in one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -85,9 +86,15 @@ def register(language: Language[Any]) -> None:
 def language_named(name: str) -> Language[Any]:
     """The language of that name. Raises IllFormed if there is none."""
     if name not in LANGUAGES:
-        meant = did_you_mean(name, LANGUAGES) or f"; use one of {', '.join(LANGUAGES)}"
+        meant = meant_language(name) or f"; use one of {', '.join(LANGUAGES)}"
         raise IllFormed(f"there is no language {name!r}{meant}")
     return LANGUAGES[name]
+
+
+def meant_language(name: str) -> str:
+    """The end of a message: "; did you mean", and the language with the name or the title most like it; "" if none."""
+    titles = {one.title.casefold(): known for known, one in LANGUAGES.items()}
+    return did_you_mean(titles.get(re.sub(r"[-\s]", "_", name.casefold()), name), LANGUAGES)
 
 
 def language_of(query: object) -> Language[Any]:

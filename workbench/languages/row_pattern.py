@@ -23,6 +23,8 @@ from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
+    from cerify.automata.cea.model import CEA
+    from cerify.automata.dfa.model import DFA
     from cerify.automata.row_pattern.measure_registers import MeasureRegisters
     from cerify.automata.row_pattern.measures import Found
     from cerify.draw.diagram import Diagram
@@ -66,7 +68,10 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     results = True
     settings = frozenset({"row_reading"})
     mark = r"(?i)\b(MATCH_RECOGNIZE|PATTERN\s*\(|DEFINE|MEASURES|SELECT\b.*\bFROM)"
-    foreign: ClassVar = {"SELECT": "MATCH_RECOGNIZE (...) alone, the clause without SELECT ... FROM"}
+    foreign: ClassVar = {
+        "SELECT": "MATCH_RECOGNIZE (...) alone, the clause without SELECT ... FROM",
+        "==": "= once",
+    }
     row_type = ROW
     loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
 
@@ -109,6 +114,12 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
         require_wellformed(query)
         return RowExplainer(query, S, text)
+
+    def automaton(self, query: MatchRecognize, schema: Schema | None, budget: Budget) -> CEA | DFA:
+        raise Unsupported(
+            "the ways of the automaton of a row pattern are in an order of preferment, for which HOA has no form; "
+            "draw it with -o, --svg or --dot"
+        )
 
     def diagram(self, query: MatchRecognize, title: str, schema: Schema | None, budget: Budget) -> Diagram:
         from cerify.draw.row_pattern import diagram_of_clause

@@ -40,7 +40,7 @@ BUDGET = Budget(seconds=10)
 LISTED = 200  # matches
 DRAWN = 16
 NOT_HERE = r"this needs \1, which the page does not have; on your own machine: \2"
-OTHER = re.compile(r"(?:it is a query in another language:|this looks like .*: --language) (.+)$")
+OTHER = re.compile(r"(?:it is a query in another language|this looks like .*): --language (.+)$")
 CELL = re.compile(r"the stream, event (\d+)(?:, field '([^']*)')?: ")
 EXAMPLES = Path(__file__).parent / "examples.json"
 

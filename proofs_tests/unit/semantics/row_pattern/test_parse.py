@@ -7,17 +7,21 @@ import pyarrow as pa
 import pytest
 
 from cerify.equivalence.generate.row_pattern import PROFILES, case
-from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Span, Unsupported
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.operators import Operator
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Measure, Order, Skip
 from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
 from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.resolve import column_values, columns_of, resolved
+from cerify.semantics.row_pattern.scalars import combined
 from cerify.semantics.row_pattern.show import show, show_expression, show_pattern
+from cerify.semantics.row_pattern.typed import CAST, type_problems
 from cerify.semantics.row_pattern.wellformed import problems, require_typed, require_wellformed
 from cerify.semantics.trees import rebuilt
+from cerify.semantics.values import Value, ValueType, parse_time
 
 WHOLE = r'''match_recognize(
     partition by k, "Other K"  -- a comment
@@ -173,6 +177,123 @@ def test_what_is_refused(text: str, error: type[CerifyError], message: str, plac
         span = raised.value.span
         assert span is not None
         assert whole[span.start : span.end] == place
+
+
+SKIP = "AFTER MATCH SKIP is followed by PAST LAST ROW, TO NEXT ROW, or TO, TO FIRST or TO LAST and a variable"
+MISWRITTEN = {  # with « » around the place of the error
+    "MATCH_RECOGNIZE («AFTER MATCH SKIP» PATTERN (A B))": SKIP,
+    "MATCH_RECOGNIZE («AFTER MATCH» PATTERN (A B))": SKIP,
+    "MATCH_RECOGNIZE («AFTER MATCH SKIP» PAST LAST PATTERN (A))": SKIP,
+    "MATCH_RECOGNIZE (MEASURES x AS y «AFTER MATCH SKIP» PATTERN (A B))": SKIP,
+    "MATCH_RECOGNIZE (AFTER MATCH SKIP TO «PATTERN» (A))": SKIP,
+    "MATCH_RECOGNIZE (AFTER MATCH SKIP TO LAST «PATTERN» (A))": SKIP,
+    "MATCH_RECOGNIZE (AFTER MATCH SKIP TO NEXT «ROWS» PATTERN (A))": SKIP,
+    "MATCH_RECOGNIZE (ORDER BY t «PARTITION BY» k PATTERN (A))": "PARTITION BY stands before ORDER BY",
+    "MATCH_RECOGNIZE (PATTERN (A B) «order  by» t DEFINE A AS x > 1)": "ORDER BY stands before PATTERN",
+    "MATCH_RECOGNIZE (PATTERN (A B) «AFTER MATCH SKIP» TO NEXT ROW)": "AFTER MATCH SKIP stands before PATTERN",
+    "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1 «SUBSET» U = (A))": "SUBSET stands before DEFINE",
+    "MATCH_RECOGNIZE (MEASURES COUNT(*) AS n «ORDER BY» t PATTERN (A))": "ORDER BY stands before MEASURES",
+    "MATCH_RECOGNIZE («DEFINE» A AS x > 1 PATTERN (A))": "PATTERN stands before DEFINE",
+    "MATCH_RECOGNIZE (ORDER BY t «DEFINE» A AS x > 1)": "PATTERN is missing before DEFINE",
+    "MATCH_RECOGNIZE (ORDER BY t «ORDER BY» x PATTERN (A))": "ORDER BY stands here a second time",
+    "MATCH_RECOGNIZE (ORDER BY t «ROWS BETWEEN» CURRENT ROW AND 3 FOLLOWING PATTERN (A))":
+        "ROWS BETWEEN is for row patterns in WINDOW (…)",
+    "MATCH_RECOGNIZE («SEEK» PATTERN (A))": "SEEK is for row patterns in WINDOW (…)",
+    "WINDOW (ORDER BY t «ALL ROWS PER MATCH» PATTERN (A))":
+        "ALL ROWS PER MATCH is for row patterns in MATCH_RECOGNIZE (…)",
+    "WINDOW (ORDER BY t «PATTERN» (A))": "ROWS BETWEEN is missing before PATTERN",
+    "MATCH_RECOGNIZE (MEASURES FINAL COUNT(*) «PATTERN» (A B) DEFINE A AS x > 1)":
+        "AS is missing before PATTERN: a measure is an expression AS name",
+    "MATCH_RECOGNIZE (MEASURES x AS a, MAX(x) «ONE ROW PER MATCH» PATTERN (A))":
+        "AS is missing before ONE ROW PER MATCH: a measure is an expression AS name",
+    "MATCH_RECOGNIZE (MEASURES COUNT(*) AS «PATTERN» (A))":
+        "the name is missing before PATTERN: a measure is an expression AS name",
+    "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS s = «'»abc)":
+        "a string that does not end; a ' inside of a string is written ''",
+    'MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS s = «"»abc)':
+        'a name in quotation marks that does not end; a string is written with \'…\', not "…"',
+    "MATCH_RECOGNIZE (PATTERN (A))«;»\n": "';' is not expected here; leave the ; at the end out",
+    "MATCH_RECOGNIZE (PATTERN (A)) «AS» mr":
+        "'AS' is not expected here; the clause ends before it; leave what follows out",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("marked", MISWRITTEN)
+def test_what_is_meant_is_said(marked: str) -> None:
+    text = marked.replace("«", "").replace("»", "")
+    with pytest.raises(ParseError) as raised:
+        parse(text)
+    assert raised.value.message == MISWRITTEN[marked]
+    assert raised.value.span == Span(marked.index("«"), marked.index("»") - 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("MATCH_RECOGNIZE (PATTERN (A B) x)", "), DEFINE or SUBSET"),
+        ("MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x IS 5)", "NOT or NULL"),
+        ("WINDOW (ORDER BY t DESC NULLS LAST 5)", ",, MEASURES or ROWS BETWEEN"),
+        ("WINDOW (ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING AFTER MATCH SKIP TO NEXT ROW 5",
+         "INITIAL or SEEK or PATTERN"),
+        ("MATCH_RECOGNIZE (ORDER BY t DESC NULLS LAST MEASURES x AS y 5)",
+         ",, AFTER MATCH SKIP, ONE ROW PER MATCH or ALL ROWS PER MATCH or PATTERN"),
+    ],
+)  # fmt: skip
+def test_what_is_expected_is_what_is_carried(text: str, expected: str) -> None:
+    with pytest.raises(ParseError) as raised:
+        parse(text)
+    assert raised.value.message.partition("; expected ")[2] == expected
+
+
+@pytest.mark.parametrize("begin", ["x ", "x > ", "SUM("])
+def test_nothing_that_is_only_refused_is_expected(begin: str) -> None:
+    with pytest.raises(ParseError) as raised:
+        parse(f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {begin}= = 1)")
+    assert not re.search("FUNCTION|LITERAL|DISTINCT|OTHER|WITHIN|_", raised.value.message.replace("MATCH_NUMBER", ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("AFTER MATCH SKIP TO NEXT PATTERN (A)", "did you mean NEXT ROW? Or name a variable of the pattern, or skip"),
+        ("PATTERN (A) DEFINE C AS x > 1", "write the variable in PATTERN, or leave its condition out"),
+        ("PATTERN (A) DEFINE A AS C.x > 1", "write it in PATTERN, or name a variable that is there"),
+        ("PATTERN (A) DEFINE A AS SUM(PREV(x)) > 1", "give an aggregate columns of one variable"),
+        ("PATTERN (A B) DEFINE B AS SUM(A.x * B.x) > 1", "give an aggregate columns of one variable"),
+        ("PATTERN (A) DEFINE A AS LAST(PREV(x)) > 1", "put FIRST or LAST inside PREV or NEXT"),
+        ("PATTERN (A) DEFINE A AS q > 1", "name a column of the table"),
+    ],
+)  # fmt: skip
+def test_the_advice_fits(text: str, advice: str) -> None:
+    found = problems(parse(f"MATCH_RECOGNIZE ({text})"), Schema({"row": {"x": "int"}}))
+    assert found[0].mend.startswith(advice)
+
+
+def test_a_column_that_is_a_string_or_a_function() -> None:
+    def refused(text: str) -> str:
+        (problem,) = problems(
+            parse(f"MATCH_RECOGNIZE (MEASURES {text} AS m PATTERN (A))"), Schema({"row": {"s": "string"}})
+        )
+        return problem.hinted
+
+    assert "there is no column 'ACME'; a string is written 'ACME', and the table has" in refused('s = "ACME"')
+    assert "a string is written" not in refused("ACME")
+    assert refused('"S"').endswith("did you mean s?")
+    assert refused("classifier").endswith("did you mean CLASSIFIER()?")
+    assert refused("MATCH_NUMBER").endswith("did you mean MATCH_NUMBER()?")
+
+
+def test_a_cast_is_a_problem_exactly_where_no_value_of_the_type_can_be_cast() -> None:
+    samples: dict[ValueType, list[Value]] = {
+        "int": [0, 7], "float": [0.5, 1e300], "bool": [True, False], "timestamp": [parse_time("2020-01-02")],
+        "string": ["7", "0.5", "true", "2020-01-02"],
+    }  # fmt: skip
+    for type_, values in samples.items():
+        for to in CAST:
+            e = rows.Cast(rows.Column("x"), to)
+            named = [problem.rule for problem in type_problems(e, lambda _, type_=type_: type_)]
+            possible = any(combined(e, [value], STANDARD) is not None for value in values)
+            assert named == ([] if possible else ["kind"]), (type_, to)
 
 
 def test_a_schema_types_the_columns() -> None:

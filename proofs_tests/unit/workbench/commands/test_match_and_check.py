@@ -271,9 +271,9 @@ def test_check_says_what_an_automaton_carries(query: str, unary: bool, words: st
             ["check", "A ; B filter A.x > 1"],
             "written in capitals: FILTER\nA ; B filter A.x > 1\n      ^^^^^^",
         ),
-        (["check", "PATTERN SEQ(A a, B b)"], "it is a query in another language: sase"),
-        (["check", "relative(A, B)"], "it is a query in another language: event-expression"),
-        (["check", "A ; B", "--language", "sase"], "it is a query in another language: cel"),
+        (["check", "PATTERN SEQ(A a, B b)"], "it is a query in another language: --language sase"),
+        (["check", "relative(A, B)"], "it is a query in another language: --language event-expression"),
+        (["check", "A ; B", "--language", "sase"], "it is a query in another language: --language cel"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

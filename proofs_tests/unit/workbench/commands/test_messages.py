@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.shell_completion import BashComplete
 
 import cerify
 import cerify.cli
 from cerify import Budget, Event, Schema, Stream
-from cerify.semantics.errors import CerifyError, IllFormed, ParseError, Span, underline
+from cerify.semantics.errors import CerifyError, IllFormed, InputError, ParseError, Span, underline
 from cerify.terminal import echo_error
 from proofs_tests.claims.__main__ import WIDTH, entry_text
 from proofs_tests.conftest import Run
@@ -60,12 +61,22 @@ S = Stream(map(Event, "ABAB"))
         ("sase", "PATTERN SEQ(A a) FILTER a.x > 1", "in SASE+ it is written WHERE"),
         ("sase", "PATTERN SEQ(A a) WHER a.x > 1", "did you mean WHERE?"),
         ("row-pattern", "MATCH_RECOGNIZE (PATTRN (A))", "did you mean PATTERN?"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x == 1)", "'==' is not expected here; in MATCH_REC"),
+        ("cel", "MATCH_RECOGNIZE (PATTERN (A))", "it is a query in another language: --language row-pattern\n"),
     ],
 )
 def test_the_word_that_was_meant_is_named(language: str, query: str, message: str, run: Run) -> None:
     status, _, err = run("check", query, "--language", language)
     assert status == 2
     assert message in err
+
+
+def test_a_query_of_another_language_is_named_before_what_its_rows_lack() -> None:
+    """The rows have no column "type", which the default language needs."""
+    with pytest.raises(ParseError, match="it is a query in another language: --language row-pattern"):
+        cerify.match("MATCH_RECOGNIZE (PATTERN (A))", pa.table({"x": [1, 2]}))
+    with pytest.raises(InputError, match="no column 'type' for the event type"):
+        cerify.match("A", pa.table({"x": [1, 2]}))
 
 
 def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) -> None:
@@ -87,6 +98,7 @@ def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) ->
         (["match", "--josn"], "cerify: No such option '--josn'. Did you mean '--json'?\ntry: cerify match --help\n"),
         (["draw", "A", "-o", "no/where/x.svg"], "cerify: Invalid value for '-o' / '--output': the folder no/where"),
         (["match", "A", "x.csv", "--language", "cell"], "'row-pattern'; did you mean 'cel'?"),
+        (["match", "A", "x.csv", "--language", "match_recognize"], "'row-pattern'; did you mean 'row-pattern'?"),
         (["match", "A", "x.csv", "--evaluator", "automatn"], "did you mean 'automaton'?"),
         (["demo", "--out", f"{__file__}/report"], "is no folder"),
         (["vectors", "A", "--out", "no/where/x.jsonl"], "the folder no/where does not exist"),
@@ -159,6 +171,10 @@ MISSPELT: list[tuple[str, Callable[[], Any]]] = [
     ("compile has no argument 'x'; it has aggregates, budget,", lambda: cerify.compile("A", x=1)),  # type: ignore[call-arg]
     ("explain has no argument 'budgets'", lambda: cerify.explain("A", S, [0], budgets=1)),  # type: ignore[call-arg]
     ("there is no language 'cell'; did you mean 'cel'?", lambda: cerify.match("A", S, language="cell")),
+    (
+        "there is no language 'Match-Recognize'; did you mean 'row-pattern'?",
+        lambda: cerify.parse("A", language="Match-Recognize"),
+    ),
     ("there is no language 'x'; use one of cel, core-cel,", lambda: cerify.match("A", S, language="x")),
     ("differ has no argument 'proceses'", lambda: cerify.differ(len, len, proceses=2)),  # type: ignore[call-arg, arg-type]
 ]

@@ -110,6 +110,19 @@ def test_a_table_has_the_values() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("json",), "'json' is no module of the DB-API: it has no connect"),
+        (("sqlite3",), r"sqlite3.connect\(\) failed: .*'database'"),
+        (("sqlite3", "/no/such/folder/file"), r"sqlite3.connect\(/no/such/folder/file\) failed: unable to open"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_an_input_error(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        main(*arguments)
+
+
 def test_a_module_that_is_not_there_is_an_input_error() -> None:
     with pytest.raises(InputError, match="no module 'no_such_database' of the DB-API"):
         main("no_such_database")
