@@ -80,7 +80,7 @@ def test_a_skip_to_the_first_row_of_a_match_is_an_error_with_seek_too() -> None:
 @pytest.mark.parametrize(
     ("body", "error", "message"),
     [
-        ("PATTERN (A)", ParseError, "'PATTERN' is not expected here"),
+        ("PATTERN (A)", ParseError, "ROWS BETWEEN is missing before PATTERN"),
         ("ROWS BETWEEN 1 PRECEDING AND CURRENT ROW PATTERN (A)", ParseError, "ROWS BETWEEN CURRENT ROW AND UNBOUNDED"),
         ("RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A)", ParseError, "ROWS BETWEEN CURRENT ROW"),
         (f"{UNBOUNDED} ONE ROW PER MATCH PATTERN (A)", ParseError, "ROWS BETWEEN CURRENT ROW AND"),
