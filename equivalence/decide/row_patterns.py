@@ -1,4 +1,4 @@
-"""What of a row pattern has no effect: alternatives that no match takes, reluctant quantifiers that might be greedy.
+"""What of a row pattern has no effect: parts of which no match has a row, reluctant quantifiers that might be greedy.
 
 A table is taken as the truth value of each condition in each row, and any of these tables as possible. So what is found
 to have no effect has none on any table; if conditions exclude each other, there may be more without an effect.
@@ -146,8 +146,8 @@ def _open(A: Automaton, run: Chosen, begins: bool) -> Iterator[tuple[Way, frozen
                 return
 
 
-def untaken_alternatives(q: MatchRecognize) -> list[rows.Pattern]:
-    """The alternatives of a clause that take rows, of which no match takes any.
+def parts_without_rows(q: MatchRecognize) -> list[rows.Pattern]:
+    """The alternatives of a clause that take rows, and its optional parts, of which no match has a row.
 
     None are found where conditions look at more than columns. Raises BudgetExceeded.
     """
@@ -159,7 +159,9 @@ def untaken_alternatives(q: MatchRecognize) -> list[rows.Pattern]:
 
     def walk(p: Any, alternative: bool) -> Iterator[rows.Pattern]:
         places = {id(one) for one in subtrees(p) if isinstance(one, rows.Variable)}
-        if alternative and not isinstance(p, rows.Alternation) and places.isdisjoint(taken) and not _may_be_empty(p):
+        single = alternative and not isinstance(p, rows.Alternation) and not _may_be_empty(p)
+        optional = isinstance(p, rows.Quantified) and p.low == 0 and p.high != 0
+        if places and places.isdisjoint(taken) and (single or optional):
             yield p
             return
         for one in trees.children(p):

@@ -129,7 +129,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
         from cerify.automata.row_pattern.conditions import why_not
-        from cerify.equivalence.decide.row_patterns import idle_quantifiers, untaken_alternatives
+        from cerify.equivalence.decide.row_patterns import idle_quantifiers, parts_without_rows
         from cerify.semantics.row_pattern.operators import constructs
         from cerify.semantics.row_pattern.show import show_expression, show_pattern
         from cerify.semantics.row_pattern.skips import skip_failures
@@ -152,7 +152,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             fragment["whole_divisions"] = list(dict.fromkeys(map(show_expression, divisions)))
         with suppress(BudgetExceeded):  # then they are not looked for
             if not found:
-                fragment["never_taken"] = list(map(show_pattern, untaken_alternatives(query)))
+                fragment["never_taken"] = list(map(show_pattern, parts_without_rows(query)))
                 fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(query)))
         empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
         summary = f"MATCH_RECOGNIZE over {', '.join(query.primary) or 'no variable'}; the pattern {empty}"
@@ -162,7 +162,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             carried,
             *(f"AFTER MATCH SKIP can fail: {one}" for one in failures),
             *(
-                f"no match takes the alternative {p}: a preferred one matches wherever it would"
+                f"no match has a row of {p}: wherever it could, what is preferred to that matches"
                 for p in fragment["never_taken"]
             ),
             *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
