@@ -59,7 +59,7 @@ class PlainExplainer(Explainer[Found]):
         label = braces(found.events)
         sentence = f"{label} is {'a' if found.match else 'not a'} match at {found.at}"
         rows = [Row("common" if found.match else "extra", sorted(found.events), found.at, sentence)]
-        rows += [Row("missing", m.events, m.at, f"a match: {braces(m.events)} at {m.at}") for m in found.nearest]
+        rows += [Row("common", m.events, m.at, f"nearest match · {braces(m.events)} at {m.at}") for m in found.nearest]
         parts = nearest("", (m.events for m in found.nearest), found.events)
         return View(
             sentence, found.match, tuple(sorted(found.events)), found.at, label, parts, Drawing(tuple(rows)), True

@@ -29,7 +29,7 @@ class SaseExplainer(Explainer[Found]):
     legend = (
         "A run begins with an event, takes more for a Kleene plus, ignores what its strategy lets it skip, and "
         "proceeds to the next component without an event. A dot is an event that is bound, the flag stands where the "
-        "match is reported; diamonds are events that are no match, rings those of a match near to them."
+        "match is reported; diamonds are events that are no match."
     )
 
     def __init__(self, q: Tree, S: Stream, query: str) -> None:
@@ -70,7 +70,7 @@ class SaseExplainer(Explainer[Found]):
             case NoMatch(events, failures, near, in_the_way):
                 label, places = braces(events), tuple(sorted(events))
                 rows = [Row("extra", places, None, f"no match: {label}")]
-                rows += [Row("missing", C, max(C), f"a match: {braces(C)}") for C in near]
+                rows += [Row("common", C, max(C), f"nearest match · {braces(C)}") for C in near]
                 without = (Part("it is a match without", lines=in_the_way),) if in_the_way else ()
                 parts = (*map(_failure, failures), *without, *nearest("", near, events))
                 return View(f"{label} is not a match", False, places, max(places), label, parts, Drawing(tuple(rows)))

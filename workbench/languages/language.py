@@ -350,6 +350,10 @@ class Language(ABC, Generic[F]):
         """The name of the query's outermost operator, as the suite calls it; "" for a query without operands."""
         return type(query).__name__.lower() if self.children(query) else ""
 
+    def stream_read(self, query: F, S: Stream) -> Stream:
+        """The stream on which the positions of matches count, where a query over S reads one that it makes of S."""
+        return S
+
     def is_monotone(self, name: str) -> bool:
         """Whether `name` is an operator with which fewer matches of its operands never give more matches."""
         return False

@@ -120,6 +120,12 @@ class Sase(BuiltInLanguage[Tree]):
 
         return {"cel": wellformed(sase_to_cel), "event-expression": wellformed(sase_to_expression)}
 
+    def stream_read(self, query: Tree, S: Stream) -> Stream:
+        from cerify.semantics.sase.streams import source_of
+
+        made = any(source_of(part) is not None for part in blocks_of(queries_of(query)[-1]))
+        return self.explainer(query, S, "").S if made else S
+
     def explainer(self, query: Tree, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.sase_explainer import SaseExplainer
 

@@ -150,7 +150,7 @@ def evaluate(asked: Json) -> Json:
     return {
         "matches": list(map(_match, shown)),
         "more": len(matches) > LISTED,
-        "svg": drawn(S, rows),
+        "svg": drawn(plan.language.stream_read(plan.query, S), rows),
         "warnings": warnings,
         "evaluator": plan.evaluator,
     }
@@ -185,8 +185,8 @@ def explain(asked: Json) -> Json:
     return {
         "sentence": alone + view.sentence,
         "matched": view.matched,
-        "svg": "" if view.drawing is None else view.drawing.svg(S),
-        "parts": [_part(part, S) for part in view.parts],
+        "svg": "" if view.drawing is None else view.drawing.svg(explainer.S),
+        "parts": [_part(part, explainer.S) for part in view.parts],
     }
 
 

@@ -84,6 +84,21 @@ def test_of_several_events_an_expression_is_explained_at_the_last_and_the_page_s
     assert several["sentence"] == "Of the events chosen, the last alone is explained. It takes place at event 2: B x=3"
 
 
+def test_matches_of_a_derived_stream_are_drawn_on_it() -> None:
+    """The match {0, 1} is of the two results of the first query, and the input's first two events were marked."""
+    query = """PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { } RETURN C(a.x AS y) IN STREAM s;
+FROM s PATTERN SEQ(C c, C d) WHERE skip_till_next_match(c, d) { } RETURN D(d.y AS z)"""
+    rows = [["type", "x"], ["B", "0"], ["A", "1"], ["B", "2"], ["A", "3"], ["B", "4"]]
+    given = {"language": "sase", "query": query, "stream": rows}
+    found = ask("evaluate", **given)
+    assert "error" not in found, found
+    (match,) = found["matches"]
+    assert match["events"] == [0, 1]
+    for drawn in (found["svg"], ask("explain", **given, events=match["events"], at=match["at"])["svg"]):
+        assert ">C<" in drawn
+        assert ">A<" not in drawn
+
+
 def test_two_queries_differ_on_a_stream_that_can_be_shown() -> None:
     found = ask("compare", query="NXT(A ; B)", other="LAST(A ; B)", otherLanguage="cel")
     assert found["verdict"] == "different"
