@@ -169,7 +169,8 @@ def query_for(
 
 def with_named_predicates(query: Query) -> Query:
     """The query, checked, with those of its predicates alone that it names. Raises as query_for does."""
-    names = {one.name for one in named(query.parsed)} if query.predicates and query.language == DEFAULT else set()
+    parsed = query.parsed
+    names = {one.name for one in named(parsed)} if query.predicates and query.language == DEFAULT else set()
     return replace(query, predicates={name: query.predicates[name] for name in sorted(names)})
 
 

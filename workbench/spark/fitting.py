@@ -51,7 +51,8 @@ def warn_of_misfits(df: DataFrame, query: Query, columns: Columns, known: KnownT
 def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:
     """The event types that are listed, or those of a sample of the rows; None for neither."""
     if known.types is None and known.sample:
-        return {row[0] for row in df.select(column(columns.type)).limit(known.sample).distinct().collect() if row[0]}
+        rows = df.select(column(columns.type)).limit(known.sample).distinct().collect()
+        return sorted(row[0] for row in rows if row[0])
     return known.types
 
 

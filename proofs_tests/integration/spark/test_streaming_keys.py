@@ -113,7 +113,7 @@ class Operator:
                 store.timers.discard(timer)
 
     def _processor(self, k: Any) -> Processor:
-        processor = Processor(self.plan.to_json())
+        processor = Processor(self.plan.to_json(), {})
         processor.init(self.stores[k])  # type: ignore[arg-type]
         return processor
 

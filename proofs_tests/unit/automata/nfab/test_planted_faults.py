@@ -17,14 +17,14 @@ from cerify.semantics.sase import results as returned
 from proofs_tests.campaigns.sase import EVALUATORS, RESULTS, rare_differences, share
 
 CASES = 50  # of each share
-SHARES = 10  # before a fault counts as not found
+SHARES = (*range(10), 34)  # before a fault counts as not found; in the last one overlapping matches are left out
 
 
 def differs() -> bool:
     """Whether the campaign finds a case on which an evaluator differs, or a query that is well-formed for one alone."""
     if rare_differences():
         return True
-    for n in range(SHARES):
+    for n in SHARES:
         try:
             if share((CASES, f"planted/{n}", 9, 8, (*EVALUATORS, RESULTS)))[1]:
                 return True
