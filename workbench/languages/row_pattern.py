@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, OutputTable
+from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, OutputTable, Question
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cerify.automata.row_pattern.measure_registers import MeasureRegisters
     from cerify.automata.row_pattern.measures import Found
     from cerify.draw.diagram import Diagram
+    from cerify.equivalence.verdict import Different, Undecided
     from cerify.explanations.explainer import Explainer
 
 FINDERS: Mapping[str, str] = {
@@ -126,6 +127,22 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
         require_wellformed(query)
         return diagram_of_clause(query, title, budget)
+
+    def compare(self, left: MatchRecognize, right: MatchRecognize, question: Question) -> Different | Undecided:
+        """No decider: both are tried on short tables."""
+        from cerify.equivalence.bounded.row_tables import compared
+
+        require_wellformed(left)
+        require_wellformed(right)
+        return compared(left, right, question.claim, question.level, question.schema, question.bound, question.budget)
+
+    def difference(
+        self, left: MatchRecognize, right: MatchRecognize, schema: Schema, budget: Budget = Budget()
+    ) -> Undecided:
+        """Undecided: whoever asks has better values to try than those of `compare`."""
+        from cerify.equivalence.verdict import Undecided
+
+        return Undecided(f"there is no decider for {self.title}")
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
         from cerify.automata.row_pattern.conditions import why_not

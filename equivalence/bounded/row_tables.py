@@ -1,0 +1,104 @@
+"""Two clauses of MATCH_RECOGNIZE on short tables over a few values: a table on which they differ, if one is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import product
+
+from cerify.equivalence.claim import Claim, Level
+from cerify.equivalence.verdict import Different, Undecided
+from cerify.semantics.budget import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded, IllFormed
+from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
+from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value, ValueType, value_type_of
+
+TABLES = 20_000  # that are tried at most
+SAMPLES: Mapping[ValueType, Sequence[Value]] = {
+    "int": (0, 1, 2),
+    "float": (0.0, 1.0, 2.0),
+    "string": ("a", "b", "c"),
+    "bool": (False, True),
+    "timestamp": (),
+}
+"""Values of a column of each type that is compared with no constant."""
+
+
+def compared(
+    left: MatchRecognize,
+    right: MatchRecognize,
+    claim: Claim,
+    level: Level,
+    schema: Schema | None,
+    bound: int,
+    budget: Budget,
+) -> Different | Undecided:
+    """A table of at most `bound` rows on which the matches differ, by the definition; Undecided where none is found.
+
+    The values of a column are those that it is compared with, some next to them, and NULL. Times are not varied.
+    """
+    longest = 0
+    with suppress(BudgetExceeded), budget.timed():
+        for S in tables(values((left, right), schema), bound, schema):
+            check_time()
+            with suppress(IllFormed):  # where AFTER MATCH SKIP leads nowhere
+                mine, other = (_matches(q, S, level) for q in (left, right))
+                apart = mine - other if claim == "contained" else mine ^ other
+                if apart:
+                    at = min(match.at for match in apart)
+                    only = [sorted(m for m in some if m.at == at) for some in (mine - other, other - mine)]
+                    return Different(S, at, tuple(only[0]), tuple(only[1]), shortest=False)
+            longest = len(S)
+    tried = f"no difference on tables of up to {longest} rows over a few values" if longest else "nothing was tried"
+    return Undecided(f"{tried}; there is no decider for MATCH_RECOGNIZE")
+
+
+def _matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
+    found = answers(q, S)
+    return {Match(m.at, tuple(sorted(m.events))) if level == "events" else m for m in found}
+
+
+def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:
+    """All tables of 1 row, of 2, and so on, with these values of the columns, as long as they are not too many."""
+    letters = [{a: v for a, v in zip(columns, row, strict=True) if v is not None} for row in product(*columns.values())]
+    number = 0
+    for length in range(1, bound + 1):
+        number += len(letters) ** length
+        if number > TABLES and length > 1:
+            return
+        yield from (Stream([Event(ROW, row) for row in some], schema) for some in product(letters, repeat=length))
+
+
+def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str, list[Value | None]]:
+    """For each column of the clauses some of its values, and NULL."""
+    near: dict[str, set[Value]] = {}
+    for q in clauses:
+        for e in (*q.expressions, *q.partition, *(one.column for one in q.order)):
+            for node in subtrees(e):
+                if isinstance(node, rows.Comparison | rows.Between | rows.In | rows.Column):
+                    for name, some in _asked(node):
+                        own = next((one for one in near if one.casefold() == name.casefold()), name)
+                        near.setdefault(own, set()).update(some)
+    known = {} if schema is None else schema.attributes
+    found: dict[str, list[Value | None]] = {}
+    for name, some in near.items():
+        type_ = known.get(name) or next(map(value_type_of, sorted(some, key=repr)), "int")
+        fitting = [v for v in some if value_type_of(v) in (type_, "int" if type_ == "float" else type_)]
+        found[name] = [*sorted(fitting or SAMPLES[type_], key=repr), None]
+    return found
+
+
+def _asked(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
+    """The columns of an expression, each with the constants that it has, and the numbers next to them."""
+    constants = [one.value for one in subtrees(e) if isinstance(one, rows.Constant) and one.value is not None]
+    near: set[Value] = set(constants)
+    for v in constants:
+        if type(v) in (int, float):
+            near |= {v - 1, v + 1}
+        elif isinstance(v, str):
+            near.add(f"{v}_")
+    yield from ((one.name, near) for one in subtrees(e) if isinstance(one, rows.Column))

@@ -1,0 +1,81 @@
+"""Two clauses of MATCH_RECOGNIZE, tried on short tables."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+import cerify
+from cerify.equivalence.bounded.row_tables import tables, values
+from cerify.equivalence.generate.row_pattern import RowProfile, clause
+from cerify.equivalence.verdict import Different, Undecided
+from cerify.semantics.budget import Budget
+from cerify.semantics.events import Schema
+from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.show import show
+from proofs_tests.support import sampled
+
+LANGUAGES = ("row-pattern", "row-pattern")
+FALLS, RISES = "PATTERN (A B) DEFINE B AS price < PREV(price)", "PATTERN (A B) DEFINE B AS price > PREV(price)"
+
+
+def asked(left: str, right: str, **named: Any) -> Different | Undecided:
+    verdict = cerify.equivalent(f"MATCH_RECOGNIZE ({left})", f"MATCH_RECOGNIZE ({right})", languages=LANGUAGES, **named)
+    assert isinstance(verdict, Different | Undecided)
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "named"),
+    [
+        (FALLS, RISES, {}),
+        ("PATTERN (A B+)", "PATTERN (A B*)", {}),
+        ("AFTER MATCH SKIP TO NEXT ROW PATTERN (A B)", "PATTERN (A B)", {}),
+        ("PARTITION BY k PATTERN (A B)", "PATTERN (A B)", {}),
+        ("PATTERN (A) DEFINE A AS s = 'up'", "PATTERN (A) DEFINE A AS s <> 'up'", {}),
+        ("PATTERN (A) DEFINE A AS x > 10.5", "PATTERN (A) DEFINE A AS x > 11", {}),
+        ("PATTERN (A) DEFINE A AS x IS NULL", "PATTERN (A) DEFINE A AS NOT x = x", {}),
+        ("PATTERN (A | B)", "PATTERN (B | A)", {"level": "valuations"}),
+    ],
+)
+def test_a_table_on_which_they_differ_is_found(left: str, right: str, named: Any) -> None:
+    found = asked(left, right, **named)
+    assert isinstance(found, Different)
+    assert found.left_only or found.right_only
+    for clause_, only in ((left, found.left_only), (right, found.right_only)):
+        mine = cerify.match(f"MATCH_RECOGNIZE ({clause_})", found.stream, language="row-pattern")
+        assert {m.events for m in only} <= {m.events for m in mine}
+
+
+def test_where_none_is_found_it_is_undecided() -> None:
+    found = asked("PATTERN (A | A B)", "PATTERN (A)")
+    assert found == Undecided(
+        "no difference on tables of up to 4 rows over a few values; there is no decider for MATCH_RECOGNIZE"
+    )
+    assert "up to 2 rows" in asked("PATTERN (A | A B)", "PATTERN (A)", bound=2).reason  # type: ignore[union-attr]
+    assert isinstance(asked(FALLS, RISES, budget=Budget(seconds=0)), Undecided)
+
+
+def test_contained_asks_for_what_the_left_has() -> None:
+    narrow, wide = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x = 1)", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 0)"
+    assert isinstance(cerify.contained(narrow, wide, languages=LANGUAGES), Undecided)
+    assert isinstance(cerify.contained(wide, narrow, languages=LANGUAGES), Different)
+
+
+def test_the_values_are_those_compared_with_and_some_next_to_them() -> None:
+    q = parse("MATCH_RECOGNIZE (PARTITION BY k PATTERN (A) DEFINE A AS X > 3 AND x < 9 AND s IN ('a', 'b') AND y < 1)")
+    known = values([q], Schema({"row": {"y": "float"}}))
+    assert known["X"] == [10, 2, 3, 4, 8, 9, None]
+    assert known["s"] == ["a", "a_", "b", "b_", None]
+    assert known["k"] == [0, 1, 2, None]
+    assert known["y"] == [0, 1, 2, None]
+    assert len(list(tables({"x": [0, None]}, 3))) == 2 + 4 + 8
+
+
+@pytest.mark.parametrize("seed", sampled(range(60), range(0, 60, 15)))
+def test_a_clause_is_not_told_apart_from_itself(seed: int) -> None:
+    text = show(clause(Random(seed), RowProfile(), 4))
+    found = cerify.equivalent(text, text, languages=LANGUAGES, bound=2)
+    assert isinstance(found, Undecided)
