@@ -97,8 +97,8 @@ def _asked(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
     constants = [one.value for one in subtrees(e) if isinstance(one, rows.Constant) and one.value is not None]
     near: set[Value] = set(constants)
     for v in constants:
-        if type(v) in (int, float):
-            near |= {v - 1, v + 1}
-        elif isinstance(v, str):
+        if isinstance(v, str):
             near.add(f"{v}_")
+        elif isinstance(v, int | float) and not isinstance(v, bool):
+            near |= {v - 1, v + 1}
     yield from ((one.name, near) for one in subtrees(e) if isinstance(one, rows.Column))
