@@ -86,7 +86,8 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
     known = {} if schema is None else schema.attributes
     found: dict[str, list[Value | None]] = {}
     for name, some in near.items():
-        type_: ValueType = known.get(name) or next(map(value_type_of, sorted(some, key=repr)), "int")
+        of_values: list[ValueType] = [value_type_of(v) for v in sorted(some, key=repr)]
+        type_ = known.get(name) or (of_values[0] if of_values else "int")
         fitting = [v for v in some if value_type_of(v) in (type_, "int" if type_ == "float" else type_)]
         found[name] = [*sorted(fitting or SAMPLES[type_], key=repr), None]
     return found
