@@ -21,7 +21,7 @@ from cerify.draw.diagram import MOST_EDGES, MOST_STATES, Diagram, Edge, Kind, St
 from cerify.draw.layout import CHARACTER, LINE, RADIUS, layout
 from cerify.draw.stream import matches_svg, places_svg
 from cerify.draw.svg import LONGEST, MOST_LINES, document, svg
-from cerify.drawing import diagram_of, svg_of
+from cerify.drawing import diagram_of, hoa_of, svg_of
 from cerify.equivalence.generate import expressions as generate_expressions
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
@@ -473,3 +473,7 @@ def test_ways_of_a_row_pattern_are_numbered_in_the_order_of_preferment() -> None
     assert ("B", "B", ("1",), "take") in edges_of(greedy)
     with pytest.raises(IllFormed, match="the variable C is not in the pattern"):
         diagram_of("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS C.x > 1)", "row-pattern")
+    with pytest.raises(
+        Unsupported, match="in an order of preferment, for which HOA has no form; draw it with -o, --svg"
+    ):
+        hoa_of(query, "row-pattern")
