@@ -173,6 +173,7 @@ def read_matches(spark: SparkSession, name: str, names: dict[str, Any]) -> Found
     if name == "delta":
         df = matches(spark.read.format("delta").load(f"{names['folder']}/alarms"))
     else:
+        spark.sql("REFRESH TABLE lake.plant.alarms")
         df = spark.table("lake.plant.alarms")
     return sorted((row["device"], tuple(row["events"])) for row in df.collect())
 
