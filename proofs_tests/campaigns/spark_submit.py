@@ -90,15 +90,23 @@ def submitted(folder: Path, arguments: list[str]) -> dict[str, Any]:
     job = folder / "job.py"
     job.write_text(JOB, encoding="utf-8")
     settings = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=4"]
+    # The workers have this Python too, but with --archives.
+    python = dict.fromkeys(("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON"), sys.executable)
     done = subprocess.run(
         [str(home / "bin" / "spark-submit"), "--master", MASTER, *settings, *arguments, str(job)],
-        env={**os.environ, "SPARK_HOME": str(home), "PYSPARK_DRIVER_PYTHON": sys.executable},
+        env={
+            **os.environ,
+            "SPARK_HOME": str(home),
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            "PYSPARK_PYTHON": sys.executable,
+        },
         cwd=folder,
         capture_output=True,
         text=True,
     )
     if done.returncode:
-        raise click.ClickException(f"spark-submit failed: {done.stderr[-4000:]}")
+        said = [line for line in done.stderr.splitlines() if "Error" in line or "Exception" in line]
+        raise click.ClickException("\n".join(["spark-submit failed:", *said[:20]]))
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
