@@ -94,12 +94,7 @@ def submitted(folder: Path, arguments: list[str]) -> dict[str, Any]:
     python = dict.fromkeys(("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON"), sys.executable)
     done = subprocess.run(
         [str(home / "bin" / "spark-submit"), "--master", MASTER, *settings, *arguments, str(job)],
-        env={
-            **os.environ,
-            "SPARK_HOME": str(home),
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
-            "PYSPARK_PYTHON": sys.executable,
-        },
+        env={**os.environ, "SPARK_HOME": str(home), **python},
         cwd=folder,
         capture_output=True,
         text=True,
