@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
 
+from cerify.equivalence.bounded.short_streams import streams_of
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.verdict import Different, Undecided
 from cerify.semantics.budget import Budget, check_time
@@ -53,7 +54,8 @@ def compared(
                     only = [sorted(m for m in some if m.at == at) for some in (mine - other, other - mine)]
                     return Different(S, at, tuple(only[0]), tuple(only[1]), shortest=False)
             longest = len(S)
-    tried = f"no difference on tables of up to {longest} rows over a few values" if longest else "nothing was tried"
+    number = f"{longest} row{'s' * (longest != 1)}"
+    tried = f"no difference on tables of up to {number} over a few values" if longest else "nothing was tried"
     return Undecided(f"{tried}; there is no decider for MATCH_RECOGNIZE")
 
 
@@ -64,26 +66,22 @@ def _matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
 
 def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:
     """All tables of 1 row, of 2, and so on, with these values of the columns, as long as they are not too many."""
-    letters = [{a: v for a, v in zip(columns, row, strict=True) if v is not None} for row in product(*columns.values())]
-    number = 0
-    for length in range(1, bound + 1):
-        number += len(letters) ** length
-        if number > TABLES and length > 1:
-            return
-        yield from (Stream([Event(ROW, row) for row in some], schema) for some in product(letters, repeat=length))
+    values_of_rows = (zip(columns, row, strict=True) for row in product(*columns.values()))
+    letters = [Event(ROW, {a: v for a, v in row if v is not None}) for row in values_of_rows]
+    yield from streams_of(letters, bound, TABLES, schema)
 
 
 def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str, list[Value | None]]:
     """For each column of the clauses some of its values, and NULL."""
+    known = {} if schema is None else schema.attributes
     near: dict[str, set[Value]] = {}
     for q in clauses:
         for e in (*q.expressions, *q.partition, *(one.column for one in q.order)):
             for node in subtrees(e):
                 if isinstance(node, rows.Comparison | rows.Between | rows.In | rows.Column):
                     for name, some in _asked(node):
-                        own = next((one for one in near if one.casefold() == name.casefold()), name)
+                        own = next((one for one in (*known, *near) if one.casefold() == name.casefold()), name)
                         near.setdefault(own, set()).update(some)
-    known = {} if schema is None else schema.attributes
     found: dict[str, list[Value | None]] = {}
     for name, some in near.items():
         of_values: list[ValueType] = [value_type_of(v) for v in sorted(some, key=repr)]

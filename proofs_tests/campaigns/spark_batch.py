@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 import pyarrow as pa
@@ -181,6 +181,18 @@ def flights_differing(spark: SparkSession, counts: Counter[str]) -> Iterator[str
             yield f"flights: {query.text}"
 
 
+def report(spark: SparkSession, differing: Iterator[str], counts: Counter[str]) -> NoReturn:
+    """Print what differs, and how much was compared, and end with status 1 if anything differs."""
+    differ = 0
+    for line in differing:
+        click.echo(f"  differ: {line}")
+        differ += 1
+    spark.stop()
+    click.echo(", ".join(f"{number:,} {name}" for name, number in counts.items()))
+    click.echo(f"{differ} differ")
+    sys.exit(1 if differ else 0)
+
+
 @click.command()
 @click.option("--cases", default=200, show_default=True)
 @click.option("--seed", default=1, show_default=True)
@@ -190,19 +202,13 @@ def main(cases: int, seed: int, values: bool) -> None:
     from cerify.spark.session import session
 
     spark = session("local[2]", **{"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "3"})
-    counts, differ = Counter[str](), 0
+    counts = Counter[str]()
     generated = (
         differing(spark, cases, seed, counts, wild_pair)
         if values
         else chain(differing(spark, cases, seed, counts), flights_differing(spark, counts))
     )
-    for line in generated:
-        click.echo(f"  differ: {line}")
-        differ += 1
-    spark.stop()
-    click.echo(", ".join(f"{number:,} {name}" for name, number in counts.items()))
-    click.echo(f"{differ} differ")
-    sys.exit(1 if differ else 0)
+    report(spark, generated, counts)
 
 
 if __name__ == "__main__":

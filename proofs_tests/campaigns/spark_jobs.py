@@ -6,7 +6,6 @@ Run as: python -m proofs_tests.campaigns.spark_jobs [--jobs N] [--seed S]
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TYPE, Match, Result, Stream
 from cerify.semantics.row_pattern.show import show
 from cerify.spark.runs.query import Query
-from proofs_tests.campaigns.spark_batch import BUDGET, ID, KEY, ORDER, data
+from proofs_tests.campaigns.spark_batch import BUDGET, ID, KEY, ORDER, data, report
 from proofs_tests.unit.workbench.spark import row_tables
 from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair
 
@@ -232,14 +231,8 @@ def main(jobs: int, seed: int) -> None:
     settings = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "3", "spark.ui.enabled": "false"}
     spark = session("local[2]", **settings)
     spark.sparkContext.setLogLevel("OFF")
-    counts, differ = Counter[str](), 0
-    for line in differing(spark, jobs, seed, counts):
-        click.echo(f"  differ: {line}")
-        differ += 1
-    spark.stop()
-    click.echo(", ".join(f"{number:,} {name}" for name, number in counts.items()))
-    click.echo(f"{differ} differ")
-    sys.exit(1 if differ else 0)
+    counts = Counter[str]()
+    report(spark, differing(spark, jobs, seed, counts), counts)
 
 
 if __name__ == "__main__":

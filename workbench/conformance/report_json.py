@@ -63,7 +63,7 @@ def defect_json(defect: Defect, report: Report) -> Json:
         "description": defect.description or None,
         "baseline": defect.baseline or None,
         "causes": [{"axis": c.axis, "value": c.value, "explains": c.explains, "of": c.of} for c in defect.causes],
-        "same_cause": same_cause(defect, report),
+        "same_cause": [other.id for other in same_cause(defect, report)],
         "cases": list(defect.cases),
         "original": {"case": defect.original.case.id, **asked(defect.original.case)},
         "variants": [asked(other.case) for other in defect.variants],
@@ -74,9 +74,9 @@ def defect_json(defect: Defect, report: Report) -> Json:
     }
 
 
-def same_cause(defect: Defect, report: Report) -> list[str]:
-    """The ids of the defects, which are of other languages, that have the same likeliest cause."""
-    return [o.id for o in report.defects if o.id != defect.id and o.likeliest and o.likeliest == defect.likeliest]
+def same_cause(defect: Defect, report: Report) -> list[Defect]:
+    """The defects, which are of other languages, that have the same likeliest cause."""
+    return [o for o in report.defects if o.id != defect.id and o.likeliest and o.likeliest == defect.likeliest]
 
 
 def asked(case: Case) -> Json:

@@ -85,9 +85,8 @@ def cause_text(defect: Defect) -> str:
 
 def alike_text(defect: Defect, report: Report) -> str:
     """The defects in other languages that are perhaps this one, in a sentence; "" if there is none."""
-    others = [o for o in report.defects if o.id in same_cause(defect, report)]
-    named = ", ".join(f"{o.id} in {LANGUAGES[o.language].title}" for o in others)
-    return f"probably the same as {named}, which has this cause too" if others else ""
+    named = ", ".join(f"{o.id} in {LANGUAGES[o.language].title}" for o in same_cause(defect, report))
+    return f"probably the same as {named}, which has this cause too" if named else ""
 
 
 def axis_says(defect: Defect, cause: Cause) -> str:

@@ -14,6 +14,7 @@ from itertools import pairwise, product
 from typing import Any, Literal, TypeAlias
 
 from cerify.api import read_query
+from cerify.equivalence.bounded.short_streams import streams_of
 from cerify.equivalence.verdict import Bounded, Different, Undecided
 from cerify.grade.exercises import Exercise
 from cerify.grade.mistakes import Mistake, mistake
@@ -42,15 +43,7 @@ def short_streams(schema: Schema, values: Mapping[str, Sequence[Value]], most: i
 
     They end with the greatest length for which all together are at most so many. Times never decrease.
     """
-    letters = list(_events(schema, values))
-    made = 0
-    for length in range(1, LONGEST + 1):
-        made += len(letters) ** length
-        if made > most and length > 1:
-            return
-        for events in product(letters, repeat=length):
-            if _in_time(events):
-                yield Stream(events, schema)
+    yield from filter(_in_time, streams_of(list(_events(schema, values)), LONGEST, most, schema))
 
 
 def _events(schema: Schema, values: Mapping[str, Sequence[Value]]) -> Iterator[Event]:
@@ -59,9 +52,9 @@ def _events(schema: Schema, values: Mapping[str, Sequence[Value]]) -> Iterator[E
             yield Event(type_, dict(zip(attributes, chosen, strict=True)))
 
 
-def _in_time(events: Sequence[Event]) -> bool:
+def _in_time(S: Stream) -> bool:
     """Whether no event happens before the one in front of it."""
-    times = [event.get(TIME) for event in events]
+    times = [event.get(TIME) for event in S]
     return all(t1 <= t2 for t1, t2 in pairwise(times) if isinstance(t1, int) and isinstance(t2, int))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -77,7 +78,7 @@ class BuiltInLanguage(Language[F]):
     def is_monotone(self, name: str) -> bool:
         return any(operator.name == name and operator.monotone for operator in self._operators.values())
 
-    @property
+    @cached_property
     def _operators(self) -> Mapping[type, Operator]:
         table: Mapping[type, Operator] = getattr(self._module("operators"), "OPERATORS", {})
         return table

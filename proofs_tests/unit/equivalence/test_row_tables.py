@@ -54,6 +54,7 @@ def test_where_none_is_found_it_is_undecided() -> None:
     assert found == Undecided(
         "no difference on tables of up to 4 rows over a few values; there is no decider for MATCH_RECOGNIZE"
     )
+    assert "up to 1 row over" in asked("PATTERN (A | A B)", "PATTERN (A)", bound=1).reason  # type: ignore[union-attr]
     assert "up to 2 rows" in asked("PATTERN (A | A B)", "PATTERN (A)", bound=2).reason  # type: ignore[union-attr]
     assert isinstance(asked(FALLS, RISES, budget=Budget(seconds=0)), Undecided)
 
@@ -66,11 +67,11 @@ def test_contained_asks_for_what_the_left_has() -> None:
 
 def test_the_values_are_those_compared_with_and_some_next_to_them() -> None:
     q = parse("MATCH_RECOGNIZE (PARTITION BY k PATTERN (A) DEFINE A AS X > 3 AND x < 9 AND s IN ('a', 'b') AND y < 1)")
-    known = values([q], Schema({"row": {"y": "float"}}))
+    known = values([q], Schema({"row": {"Y": "float"}}))
     assert known["X"] == [10, 2, 3, 4, 8, 9, None]
     assert known["s"] == ["a", "a_", "b", "b_", None]
     assert known["k"] == [0, 1, 2, None]
-    assert known["y"] == [0, 1, 2, None]
+    assert known["Y"] == [0, 1, 2, None]  # as the table has it
     assert len(list(tables({"x": [0, None]}, 3))) == 2 + 4 + 8
 
 
