@@ -197,3 +197,14 @@ def test_the_engine_command_survives_every_line_and_stops_when_told() -> None:
     ]
     assert answers[5]["error"]["span"] == [7, 7]
     assert answers[9]["matches"] == [{"at": 0, "events": [0], "bindings": {"A": [0], "X": [0]}}]
+
+
+def test_the_files_are_written_though_nobody_reads_standard_output(tmp_path: Path) -> None:
+    """As in `cerify conform --html page.html … | head -1`."""
+    page = tmp_path / "page.html"
+    command = [*CERIFY, "conform", "--json", "--html", str(page), "--feature", "seq", "--engine", "automaton"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        process.wait()
+    assert "Conformance of" in page.read_text(encoding="utf-8")

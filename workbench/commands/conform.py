@@ -178,12 +178,14 @@ def command(asked: Asked) -> int:
     report = replace(report, options=asked.judging())
     if baseline is not None:
         report = against(report, baseline)
-    if asked.as_json:
-        for line in report_lines(report):
-            echo(line)
-    else:
-        _print(report)
-    asked.write(report)
+    try:
+        if asked.as_json:
+            for line in report_lines(report):
+                echo(line)
+        else:
+            _print(report)
+    finally:  # whoever reads standard output may have gone, as head does
+        asked.write(report)
     return INTERRUPTED if report.ended else 0 if report.conforms else 1
 
 
