@@ -1,11 +1,13 @@
 """The adapter for OpenCEP: with the meaning of patterns in the engine's place, it answers as the definition does."""
 
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
 from itertools import combinations, pairwise, product
 from random import Random
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +32,13 @@ from proofs_tests.support import built_in_cases
 
 PROFILES = list(generate.PROFILES.values())
 HOME = engines.ADAPTERS / "opencep"
+FAULTY = {"all", "cseq", "plus", "repeat", "filter", "within", "sase-negation", "sase-iterator", "sase-correlated"}
+FAULTS = {
+    "SeqOperator": "AndOperator", "AndOperator": "SeqOperator", "ConsumptionPolicy(contiguous=": "0 and (",
+    "KleeneClosureOperator": "(lambda one, *_: one)", "'<'": "'<='", " and ": " or ", "not ": "", "seconds=": "days=",
+    "for p0 in ": "for p0 in [] and ", ", 2)": ", 3)",
+}  # fmt: skip
+"""In which features, what in a source is replaced by what."""
 
 
 @pytest.fixture
@@ -38,47 +47,126 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     import adapter as module  # type: ignore[import-not-found]
 
     yield module
-    for name in ("adapter", "chains", "sase_chains"):
+    for name in ("adapter", "chains", "sase_chains", "conditions", "patterns"):
         del sys.modules[name]
 
 
-def taken(step: Any, types: list[str]) -> Iterator[list[list[int]]]:
+@dataclass(frozen=True)
+class Leaf:
+    """A primitive event: in a closure between least and most of them, of any number if None; absent: none."""
+
+    type: str
+    name: str
+    least: int | None = None
+    most: int | None = None
+    absent: bool = False
+
+
+@dataclass(frozen=True)
+class Steps:
+    """SeqOperator, or AndOperator."""
+
+    steps: tuple[Any, ...]
+    in_order: bool
+
+
+@dataclass(frozen=True)
+class Simple:
+    """SimpleCondition: of an event of each name, of a closure the list."""
+
+    names: tuple[str, ...]
+    test: Callable[..., bool]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The pattern that a source makes."""
+
+    root: Steps
+    conditions: tuple[Simple, ...]
+    width: timedelta
+    contiguous: Sequence[Sequence[str]]
+
+    @property
+    def leaves(self) -> list[Leaf]:
+        """The leaves that take events, from left to right."""
+        return [leaf for leaf in leaves_of(self.root) if not leaf.absent]
+
+
+def leaves_of(step: Leaf | Steps) -> list[Leaf]:
+    return [step] if isinstance(step, Leaf) else [leaf for below in step.steps for leaf in leaves_of(below)]
+
+
+MEANING: dict[str, Any] = {
+    "PrimitiveEventStructure": Leaf,
+    "KleeneClosureOperator": lambda leaf, least, most: replace(leaf, least=least, most=most),
+    "NegationOperator": lambda leaf: replace(leaf, absent=True),
+    "SeqOperator": lambda *steps: Steps(steps, True),
+    "AndOperator": lambda *steps: Steps(steps, False),
+    "AndCondition": lambda *conditions: conditions,
+    "SimpleCondition": lambda *names, relation_op: Simple(names, relation_op),
+    "Variable": lambda name, _: name,
+    "taken": None,
+    "timedelta": timedelta,
+    "ConsumptionPolicy": lambda contiguous: contiguous,
+    "Pattern": lambda root, conditions, width, contiguous: Pattern(root, conditions, width, contiguous or ()),
+}
+"""The names of OpenCEP in the source of a pattern."""
+
+
+def taken(step: Leaf | Steps, types: list[str]) -> Iterator[list[list[int]]]:
     """All ways in which a structure takes positions: for each leaf, in order, those that it takes."""
-    if not hasattr(step, "steps"):
+    if isinstance(step, Leaf):
         if step.absent:
             yield [[]]
             return
         mine = [position for position, type_ in enumerate(types) if type_ == step.type]
-        sizes = range(step.least, (step.most or len(mine)) + 1) if step.closure else [1]
+        sizes = [1] if step.least is None else range(step.least, (step.most or len(mine)) + 1)
         yield from ([list(some)] for size in sizes for some in combinations(mine, size))
         return
     for parts in product(*(list(taken(below, types)) for below in step.steps)):
         sets = [some for part in parts if (some := [p for of in part for p in of])]
-        in_order = all(max(one) < min(other) for one, other in pairwise(sets))
-        if step.name == "AND" or in_order:
+        if not step.in_order or all(max(one) < min(other) for one, other in pairwise(sets)):
             yield [of for part in parts for of in part if of]
 
 
-def meaning(pattern: Any, window: Any, events: Any, seconds: Any) -> list[tuple[int, list[list[int]]]]:
-    """The matches of a pattern by what SEQ, AND, closures, conditions, contiguity and windows mean."""
-    found = []
+def meaning(pattern: Any, window: Any, *stream: Any, old: str = "", new: str = "") -> list[tuple[int, list[list[int]]]]:
+    """The matches of a pattern by its source, and of what OpenCEP is given; in the source new is planted for old."""
+    from conditions import FUNCTIONS  # type: ignore[import-not-found]
+    from patterns import made, source  # type: ignore[import-not-found]
+
+    text = source(pattern, window)
+    found = list(matched(eval(text.replace(old, new) if old else text, MEANING | FUNCTIONS), *stream))
+    if not old:
+        names = SimpleNamespace(
+            **MEANING, function=lambda names, code: lambda *of: code.value(dict(zip(names, of, strict=True)))
+        )
+        assert list(matched(made(pattern, window, names), *stream)) == found
+    return found
+
+
+def matched(pattern: Pattern, events: Any, seconds: Any) -> Iterator[tuple[int, list[list[int]]]]:
+    """The matches by what SEQ, AND, closures, conditions, contiguity and windows mean."""
+    leaves = {leaf.name: leaf for leaf in leaves_of(pattern.root)}
     names = [leaf.name for leaf in pattern.leaves]
     for positions in taken(pattern.root, [event["type"] for event in events]):
         of = dict(zip(names, positions, strict=True))
         where = [p for some in positions for p in some]
-        if window is not None and seconds[max(where)] - seconds[min(where)] > window.width:
+        if timedelta(seconds=seconds[max(where)] - seconds[min(where)]) > pattern.width:
             continue
-        if any(of[second][0] != of[first][0] + 1 for first, second in pattern.contiguous):
+        if any(of[b][0] != of[a][0] + 1 for run in pattern.contiguous for a, b in pairwise(run)):
             continue
         binding = {name: [events[p] for p in of[name]] for name in names}
         conditions = [c for c in pattern.conditions if set(c.names) <= set(names)]
-        if all(holds(c, binding) for c in conditions) and not any(there(pattern, of, binding, events)):
-            found.append((max(where), positions))
-    return found
+        if not all(holds(c, binding, leaves) for c in conditions):
+            continue
+        if not any(there(pattern, of, binding, events)):
+            yield max(where), positions
 
 
-def there(pattern: Any, of: dict[str, list[int]], binding: dict[str, list[Any]], events: Any) -> Iterator[bool]:
+def there(pattern: Pattern, of: dict[str, list[int]], binding: dict[str, list[Any]], events: Any) -> Iterator[bool]:
     """For each event between the neighbours of an absent one: whether it satisfies the conditions on the absent one."""
+    leaves = {leaf.name: leaf for leaf in leaves_of(pattern.root)}
     for place, leaf in enumerate(pattern.root.steps):
         if getattr(leaf, "absent", False):
             before = [one for one in pattern.root.steps[:place] if not one.absent]
@@ -86,15 +174,15 @@ def there(pattern: Any, of: dict[str, list[int]], binding: dict[str, list[Any]],
             conditions = [c for c in pattern.conditions if leaf.name in c.names]
             for event in events[of[before[-1].name][-1] + 1 : of[after[0].name][0]]:
                 with_it = binding | {leaf.name: [event]}
-                yield event["type"] == leaf.type and all(holds(c, with_it) for c in conditions)
+                yield event["type"] == leaf.type and all(holds(c, with_it, leaves) for c in conditions)
 
 
-def holds(condition: Any, binding: dict[str, list[Any]]) -> bool:
+def holds(condition: Simple, binding: dict[str, list[Any]], leaves: dict[str, Leaf]) -> bool:
     """A condition on one leaf alone is one on each of its events."""
-    if len(condition.names) > 1:
-        return bool(condition.test(binding))
-    (name,) = condition.names
-    return all(condition.test({name: [event]}) for event in binding[name])
+    if len(condition.names) == 1:
+        return all(condition.test(event) for event in binding[condition.names[0]])
+    single = {name for name in condition.names if leaves[name].least is None}
+    return condition.test(*(binding[name][0] if name in single else binding[name] for name in condition.names))
 
 
 def answered(adapter: ModuleType, case: Case, search: Callable[..., Any] = meaning) -> set[tuple[Any, ...]] | None:
@@ -186,6 +274,28 @@ def test_a_measured_run_is_answered_with_the_number_of_matches_and_the_time(adap
 def test_a_fault_of_the_search_is_seen(adapter: ModuleType) -> None:
     case = next(case for case in built_in_cases() if case.query == "A ; B" and case.output == "matches")
     assert answered(adapter, case) != answered(adapter, case, lambda *_: [(0, [[0], [0]])])
+
+
+def test_a_fault_of_the_translation_is_seen(adapter: ModuleType) -> None:
+    """Each text that is planted in the source of patterns changes an answer of the suite."""
+    cases = [case for case in built_in_cases() if case.language in adapter.MODULES and len(case.events) < 6]
+    right = [(case, answered(adapter, case)) for case in cases if case.feature in FAULTY]
+    for old, new in FAULTS.items():
+        faulty = partial(meaning, old=old, new=new)
+        assert any(got is not None and answered(adapter, case, faulty) != got for case, got in right), old
+
+
+def test_an_answer_has_the_pattern_as_source(adapter: ModuleType) -> None:
+    case = next(case for case in built_in_cases() if case.query == "A OR B" and case.output == "matches")
+    run = {"id": "", "language": "cel", "query": case.query, "tree": tree_of_text("cel", case.query)}
+    run |= {"events": list(case.events), "output": "matches"}
+    reply = adapter.answer(run, meaning)
+    form = "Pattern(SeqOperator(PrimitiveEventStructure{}), AndCondition(), timedelta(days=1000000), None)"
+    lines = [form.format(step) for step in (("A", "e0"), ("B", "e1"))]
+    assert reply["translation"].splitlines() == lines
+    assert "translation" not in adapter.answer(run | {"output": "valuations"}, meaning)
+    failed = adapter.answer(run, lambda *_: 1 / 0)
+    assert (failed["error"]["code"], failed["translation"]) == ("internal", lines[0])
 
 
 def test_without_a_checkout_it_says_which_variable_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

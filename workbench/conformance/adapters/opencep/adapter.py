@@ -18,21 +18,24 @@ from typing import Any
 import chains
 import sase_chains
 from chains import Json, Match, Search, Skip, Window
+from patterns import source
 
 LINK = "https://github.com/ilya-kolchinsky/OpenCEP/blob/master/README.md"
 MODULES = {"cel": chains, "sase": sase_chains}
 
 
 def answer(run: Json, search: Search) -> dict[str, Any]:
-    """The answer to a message *run*."""
+    """The answer to a message *run*, with the patterns that OpenCEP was given as Python source."""
+    sources: list[str] = []
     try:
-        return {"id": run["id"], "matches": matches(run, search)}
+        reply: dict[str, Any] = {"id": run["id"], "matches": matches(run, search, sources)}
     except Skip as skip:
         return {"id": run["id"], "skipped": str(skip), "link": LINK}
     except Exception as error:
         traceback.print_exc()
         message = f"{type(error).__name__}: {error}"
-        return {"id": run["id"], "error": {"code": "internal", "message": message}}
+        reply = {"id": run["id"], "error": {"code": "internal", "message": message}}
+    return reply | ({"translation": "\n".join(sources)} if sources else {})
 
 
 def measured(run: Json, search: Search) -> dict[str, Any]:
@@ -50,8 +53,8 @@ def measured(run: Json, search: Search) -> dict[str, Any]:
     return reply if "matches" not in reply else {"id": run["id"], "count": len(reply["matches"]), "cpu": spent}
 
 
-def matches(run: Json, search: Search) -> list[dict[str, Any]]:
-    """The matches that the engine reports for a query. Raises Skip for what it cannot express."""
+def matches(run: Json, search: Search, sources: list[str]) -> list[dict[str, Any]]:
+    """The matches that the engine reports for a query; sources gets its patterns. Raises Skip for what it cannot express."""
     if run.get("tree") is None:
         raise Skip("the query does not parse")
     if run["output"] != "matches" or run.get("selection", "all") != "all":
@@ -62,6 +65,7 @@ def matches(run: Json, search: Search) -> list[dict[str, Any]]:
     seconds = seconds_of(run["events"], window)
     found = set()
     for pattern in patterns:
+        sources.append(source(pattern, window))
         for at, positions in search(pattern, window, run["events"], seconds):
             labelled = zip(pattern.leaves, positions, strict=True)
             found.add((at, tuple(sorted({p for leaf, of in labelled if leaf.labels for p in of}))))

@@ -8,14 +8,12 @@ bind it. Conditions are code over the events that leaves have taken.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, product
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-Json = Mapping[str, Any]
-Binding = Mapping[str, Sequence[Json]]  # the events that each leaf has taken, by the leaf's name
+from conditions import Code, Json, attribute, both, call, either, events, every, named, predicate
+
 Match = tuple[int, list[list[int]]]  # the position after which it is reported, and the positions of each leaf
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
-COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 CLAIMS = {
     "operators": ["seq", "cseq", "plus", "repeat", "or", "all", "in", "project", "filter", "within", "strict"],
     "predicates": ["comparison", "in", "range", "not", "and", "or", "correlated"],
@@ -62,7 +60,7 @@ class Condition:
     """A condition on the events of leaves. One on a single Kleene closure has to be true of each of its events."""
 
     names: tuple[str, ...]
-    test: Callable[[Binding], bool]
+    code: Code
 
 
 @dataclass(frozen=True)
@@ -215,24 +213,17 @@ def _filtered(one: Alternative, condition: Json) -> Alternative | None:
         left = _filtered(one, condition["left"])
         return left and _filtered(left, condition["right"])
     if condition["node"] == "Every":
-        found = [
-            Condition((leaf.name,), lambda b, n=leaf.name: all(_true(condition["predicate"], [p]) for p in b[n]))
-            for leaf in one.leaves
-            if condition["variable"] in leaf.labels
-        ]
+        x = condition["variable"]
+        found = [Condition((of.name,), _code(condition, {x: [of]})) for of in one.leaves if x in of.labels]
         return replace(one, conditions=one.conditions + tuple(found))
     mentioned = frozenset(node["variable"] for node in nodes(condition) if node.get("variable"))
     leaves = [leaf for leaf in one.leaves if leaf.labels & mentioned]
+    code = _code(condition, {v: [leaf for leaf in leaves if v in leaf.labels] for v in mentioned})
     if not leaves:
-        return one if _satisfied(condition, {}) else None
+        return one if code.value({}) else None
     if len(leaves) == 1 and leaves[0].closure:
         raise Skip("a condition on a Kleene closure alone is one on each of its events")
-    names = {v: [leaf.name for leaf in leaves if v in leaf.labels] for v in mentioned}
-
-    def test(b: Binding) -> bool:
-        return _satisfied(condition, {v: [p for name in of for p in b[name]] for v, of in names.items()})
-
-    return replace(one, conditions=(*one.conditions, Condition(tuple(leaf.name for leaf in leaves), test)))
+    return replace(one, conditions=(*one.conditions, Condition(tuple(leaf.name for leaf in leaves), code)))
 
 
 def nodes(tree: Any) -> Iterator[Json]:
@@ -243,63 +234,22 @@ def nodes(tree: Any) -> Iterator[Json]:
         yield from nodes(value)
 
 
-def _satisfied(condition: Json, events: Mapping[str, Sequence[Json]]) -> bool:
-    """Whether a condition is true of the events of each variable."""
-    match condition["node"]:
-        case "Every":
-            return all(_true(condition["predicate"], [p]) for p in events.get(condition["variable"], ()))
-        case "Correlated":
-            mentions = _attributes(condition["predicate"])
-            ranges = [events.get(mention["variable"], ()) for mention in mentions]
-            return all(_true(condition["predicate"], each) for each in product(*ranges))
-        case "Conjunction":
-            return _satisfied(condition["left"], events) and _satisfied(condition["right"], events)
-        case "Disjunction":
-            return _satisfied(condition["left"], events) or _satisfied(condition["right"], events)
-    raise ValueError(f"{condition['node']} is no condition")
-
-
-def _attributes(predicate: Json) -> list[Json]:
-    """The attributes of a predicate, from left to right, one that is written twice twice."""
-    return [node for node in nodes(predicate) if node["node"] == "Attribute"]
-
-
-def _true(predicate: Json, events: Sequence[Json]) -> bool:
-    """Whether a predicate is true: of the one event, or with an event for each attribute from left to right."""
-    mentions = _attributes(predicate)
-    each = list(events) * len(mentions) if len(events) == 1 else events
-    return _decided(predicate, {id(mention): event.get(mention["name"]) for mention, event in zip(mentions, each)})
-
-
-def _decided(predicate: Json, values: Mapping[int, Any]) -> bool:
-    def value(term: Json) -> Any:
-        return values[id(term)] if term["node"] == "Attribute" else term["value"]
-
-    match predicate["node"]:
-        case "Comparison":
-            return compare(predicate["comparator"], value(predicate["left"]), value(predicate["right"]))
-        case "OneOf":
-            return any(compare("=", value(predicate["term"]), v) for v in predicate["values"])
-        case "InRange":
-            found = value(predicate["term"])
-            return compare("<=", predicate["low"], found) and compare("<=", found, predicate["high"])
-        case "Complement":
-            return not _decided(predicate["predicate"], values)
-        case "Both":
-            return _decided(predicate["left"], values) and _decided(predicate["right"], values)
-        case "Either":
-            return _decided(predicate["left"], values) or _decided(predicate["right"], values)
-    return predicate["node"] == "Anything"
-
-
-def compare(comparator: str, left: Any, right: Any) -> bool:
-    """The comparison; false where a value is absent or the two are of different kinds, or an order is of truth values."""
-    if left is None or right is None or _kind(left) != _kind(right):
-        return False
-    if isinstance(left, bool) and comparator not in ("=", "!="):
-        return False
-    return COMPARE[comparator](left, right)
-
-
-def _kind(value: Any) -> str:
-    return "bool" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "string"
+def _code(condition: Json, leaves: Mapping[str, Sequence[Leaf]]) -> Code:
+    """A condition on the events of each variable: its leaves'."""
+    if condition["node"] in ("Conjunction", "Disjunction"):
+        join = both if condition["node"] == "Conjunction" else either
+        return join(_code(condition["left"], leaves), _code(condition["right"], leaves))
+    # Every attribute of a correlated condition has an event of its own, also where a variable is mentioned twice.
+    attributes = [node for node in nodes(condition["predicate"]) if node["node"] == "Attribute"]
+    correlated = condition["node"] == "Correlated"
+    variables = [node["variable"] for node in attributes] if correlated else [condition["variable"]]
+    found, ranges = [], {}
+    for number, variable in enumerate(variables):
+        of = leaves.get(variable, ())
+        if len(of) == 1 and not of[0].closure:
+            found.append(named(of[0].name))
+        else:
+            found.append(named(f"p{number}"))
+            ranges[f"p{number}"] = call(events, *(named(leaf.name) for leaf in of))
+    event = {id(node): code for node, code in zip(attributes, found if correlated else found * len(attributes))}
+    return every(predicate(condition["predicate"], lambda node: attribute(event[id(node)], node["name"])), ranges)

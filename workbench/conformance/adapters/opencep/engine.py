@@ -2,11 +2,14 @@
 
 import collections
 import collections.abc
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from chains import Alternative, Binding, Condition, Json, Leaf, Match, Operator, Window
+from chains import Alternative, Json, Match, Window
+from conditions import Code
+from patterns import made
 
 collections.Callable = collections.abc.Callable  # OpenCEP imports it from here, where Python 3.10 has it no more
 
@@ -26,7 +29,6 @@ from misc.ConsumptionPolicy import ConsumptionPolicy  # noqa: E402
 from stream.Stream import InputStream, OutputStream  # noqa: E402
 
 EPOCH = datetime(5000, 1, 1)
-UNBOUNDED = timedelta(days=1_000_000)
 
 
 class Types(EventTypeClassifier):
@@ -78,47 +80,24 @@ class Output(OutputStream):
         pass
 
 
+def taken(payload: Any) -> Any:
+    """The event that a step has taken, of a closure the list."""
+    return [one["event"] for one in payload] if isinstance(payload, list) else payload["event"]
+
+
+def function(names: Sequence[str], code: Code) -> Callable[..., bool]:
+    """The condition as a function of what each name has taken."""
+    return lambda *taken: code.value(dict(zip(names, taken)))
+
+
 def search(
     pattern: Alternative, window: Window | None, events: Sequence[Json], seconds: Sequence[float]
 ) -> list[Match]:
     """The matches of one pattern, by OpenCEP."""
-    width = UNBOUNDED if window is None else timedelta(seconds=window.width)
-    policy = ConsumptionPolicy(contiguous=_runs(pattern)) if pattern.contiguous else None
-    condition = AndCondition(*map(_condition, pattern.conditions))
-    source = Input(events, seconds)
-    output = Output(source)
-    CEP([Pattern(_structure(pattern.root), condition, width, policy)]).run(source, output, Formatter())
+    stream = Input(events, seconds)
+    output = Output(stream)
+    CEP([made(pattern, window, sys.modules[__name__])]).run(stream, output, Formatter())
     return [
         (at, [[e.payload["position"] for e in getattr(step, "primitive_events", [step])] for step in match.events])
         for at, match in output.found
     ]
-
-
-def _runs(pattern: Alternative) -> list[list[str]]:
-    """The longest sequences of leaves that are contiguous."""
-    runs: list[list[str]] = []
-    names = [leaf.name for leaf in pattern.leaves]
-    for first, second in sorted(set(pattern.contiguous), key=lambda pair: names.index(pair[0])):
-        if runs and runs[-1][-1] == first:
-            runs[-1].append(second)
-        else:
-            runs.append([first, second])
-    return runs
-
-
-def _structure(step: Leaf | Operator) -> Any:
-    if isinstance(step, Leaf):
-        one = PrimitiveEventStructure(step.type, step.name)
-        if step.absent:
-            return NegationOperator(one)
-        return KleeneClosureOperator(one, step.least, step.most) if step.closure else one
-    return (SeqOperator if step.name == "SEQ" else AndOperator)(*map(_structure, step.steps))
-
-
-def _condition(condition: Condition) -> Any:
-    def holds(*payloads: Any) -> bool:
-        lists = [payload if isinstance(payload, list) else [payload] for payload in payloads]
-        binding: Binding = {n: [p["event"] for p in of] for n, of in zip(condition.names, lists, strict=True)}
-        return condition.test(binding)
-
-    return SimpleCondition(*(Variable(name, lambda payload: payload) for name in condition.names), relation_op=holds)

@@ -1,25 +1,11 @@
 """SASE+ as patterns: one block under skip till any match, with negated components between others."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
-from chains import (
-    NOT_COMPARED,
-    SECONDS,
-    Alternative,
-    Binding,
-    Condition,
-    Json,
-    Leaf,
-    Operator,
-    Skip,
-    Window,
-    compare,
-    nodes,
-)
+from chains import NOT_COMPARED, SECONDS, Alternative, Condition, Leaf, Operator, Skip, Window, nodes
+from conditions import Code, Json, agree, at, attribute, beginnings, call, constant, events, every, named, predicate
 
-Value = Callable[[Json], Any]  # of a reference
 CLAIMS = {
     "operators": ["kleene", "within", "negation", "equivalence", "correlated", "end"],
     "predicates": ["comparison", "not", "and", "or", "correlated"],
@@ -27,6 +13,8 @@ CLAIMS = {
     "output": ["matches"],
     "ordered_time": True,
 }
+PLACES = {"only": 0, "first": 0, "previous": -2, "current": -1, "last": -1}
+"""Where the event of a reference is among those that a component has so far."""
 RANKS = {"only": 0, "first": 0, "previous": 1, "current": 2, "last": 3}
 """The order of references to the events of one component; by the last, a condition is looked at earlier or later."""
 LEAST = 1e-6  # seconds between two times: a window of SASE+ is open, one of OpenCEP is closed
@@ -42,7 +30,8 @@ def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
     if pattern[0]["negated"] or pattern[-1]["negated"] or any(k["negated"] and k["kleene"] for k in pattern):
         raise Skip("a negated component is a single event between two others")
     _require_any(tree)
-    leaves = [_leaf(component) for component in pattern]
+    leaves = [_leaf(component, number) for number, component in enumerate(pattern)]
+    of = {component["variable"]: leaf for component, leaf in zip(pattern, leaves)}
     conditions = []
     for block in tree["where"]:
         for conjunct in block["conjuncts"]:
@@ -50,7 +39,7 @@ def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
             if condition["node"] == "Equivalence":
                 conditions += _equivalence(condition["attribute"], leaves)
             else:
-                conditions.append(_condition(condition, leaves))
+                conditions.append(_condition(condition, leaves, of))
     window = tree["within"]
     width = window and window["amount"] * SECONDS[window["unit"].removesuffix("s")] - LEAST
     found = Alternative(Operator("SEQ", tuple(leaves)), tuple(conditions))
@@ -66,10 +55,12 @@ def _require_any(tree: Json) -> None:
         raise Skip("there are no partitions")
 
 
-def _leaf(component: Json) -> Leaf:
+def _leaf(component: Json, number: int) -> Leaf:
+    """A component, named so that conditions may have the name in Python."""
     least = 1 if component["kleene"] else None
-    labels = frozenset() if component["negated"] else frozenset([component["variable"]])
-    return Leaf(component["type"], component["variable"], labels, least, absent=component["negated"])
+    variable = component["variable"]
+    labels = frozenset() if component["negated"] else frozenset([variable])
+    return Leaf(component["type"], f"{variable}_{number}", labels, least, absent=component["negated"])
 
 
 def _equivalence(attribute: str, leaves: Sequence[Leaf]) -> list[Condition]:
@@ -77,71 +68,46 @@ def _equivalence(attribute: str, leaves: Sequence[Leaf]) -> list[Condition]:
     taken = [leaf for leaf in leaves if not leaf.absent]
     if len(taken) == 1 and taken[0].closure:
         raise Skip("a condition on a Kleene closure alone is one on each of its events")
-    pairs = [(*pair, False) for pair in pairwise(taken)]
+    found = [_agreeing(one, named(one.name), other, attribute) for one, other in pairwise(taken)]
     for place, leaf in enumerate(leaves):
         if leaf.absent:
-            pairs.append(([one for one in leaves[:place] if not one.absent][-1], leaf, True))
-
-    def agree(one: Leaf, other: Leaf, last: bool) -> Callable[[Binding], bool]:
-        def test(b: Binding) -> bool:
-            events = [*(b[one.name][-1:] if last else b[one.name]), *b[other.name]]
-            return all(compare("=", x.get(attribute), y.get(attribute)) for x, y in pairwise(events))
-
-        return test
-
-    return [Condition((one.name, other.name), agree(one, other, last)) for one, other, last in pairs]
+            before = [one for one in leaves[:place] if not one.absent][-1]
+            last = call(at, call(events, named(before.name)), constant(-1))
+            found.append(_agreeing(before, last, leaf, attribute))
+    return found
 
 
-def _condition(predicate: Json, leaves: Sequence[Leaf]) -> Condition:
+def _agreeing(one: Leaf, of_one: Code, other: Leaf, attribute: str) -> Condition:
+    some = call(events, of_one, named(other.name))
+    return Condition((one.name, other.name), call(agree, some, constant(attribute)))
+
+
+def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Condition:
     """A conjunct of WHERE, which is looked at with the events of its last component, the absent one if there is one."""
-    references = [node for node in nodes(predicate) if node["node"] == "Reference"]
-    names = {node["variable"] for node in references}
+    references = [node for node in nodes(tree) if node["node"] == "Reference"]
+    names = {of[node["variable"]].name for node in references}
     mentioned = [leaf for leaf in leaves if leaf.name in names]
     if not mentioned:
         raise Skip("a condition is about some event")
     if sum(leaf.absent for leaf in mentioned) > 1:
         raise Skip("a condition is about one negated component")
     last = next((leaf for leaf in mentioned if leaf.absent), mentioned[-1])
-    ranks = {RANKS[node["place"]] for node in references if node["variable"] == last.name}
+    ranks = {RANKS[node["place"]] for node in references if of[node["variable"]] is last}
     if last.closure and len(mentioned) == 1 and ranks != {2}:  # OpenCEP would look at each event by itself
         other = next((leaf for leaf in leaves if not leaf.absent and leaf is not last), None)
         if other is None:
             raise Skip("a condition on a Kleene closure alone is one on each of its events")
         mentioned.append(other)
 
-    def test(b: Binding) -> bool:
-        return all(_true(predicate, {**b, last.name: some}) for some in _looked_at(b[last.name], ranks))
+    def value(reference: Json) -> Code:
+        leaf = of[reference["variable"]]
+        event = named(leaf.name)
+        if leaf.closure:
+            event = call(at, call(events, event), constant(PLACES[reference["place"]]))
+        return attribute(event, reference["name"])
 
-    return Condition(tuple(leaf.name for leaf in mentioned), test)
-
-
-def _looked_at(events: Sequence[Json], ranks: Iterable[int]) -> list[Sequence[Json]]:
-    """The beginnings of the events after which a condition on them is looked at."""
-    highest = set(ranks)
-    if 3 in highest:
-        return [events]
-    if highest == {0}:
-        return [events[:1]]
-    return [events[:n] for n in range(1 if highest == {2} else 2, len(events) + 1)]
-
-
-def _true(predicate: Json, events: Mapping[str, Sequence[Json]]) -> bool:
-    """Whether a predicate is true of the events that each variable has so far."""
-
-    def value(term: Json) -> Any:
-        if term["node"] == "Constant":
-            return term["value"]
-        of = events[term["variable"]]
-        place = {"only": 0, "first": 0, "current": -1, "last": -1, "previous": -2}[term["place"]]
-        return of[place].get(term["name"]) if len(of) >= abs(place) else None
-
-    match predicate["node"]:
-        case "Comparison":
-            return compare(predicate["comparator"], value(predicate["left"]), value(predicate["right"]))
-        case "Complement":
-            return not _true(predicate["predicate"], events)
-        case "Both":
-            return _true(predicate["left"], events) and _true(predicate["right"], events)
-        case "Either":
-            return _true(predicate["left"], events) or _true(predicate["right"], events)
-    raise Skip(f"there is no condition for {predicate['node']}")
+    code = predicate(tree, value)
+    if last.closure and 3 not in ranks and ranks != {0}:  # it is looked at whenever the closure has taken one more
+        least = 1 if ranks == {2} else 2
+        code = every(code, {last.name: call(beginnings, call(events, named(last.name)), constant(least))})
+    return Condition(tuple(leaf.name for leaf in mentioned), code)

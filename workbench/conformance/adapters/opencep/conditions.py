@@ -1,0 +1,139 @@
+"""Conditions: each a function of the events that steps have taken, and the Python source of that function."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+Json = Mapping[str, Any]
+Taken = Mapping[str, Any]
+"""By the name of a step its event, of a closure the list."""
+COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+@dataclass(frozen=True)
+class Code:
+    """An expression, and what it evaluates to; no text of a query is executed."""
+
+    source: str
+    value: Callable[[Taken], Any]
+
+
+def constant(value: Any) -> Code:
+    """The value itself."""
+    return Code(repr(value), lambda taken: value)
+
+
+def named(name: str) -> Code:
+    """What has the name."""
+    return Code(name, lambda taken: taken[name])
+
+
+def attribute(event: Code, name: str) -> Code:
+    """The attribute of an event; None if it is absent."""
+    return Code(f"{event.source}.get({name!r})", lambda taken: event.value(taken).get(name))
+
+
+def call(function: Callable[..., Any], *arguments: Code) -> Code:
+    """The function of the arguments."""
+    source = f"{function.__name__}({', '.join(one.source for one in arguments)})"
+    return Code(source, lambda taken: function(*(one.value(taken) for one in arguments)))
+
+
+def both(left: Code, right: Code) -> Code:
+    """Whether both hold."""
+    return Code(f"({left.source} and {right.source})", lambda taken: left.value(taken) and right.value(taken))
+
+
+def either(left: Code, right: Code) -> Code:
+    """Whether one of them holds."""
+    return Code(f"({left.source} or {right.source})", lambda taken: left.value(taken) or right.value(taken))
+
+
+def complement(test: Code) -> Code:
+    """Whether it does not hold."""
+    return Code(f"(not {test.source})", lambda taken: not test.value(taken))
+
+
+def every(test: Code, ranges: Mapping[str, Code]) -> Code:
+    """Whether the test holds for each choice of a value of each range, under its name."""
+    if not ranges:
+        return test
+    loops = " ".join(f"for {name} in {values.source}" for name, values in ranges.items())
+
+    def value(taken: Taken) -> bool:
+        choices = product(*(values.value(taken) for values in ranges.values()))
+        return all(test.value({**taken, **dict(zip(ranges, choice))}) for choice in choices)
+
+    return Code(f"all({test.source} {loops})", value)
+
+
+def compare(left: Any, comparator: str, right: Any) -> bool:
+    """The comparison; false where a value is absent or the two are of different kinds, or an order is of truth values."""
+    if left is None or right is None or _kind(left) != _kind(right):
+        return False
+    if isinstance(left, bool) and comparator not in ("=", "!="):
+        return False
+    return COMPARE[comparator](left, right)
+
+
+def _kind(value: Any) -> str:
+    return "bool" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "string"
+
+
+def one_of(value: Any, values: Sequence[Any]) -> bool:
+    """Whether it is one of the values."""
+    return any(compare(value, "=", other) for other in values)
+
+
+def events(*taken: Any) -> list[Json]:
+    """The events of steps: OpenCEP hands on those of a closure as a list, and one by one if the condition is on it alone."""
+    return [event for some in taken for event in (some if isinstance(some, list) else [some])]
+
+
+def at(some: Sequence[Json], place: int) -> Json:
+    """The event at a place, counted from the end if it is negative; one without attributes if there is none."""
+    return some[place] if len(some) >= abs(place) else {}
+
+
+def beginnings(some: Sequence[Json], least: int) -> list[Sequence[Json]]:
+    """The first events, at least so many."""
+    return [some[:n] for n in range(least, len(some) + 1)]
+
+
+def agree(some: Sequence[Json], name: str) -> bool:
+    """Whether each event has the value of the one before it."""
+    return all(compare(one.get(name), "=", other.get(name)) for one, other in pairwise(some))
+
+
+FUNCTIONS = {one.__name__: one for one in (compare, one_of, events, at, beginnings, agree)}
+
+
+def predicate(tree: Json, value: Callable[[Json], Code]) -> Code:
+    """A predicate on single events; value: that of an attribute or a reference. Raises ValueError for others."""
+
+    def term(side: str) -> Code:
+        found = tree[side]
+        return constant(found["value"]) if found["node"] == "Constant" else value(found)
+
+    def below(side: str) -> Code:
+        return predicate(tree[side], value)
+
+    match tree["node"]:
+        case "Comparison":
+            return call(compare, term("left"), constant(tree["comparator"]), term("right"))
+        case "OneOf":
+            return call(one_of, term("term"), constant(tree["values"]))
+        case "InRange":
+            low = call(compare, constant(tree["low"]), constant("<="), term("term"))
+            return both(low, call(compare, term("term"), constant("<="), constant(tree["high"])))
+        case "Complement":
+            return complement(below("predicate"))
+        case "Both":
+            return both(below("left"), below("right"))
+        case "Either":
+            return either(below("left"), below("right"))
+        case "Anything":
+            return constant(True)
+    raise ValueError(f"there is no condition for {tree['node']}")

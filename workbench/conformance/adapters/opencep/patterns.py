@@ -1,0 +1,71 @@
+"""Patterns by the names of OpenCEP: as objects of OpenCEP, or as the Python source that makes these."""
+
+from typing import Any
+
+from chains import Alternative, Condition, Leaf, Operator, Window
+from conditions import Code
+
+UNBOUNDED = 1_000_000  # the days of a pattern without a window
+
+
+class Source(str):
+    """Python source, which is written as it is."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Sources:
+    """In the place of OpenCEP's names: a call of each is its source."""
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any, **named: Any) -> Source:
+            return Source(f"{name}({', '.join([*map(repr, arguments), *(f'{k}={v!r}' for k, v in named.items())])})")
+
+        return call
+
+    taken = Source("taken")
+
+    def function(self, names: tuple[str, ...], code: Code) -> Source:
+        """The function of what the names have taken."""
+        return Source(f"lambda {', '.join(names)}: {code.source}")
+
+
+def source(pattern: Alternative, window: Window | None) -> str:
+    """The pattern as the Python source that makes it."""
+    return str(made(pattern, window, Sources()))
+
+
+def made(pattern: Alternative, window: Window | None, names: Any) -> Any:
+    """The pattern; names: those of OpenCEP, timedelta, `taken`, which reads a payload, and `function`, which makes one."""
+    conditions = names.AndCondition(*(_condition(one, names) for one in pattern.conditions))
+    width = names.timedelta(days=UNBOUNDED) if window is None else names.timedelta(seconds=window.width)
+    policy = names.ConsumptionPolicy(contiguous=_runs(pattern)) if pattern.contiguous else None
+    return names.Pattern(_structure(pattern.root, names), conditions, width, policy)
+
+
+def _structure(step: Leaf | Operator, names: Any) -> Any:
+    if isinstance(step, Operator):
+        operator = names.SeqOperator if step.name == "SEQ" else names.AndOperator
+        return operator(*(_structure(below, names) for below in step.steps))
+    one = names.PrimitiveEventStructure(step.type, step.name)
+    if step.absent:
+        return names.NegationOperator(one)
+    return names.KleeneClosureOperator(one, step.least, step.most) if step.closure else one
+
+
+def _condition(condition: Condition, names: Any) -> Any:
+    variables = (names.Variable(name, names.taken) for name in condition.names)
+    return names.SimpleCondition(*variables, relation_op=names.function(condition.names, condition.code))
+
+
+def _runs(pattern: Alternative) -> list[list[str]]:
+    """The longest sequences of leaves that are contiguous."""
+    runs: list[list[str]] = []
+    names = [leaf.name for leaf in pattern.leaves]
+    for first, second in sorted(set(pattern.contiguous), key=lambda pair: names.index(pair[0])):
+        if runs and runs[-1][-1] == first:
+            runs[-1].append(second)
+        else:
+            runs.append([first, second])
+    return runs
