@@ -102,7 +102,7 @@ def _parses(language: Language[Any], text: str) -> bool:
     return False
 
 
-def _stream(events: Events | str | Path, query: Any, language: str) -> Stream:
+def stream_of(events: Events | str | Path, query: Any, language: str) -> Stream:
     """The stream of some events, which without a type are of the one that the language of the query gives them."""
     lang = language_named(language) if isinstance(query, str) else language_of(query)
     try:
@@ -181,7 +181,7 @@ def match(
     event has, and a comparison of an attribute with a value of another kind, is a QueryWarning, or with strict an
     error. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
-    S = _stream(events, query, language)
+    S = stream_of(events, query, language)
     text = query if isinstance(query, str) else None
     made = planned(query, language, S.schema, _options(match, options), evaluator, selection)
     with errors_in(text or ""), made.options.budget.timed():
@@ -204,7 +204,7 @@ def count(
     They are not built where an evaluator can do without. Warns and raises as match does, BudgetExceeded only where the
     matches have to be built.
     """
-    S = _stream(events, query, language)
+    S = stream_of(events, query, language)
     text = query if isinstance(query, str) else None
     made = planned(query, language, S.schema, _options(count, options), evaluator, selection, batches=True)
     with errors_in(text or ""), made.options.budget.timed():
@@ -291,7 +291,7 @@ def explain(
     request = _request(match, valuation, at, count)
     budget = options.get("budget", Budget())
     require_kind("budget", budget, Budget, "a cerify.Budget")
-    S = _stream(events, query, language)
+    S = stream_of(events, query, language)
     lang, tree = read_query(query, language, S.schema)
     text = query if isinstance(query, str) else None
     with errors_in(text or ""), budget.timed():

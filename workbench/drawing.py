@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cerify.api import read_query
+from cerify.api import read_query, stream_of
 from cerify.automata.evaluator import Output
 from cerify.draw.diagram import Diagram
 from cerify.draw.hoa import hoa_of_automaton
@@ -17,7 +17,6 @@ from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Events, Schema
-from cerify.semantics.readers import as_stream
 
 
 def svg_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> str:
@@ -60,7 +59,7 @@ def record(
     where not one automaton carries the query or its language has no valuations, and BudgetExceeded for a stream or a
     run too large to look at. What of the query does not fit the events is a QueryWarning, with strict IllFormed.
     """
-    S = as_stream(events)
+    S = stream_of(events, query, language)
     lang, tree = read_query(query, language, S.schema)
     with errors_in(query):
         if output == "valuations" and lang.answer:

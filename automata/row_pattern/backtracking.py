@@ -51,15 +51,15 @@ class Backtracking:
                 pending.pop()
                 if taken:
                     state, at = taken.pop()
-                    self._failed(s, (r - 1, state, at))
+                    self.give_back(s, r - 1, state, at)
             elif way.target == ACCEPT:
                 return [state for state, _ in taken]
-            elif (after := self._taken(r, way.target, taken[-1][1] if taken else view)) is not None:
+            elif (after := self.taken(r, way.target, taken[-1][1] if taken else view)) is not None:
                 taken.append((way.target, after))
                 pending.append(ahead.possible(automaton.follow[way.target], r + 1, False))
         return None
 
-    def _taken(self, r: int, state: int, view: View) -> View | None:
+    def taken(self, r: int, state: int, view: View) -> View | None:
         """The view after the row r is taken in a state; None if its condition is not true, or it leads nowhere."""
         self.steps += 1
         if self.steps % ROWS_TOGETHER == 0:
@@ -78,8 +78,9 @@ class Backtracking:
         q = self.ahead.q
         return frozenset(A for A in q.conditions if not on_columns(q, A))
 
-    def _failed(self, s: int, one: tuple[int, int, View]) -> None:
-        self.failed.add(one)
+    def give_back(self, s: int, r: int, state: int, view: View) -> None:
+        """Remember that the row r in a state leads to no match. Raises BudgetExceeded as match_at does."""
+        self.failed.add((r, state, view))
         if len(self.failed) > self.limit:
             self.failed = {other for other in self.failed if other[0] >= s}
             if 2 * len(self.failed) > self.limit:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from cerify.automata.row_pattern.backtracking import Backtracking
 from cerify.automata.row_pattern.compile import Automaton, compile_pattern
@@ -73,6 +73,13 @@ def _key(value: Value) -> tuple[int, Any]:
             return 4, value
 
 
+class Search(Protocol):
+    """What finds the match that starts at a row of a partition."""
+
+    def match_at(self, s: int, number: int) -> list[int] | None:
+        """The states of its rows, if it has this number; None where there is none."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One partition: the positions of its rows, and its columns."""
@@ -84,7 +91,7 @@ class Run:
     budget: Budget = field(default_factory=Budget)
 
     @cached_property
-    def search(self) -> Lookahead | Backtracking:
+    def search(self) -> Search:
         """What finds the match that starts at a row, over all rows."""
         ahead = Lookahead(self.q, self.automaton, self.columns, len(self.places))
         return ahead if why_not(self.q) is None else Backtracking(ahead, self.budget)
@@ -122,9 +129,9 @@ class Run:
             places = self.places[s : s + len(states)]
             at = places[-1] if states and self.q.window is None else self.places[r]
             yield numbered(self.automaton, at, places, states, number)
-            r = self._resumed(r, s, states, number)
+            r = self.resumed(r, s, states, number)
 
-    def _resumed(self, r: int, s: int, states: list[int], number: int) -> int:
+    def resumed(self, r: int, s: int, states: list[int], number: int) -> int:
         """The row where the search goes on after that at the row r. Raises IllFormed where that is no later row."""
         skip = self.q.skip
         if skip.to == "next row" or not states:

@@ -51,12 +51,17 @@ class Link:
 
 @dataclass(frozen=True)
 class StateRow:
-    """The partial matches of a state, or of some states together, as nodes; states are indices into the diagram's."""
+    """The partial matches of a state, or of some states together, as nodes; states are indices into the diagram's.
+
+    fate: what became of them at this step. gone: whether they end with it.
+    """
 
     holder: str
     states: frozenset[int]
-    nodes: tuple[int, ...]
-    final: bool
+    nodes: tuple[int, ...] = ()
+    final: bool = False
+    fate: str = ""
+    gone: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ class Step:
     """The state after an event. fired: the arrows of the diagram that were followed, as indices.
 
     rows: the partial matches by state. live: the nodes that a state can still reach. more: whether there are matches
-    beyond those found.
+    beyond those found. text: what happened, if it is more than that the event was read.
     """
 
     position: int
@@ -81,6 +86,7 @@ class Step:
     live: frozenset[int]
     found: tuple[Found, ...] = ()
     more: bool = False
+    text: str = ""
 
     @property
     def active(self) -> frozenset[int]:
@@ -90,7 +96,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Labels:
-    """The headings of a page, and the texts for what is empty. finals: whether the table shows which rows are final."""
+    """The headings of a page, and the texts for what is empty. finals: whether the table shows which rows are final.
+
+    fate: the heading of what became of a row of the table, if that is shown. unit: what one goes through.
+    """
 
     holds: str
     holder: str
@@ -98,13 +107,16 @@ class Labels:
     nothing: str
     labelled: str = ""
     finals: bool = True
+    fate: str = ""
+    unit: str = "Event"
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A run over a stream: the automaton, all nodes and links ever made, and a step for each event.
+    """A run over a stream: the automaton, all nodes and links ever made, and a step for each event that is read.
 
-    The first step is the one before the first event. notes are sentences below the drawing.
+    The first step is the one before the first event. An evaluator that goes back reads an event several times; it has
+    no nodes. notes are sentences below the drawing.
     """
 
     query: str

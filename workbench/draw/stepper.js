@@ -34,8 +34,7 @@
 
   const show = (step) => {
     at = Math.max(0, Math.min(last, step));
-    const { active, fired, live } = run.steps[at];
-    const n = at - 1; // the position; the step before the first event is -1
+    const { at: n, active, fired, live } = run.steps[at]; // n: the position; that before the first event is -1
     sections.forEach((section, i) => section.classList.toggle("shown", i === at));
     cards.forEach((card, i) => {
       card.classList.toggle("now", i === n);
@@ -61,7 +60,7 @@
     });
     columns.forEach((column) => column.classList.toggle("later", Number(column.dataset.at) > n));
     pick(null);
-    slider.value = jump.value = String(n);
+    slider.value = jump.value = String(at - 1);
     slider.setAttribute("aria-valuetext", n < 0 ? "before the first event" : n < cards.length ? `event ${n}` : "the end of the stream");
     for (const [id, stop] of [["first", 0], ["back", 0], ["on", last], ["end", last]]) {
       byId(id).setAttribute("aria-disabled", String(at === stop));
@@ -69,7 +68,7 @@
     says.textContent = sections[at].dataset.says;
     inView(byId("events"), cards[Math.min(Math.max(n, 0), cards.length - 1)]);
     inView(byId("graph"), nodes.filter((node) => node.classList.contains("new")).pop());
-    if (location.protocol !== "about:") history.replaceState(null, "", `#${n}`); // a page inside a notebook has no address
+    if (location.protocol !== "about:") history.replaceState(null, "", `#${at - 1}`); // a page inside a notebook has no address
   };
 
   const fromHash = () => {
@@ -87,7 +86,8 @@
   jump.addEventListener("change", () => show(Number.parseInt(jump.value, 10) + 1 || 0));
   cards.forEach((card, n) => {
     card.classList.add("card");
-    card.addEventListener("click", () => show(n + 1));
+    const first = run.steps.findIndex((step) => step.at === n);
+    if (first >= 0) card.addEventListener("click", () => show(first));
   });
   all(".found button").forEach((button) => button.addEventListener("click", () => pick(button)));
   window.addEventListener("hashchange", () => show(fromHash()));

@@ -83,6 +83,8 @@ def summary(run: Recording) -> str:
 
 def sentence(run: Recording, step: Step) -> str:
     """A step in labels."""
+    if step.text:
+        return step.text
     if step.position < 0:
         return "Before the first event."
     if step.position == len(run.S):
@@ -118,7 +120,8 @@ def match_text(match: Match) -> str:
 def _data(run: Recording) -> Markup:
     """What the script reads; no text of it can end the element that it stands in."""
     steps = [
-        {"active": sorted(step.active), "fired": sorted(step.fired), "live": sorted(step.live)} for step in run.steps
+        {"at": step.position} | {"active": sorted(step.active), "fired": sorted(step.fired), "live": sorted(step.live)}
+        for step in run.steps
     ]
     text = json.dumps({"arrows": len(run.diagram.edges), "steps": steps}, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))

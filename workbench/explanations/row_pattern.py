@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from cerify.draw.timeline import Row
 from cerify.explanations.evidence import braces
 from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
-from cerify.explanations.row_rejection import Rejection, condition_text
+from cerify.explanations.row_rejection import Rejection
 from cerify.explanations.step import Drawing, Part, View, nearest
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError, Unsupported
@@ -24,6 +24,7 @@ from cerify.semantics.row_pattern.interpreter import Watch, answers
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.reading import STANDARD
+from cerify.semantics.row_pattern.search_text import condition_text
 from cerify.terminal import printable
 
 NEAREST = 3

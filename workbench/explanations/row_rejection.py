@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TypeAlias
 
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent
-from cerify.semantics.predicate_text import show_value
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.denote import Label, Labelling, Meaning, visible_rows
-from cerify.semantics.row_pattern.expressions import Frame, value
+from cerify.semantics.row_pattern.expressions import value
 from cerify.semantics.row_pattern.interpreter import Watch
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.reading import STANDARD
-from cerify.semantics.row_pattern.show import show_expression, show_pattern
+from cerify.semantics.row_pattern.search_text import condition_text, labels_text
+from cerify.semantics.row_pattern.show import show_pattern
 
 Leaf: TypeAlias = rows.Variable | rows.Anchor
 
@@ -53,15 +53,6 @@ class Search(Meaning):
 
     def feasible(self, w: Labelling) -> bool:
         return len(w) <= self.most and super().feasible(w)
-
-
-def condition_text(made: Output, A: str, frame: Frame, outcome: str = "") -> str:
-    """The condition of a variable, with the values that it looks up; outcome: what is said of the condition."""
-    condition = next(one.condition for one in made.clause.define if one.variable == A)
-    found = (value(e, frame) for e in rows.lookups(made.q.conditions[A]))
-    values = zip(map(show_expression, rows.lookups(condition)), found, strict=True)
-    shown = dict.fromkeys(f"{text} is {'NULL' if v is None else show_value(v)}" for text, v in values)
-    return f"{show_expression(condition)}{outcome}{', where ' + ', '.join(shown) if shown else ''}"
 
 
 @dataclass(frozen=True)
@@ -186,7 +177,4 @@ def _labels(w: Labelling) -> tuple[str, ...]:
 
 
 def _text(w: Labelling) -> str:
-    """The labels of a labelling; of one in more than three rows in a row the number, as in A{4}."""
-    runs = ((A, len(list(run))) for A, run in groupby(_labels(w)))
-    texts = (f"{A}{{{n}}}" if n > 3 else " ".join([A] * n) for A, n in runs)
-    return " ".join(texts) or "the empty match"
+    return labels_text(_labels(w))

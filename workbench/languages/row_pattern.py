@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cerify.automata.row_pattern.measure_registers import MeasureRegisters
     from cerify.automata.row_pattern.measures import Found
     from cerify.draw.diagram import Diagram
+    from cerify.draw.recording import Recording
     from cerify.equivalence.verdict import Different, Undecided
     from cerify.explanations.explainer import Explainer
 
@@ -127,6 +128,12 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
         require_wellformed(query)
         return diagram_of_clause(query, title, budget)
+
+    def record(self, query: MatchRecognize, S: Stream, title: str, options: Options) -> Recording:
+        from cerify.draw.record_rows import record
+
+        require_wellformed(query)
+        return record(query, S, title, options.budget)
 
     def compare(self, left: MatchRecognize, right: MatchRecognize, question: Question) -> Different | Undecided:
         """No decider: both are tried on short tables."""

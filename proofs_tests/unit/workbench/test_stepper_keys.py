@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cerify.draw.recording import Recording, Step
+from cerify.draw.recording import Recording
 from cerify.draw.stepper import sentence, stepper
 from cerify.drawing import record
 from cerify.semantics.events import Event, Stream
@@ -53,16 +53,17 @@ COVERED = """() => {
 }"""
 
 
-def shown(run: Recording, step: Step) -> dict[str, object]:
-    """What the page should show at a step, whatever led there."""
+def shown(run: Recording, at: int) -> dict[str, object]:
+    """What the page should show at the step of that number, whatever led there."""
+    step = run.steps[at]
     return {
         "says": sentence(run, step),
-        "section": [step.position + 1],
+        "section": [at],
         "now": [step.position] if 0 <= step.position < len(run.S) else [],
         "active": sorted(step.active),
         "nodes": [n for n, node in enumerate(run.nodes) if node.born <= step.position],
-        "numbers": [step.position] * 2,
-        "hash": f"#{step.position}",
+        "numbers": [at - 1] * 2,
+        "hash": f"#{at - 1}",
     }
 
 
@@ -94,7 +95,7 @@ class Shown:
 
     def is_at(self, n: int) -> bool:
         """Whether it shows step n, wholly."""
-        return bool(self.tab.evaluate(SHOWN) == shown(self.run, self.run.steps[n]))
+        return bool(self.tab.evaluate(SHOWN) == shown(self.run, n))
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +119,13 @@ LIGHT = pytest.mark.parametrize("page", SCHEMES[:1], indirect=True)
 
 @pytest.fixture(params=SCHEMES)
 def page(browser: Any, run: Recording, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shown]:
-    file = tmp_path / "run.html"
+    yield from opened(browser, run, tmp_path, request.param)
+
+
+def opened(browser: Any, run: Recording, folder: Path, scheme: str) -> Iterator[Shown]:
+    file = folder / "run.html"
     file.write_text(stepper(run), encoding="utf-8")
-    context = browser.new_context(color_scheme=request.param, viewport={"width": 900, "height": 700})
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 900, "height": 700})
     tab = context.new_page()
     tab.goto(file.as_uri())
     yield Shown(tab, run)
@@ -204,3 +209,16 @@ def test_where_the_arrows_scroll_they_do_not_step(page: Shown) -> None:
     page.tab_to(page.tab.locator("#events").get_attribute("aria-label"))
     page.press("ArrowRight", "End")
     assert page.is_at(1)
+
+
+def test_rows_that_are_read_again_have_steps_of_their_own(browser: Any, tmp_path: Path) -> None:
+    """Matches overlap: row 1 is read in the searches from rows 0 and 1, and the page goes back from row 2 to row 1."""
+    rows = [{"type": "row", "price": price} for price in (3, 2, 1)]
+    run = record("MATCH_RECOGNIZE (AFTER MATCH SKIP TO NEXT ROW PATTERN (A B C))", rows, "row-pattern")
+    assert [step.position for step in run.steps] == [-1, 0, 1, 2, 1, 2, 2]
+    for page in opened(browser, run, tmp_path, "light"):
+        for at in (1, 2, 3, 4, 5, 6, 6):
+            page.press("ArrowRight")
+            assert page.is_at(at)
+        page.tab.locator("#events rect.event").nth(1).click()
+        assert page.is_at(2)
