@@ -43,7 +43,9 @@ THREADS = Labels(
     fate="What becomes of the last label",
     unit="Step",
 )
-SEARCH = replace(THREADS, holds="The labelling that is tried", holder="Label", fate="Why, and what is tried after it")
+SEARCH = replace(
+    THREADS, holds="The labelling that is tried", holder="Row and label", fate="Why, and what is tried next"
+)
 NOTES = {
     False: "A match is searched from one row after the other. All threads read a row together, in the order of "
     "preferment; of two in the same state the preferred one goes on alone.",
