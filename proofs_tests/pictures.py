@@ -1,7 +1,8 @@
 """The pictures of the documentation: `python -m proofs_tests.pictures` writes them.
 
-Those of docs/guide/event-expression-examples.md are in docs/guide/pictures. In docs/theory/pictures are automata, and
-the nodes of an evaluator's run as they grow, a picture for each step that a chapter shows.
+Those of docs/guide/event-expression-examples.md and row-patterns.md are in docs/guide/pictures. In
+docs/theory/pictures are automata, and the nodes of an evaluator's run as they grow, a picture for each step that a
+chapter shows.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from cerify.draw.page import DRAWINGS
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import growth_svg
 from cerify.draw.stream import places_svg
-from cerify.draw.svg import document
-from cerify.drawing import record, svg_of
+from cerify.draw.svg import document, svg
+from cerify.drawing import preference_tree, record, svg_of
 from cerify.semantics.errors import QueryWarning
 from cerify.semantics.events import Event, Stream
 from proofs_tests.unit.semantics.event_expressions import examples
@@ -85,6 +86,11 @@ PICTURES: Mapping[str, Picture] = {
 RISE = "PATTERN SEQ(Stock+ a[], End b) WHERE skip_till_next_match(a[], b) { a[i].price > a[i-1].price } RETURN b.at"
 ANY = "PATTERN SEQ(Stock+ a[], End b) WHERE skip_till_any_match(a[], b) { } RETURN b.at"
 
+TOPS = (
+    "MATCH_RECOGNIZE (ORDER BY day PATTERN ((UP | DOWN)+ TOP) "
+    "DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price), TOP AS price > 13)"
+)
+
 AUTOMATA: Mapping[str, tuple[str, str]] = {  # a query, and its language
     "sequence": ("A ; B", "cel"),
     "iteration": ("A+ ; B", "cel"),
@@ -133,6 +139,12 @@ GROWING: Mapping[str, Growth] = {
 }
 
 
+def row_preference() -> str:
+    """The tree of docs/guide/row-patterns.md as the text of an SVG file."""
+    rows = [{"day": day, "symbol": "ACME", "price": price} for day, price in enumerate((12, 17, 11, 9, 14, 15, 8), 1)]
+    return document(svg(preference_tree(TOPS, rows, 3)))
+
+
 def theory() -> dict[str, str]:
     """The pictures of docs/theory/pictures by the names of their files: lists-1.svg after event 1, and so on."""
     automata = {f"automaton-{name}.svg": svg_of(query, language) for name, (query, language) in AUTOMATA.items()}
@@ -144,8 +156,9 @@ def main() -> None:
     """Write every picture."""
     FOLDER.mkdir(exist_ok=True)
     THEORY.mkdir(exist_ok=True)
-    for file, svg in theory().items():
-        (THEORY / file).write_text(svg, encoding="utf-8")
+    for file, text in theory().items():
+        (THEORY / file).write_text(text, encoding="utf-8")
+    (FOLDER / "row-preference.svg").write_text(row_preference(), encoding="utf-8")
     for name, picture in PICTURES.items():
         (FOLDER / f"{name}.svg").write_text(picture.svg(), encoding="utf-8")
 

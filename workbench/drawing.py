@@ -35,6 +35,19 @@ def diagram_of(query: str, language: str = DEFAULT, schema: Schema | None = None
         return lang.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
 
 
+def preference_tree(query: str, events: Events | str | Path, row: int, language: str = "row-pattern") -> Diagram:
+    """The labellings of a row pattern at a row as a tree, the most preferred one first, with why each other one fails.
+
+    Raises ParseError, IllFormed, InputError where there is no such row, Unsupported for a language that has no order of
+    preferment, and BudgetExceeded.
+    """
+    S = stream_of(events, query, language)
+    lang, tree = read_query(query, language, S.schema)
+    with errors_in(query):
+        warn_of_misfits(lang, tree, S, text=query, strict=False, stacklevel=2)
+        return lang.preference_tree(tree, S, row, f"Labellings of {_line(query)} from row {row}")
+
+
 def hoa_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> str:
     """The automaton of a query as the text of an HOA file.
 

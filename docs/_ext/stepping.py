@@ -55,7 +55,7 @@ class Stepper(SphinxDirective):
     required_arguments = 1
     final_argument_whitespace = True
     option_spec: ClassVar[dict[str, Any]] = {"language": directives.unchanged, "live": directives.flag}
-    kind = "stepper"
+    kind = ""  # in the names of pages; a document may have runs of both kinds
 
     def run(self) -> list[nodes.Node]:
         query, language = self.arguments[0], self.options.get("language", DEFAULT)
@@ -74,7 +74,7 @@ class Stepper(SphinxDirective):
     def _page(self, run: Recording) -> nodes.reference:
         """Writes the page of the run. Returns a link to it, without a text."""
         docname = self.env.docname
-        page = f"steps/{docname.replace('/', '-')}-{self.env.new_serialno(self.kind)}.html"
+        page = f"steps/{docname.replace('/', '-')}{self.kind}-{self.env.new_serialno(f'run{self.kind}')}.html"
         file = Path(self.env.app.outdir, page)
         file.parent.mkdir(exist_ok=True)
         file.write_text(stepper(run), encoding="utf-8")
@@ -85,7 +85,7 @@ class Stepper(SphinxDirective):
 class Example(Stepper):
     """Draws the events in the block with the matches of a query."""
 
-    kind = "example"
+    kind = "-example"
 
     def _made(self, query: str, language: str, rows: Rows) -> list[nodes.Node]:
         found = evaluate({"query": query, "language": language, "stream": rows})

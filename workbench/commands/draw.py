@@ -1,4 +1,4 @@
-"""cerify draw: the automaton of a query, or a stream with its matches, as a picture."""
+"""cerify draw: the automaton of a query, a stream with its matches, or what is preferred to them, as a picture."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from cerify.api import planned
 from cerify.commands.files import Source
 from cerify.commands.options import EVENTS, OUTPUT, argument, either, group, language, option, takes
 from cerify.commands.written import echo_written
-from cerify.draw.diagram import dot
+from cerify.draw.diagram import Diagram, dot
 from cerify.draw.page import page
 from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row, places_row
 from cerify.draw.svg import document, svg
-from cerify.drawing import diagram_of, hoa_of
+from cerify.drawing import diagram_of, hoa_of, preference_tree
 from cerify.languages.language import Options
 from cerify.semantics.errors import errors_in
-from cerify.semantics.events import Schema, Stream
+from cerify.semantics.events import Stream
 from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
 
@@ -32,6 +32,9 @@ class Asked:
 
     query: str = argument()
     file: str | None = argument(required=False, type=EVENTS)
+    tree: int | None = option(
+        "--tree", type=int, metavar="ROW", help="With FILE, the labellings from ROW by preferment (MATCH_RECOGNIZE)."
+    )
     language: str = language()
     output_file: Path | None = option(
         "-o", "--output", type=OUTPUT, metavar="FILE", help="Where the picture goes: FILE.svg, or FILE.html for a page."
@@ -52,35 +55,30 @@ class Asked:
 def command(asked: Asked) -> int:
     """Draw the automaton of QUERY; with FILE, draw the events of FILE and what QUERY matches there.
 
+    With --tree, draw which labellings of the rows from ROW on are tried, the most preferred one first.
+
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows
     the reader's choice of light or dark. With -o it goes to a file, with --svg, --dot or --hoa to standard output.
 
     Exit status: 0 if it was drawn, 2 on an error.
     """
-    query, language_, output_file, printed = asked.query, asked.language, asked.output_file, asked.printed
-    if (output_file is None) == (printed is None):
-        raise click.UsageError("say where the picture goes: -o FILE, or one of --svg, --dot, --hoa to print it")
-    if asked.file is not None and printed in ("dot", "hoa"):
-        raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
-    if asked.as_json and output_file is None:
-        raise click.UsageError("--json goes with -o: without it the picture is what is printed")
-    if output_file is not None and output_file.suffix not in SUFFIXES:
-        raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
-    schema = asked.source.schema
+    _require_consistent(asked)
+    query, output_file = asked.query, asked.output_file
     with errors_in(query):
-        if printed == "dot":
-            echo(dot(diagram_of(query, language_, schema)), newline=False)
+        if asked.printed == "hoa":
+            echo(hoa_of(query, asked.language, asked.source.schema), newline=False)
             return 0
-        if printed == "hoa":
-            echo(hoa_of(query, language_, schema), newline=False)
-            return 0
-        if asked.file is None:
-            title = "Automaton"
-            inline, says = _automaton(query, language_, schema)
+        if asked.file is None or asked.tree is not None:
+            title = "Automaton" if asked.tree is None else "Labellings"
+            diagram = _diagram(asked)
+            if asked.printed == "dot":
+                echo(dot(diagram), newline=False)
+                return 0
+            inline = svg(diagram)
+            says = f"{_count(len(diagram.states), 'state')}, {_count(len(diagram.edges), 'arrow')}"
         else:
             title = "Stream and matches"
-            S = asked.source.read_for(query, language_, asked.file)
-            inline, says = _stream(query, language_, S)
+            inline, says = _stream(query, asked.language, asked.source.read_for(query, asked.language, asked.file))
     if output_file is None:
         echo(document(inline), newline=False)
         return 0
@@ -91,13 +89,31 @@ def command(asked: Asked) -> int:
 
         text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=Markup(inline))
     write_whole(output_file, text)
-    echo_written(query, language_, output_file, says, asked.as_json)
+    echo_written(query, asked.language, output_file, says, asked.as_json)
     return 0
 
 
-def _automaton(query: str, language: str, schema: Schema | None) -> tuple[str, str]:
-    diagram = diagram_of(query, language, schema)
-    return svg(diagram), f"{_count(len(diagram.states), 'state')}, {_count(len(diagram.edges), 'arrow')}"
+def _require_consistent(asked: Asked) -> None:
+    """Raises UsageError for options that do not go together."""
+    output_file, printed = asked.output_file, asked.printed
+    if (output_file is None) == (printed is None):
+        raise click.UsageError("say where the picture goes: -o FILE, or one of --svg, --dot, --hoa to print it")
+    if asked.tree is not None and (asked.file is None or printed == "hoa"):
+        raise click.UsageError("--tree needs FILE, the table whose row is meant, and goes with -o, --svg or --dot")
+    if asked.file is not None and asked.tree is None and printed in ("dot", "hoa"):
+        raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
+    if asked.as_json and output_file is None:
+        raise click.UsageError("--json goes with -o: without it the picture is what is printed")
+    if output_file is not None and output_file.suffix not in SUFFIXES:
+        raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
+
+
+def _diagram(asked: Asked) -> Diagram:
+    """The automaton, or the tree of labellings."""
+    if asked.file is None or asked.tree is None:
+        return diagram_of(asked.query, asked.language, asked.source.schema)
+    S = asked.source.read_for(asked.query, asked.language, asked.file)
+    return preference_tree(asked.query, S, asked.tree, asked.language)
 
 
 def _stream(query: str, language: str, S: Stream) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from cerify.semantics.errors import BudgetExceeded
 
-Kind = Literal["read", "begin", "take", "ignore", "proceed"]
+Kind = Literal["read", "begin", "take", "ignore", "proceed", "match", "label", "fail", "end"]
 """What an edge does with the event at hand; each kind has a stroke of its own."""
 
 MEANING: Mapping[Kind, str] = {
@@ -17,6 +17,10 @@ MEANING: Mapping[Kind, str] = {
     "take": "takes the event",
     "ignore": "passes over the event",
     "proceed": "proceeds without an event",
+    "match": "a row of the match",
+    "label": "the row may have this label",
+    "fail": "the row cannot have this label",
+    "end": "the labelling is complete",
 }
 
 MOST_STATES = 60  # beyond these a drawing cannot be read
@@ -57,13 +61,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Diagram:
-    """A drawing before it is laid out. title names it; below it are the sections of a table, and notes: sentences."""
+    """A drawing before it is laid out. title names it; below it are the sections of a table, and notes: sentences.
+
+    is_ordered: whether the edges from a state are drawn in their order.
+    """
 
     title: str
     states: tuple[State, ...]
     edges: tuple[Edge, ...]
     notes: tuple[str, ...] = ()
     table: tuple[Section, ...] = ()
+    is_ordered: bool = False
 
     def described(self) -> str:
         """The drawing in words, for those who do not see it."""
@@ -111,12 +119,17 @@ STYLES: Mapping[Kind, str] = {
     "take": "solid",
     "ignore": "dashed",
     "proceed": "dotted",
+    "match": "bold",
+    "label": "solid",
+    "fail": "dashed",
+    "end": "dotted",
 }
 
 
 def dot(diagram: Diagram) -> str:
     """The text of a .dot file."""
     lines = [f"digraph {_quoted(diagram.title)} {{", "  rankdir=LR;", "  node [shape=circle];"]
+    lines += ["  ordering=out;"] * diagram.is_ordered
     for q, state in enumerate(diagram.states):
         shape = ", shape=doublecircle" if state.final else ""
         lines.append(f"  {q} [label={_quoted(state.name)}{shape}];")

@@ -7,7 +7,7 @@ What comes before the first labelling that is complete is what was preferred to 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from cerify.draw.timeline import Row
 from cerify.explanations.evidence import braces
@@ -18,41 +18,16 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.denote import Labelling, Meaning, visible_rows
-from cerify.semantics.row_pattern.expressions import value
+from cerify.semantics.row_pattern.denote import Labelling, visible_rows
 from cerify.semantics.row_pattern.interpreter import Watch, answers
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output
 from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.search_text import condition_text
+from cerify.semantics.row_pattern.traced import Attempt, Traced
 from cerify.terminal import printable
 
 NEAREST = 3
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A row that was given a label after the labels before it, and whether its condition is true; None for unknown."""
-
-    labels: tuple[str, ...]
-    outcome: bool | None
-    there: bool  # whether there is a row
-
-
-@dataclass(frozen=True)
-class Traced(Meaning):
-    """The labellings at a row, with all attempts."""
-
-    attempts: list[Attempt] = field(default_factory=list)
-
-    def feasible(self, w: Labelling) -> bool:
-        found = super().feasible(w)
-        there = self.s + len(w) <= self.visible.stop
-        condition = self.q.conditions.get(w[-1].variable)
-        known = found if found or not there or condition is None else value(condition, self.frame(w, len(w)))
-        outcome = known if isinstance(known, bool) else None
-        self.attempts.append(Attempt(tuple(label.variable for label in w), outcome, there))
-        return found
 
 
 @dataclass(frozen=True)

@@ -518,6 +518,10 @@ class Language(ABC, Generic[F]):
 
         return diagram_of_automaton(self.automaton(query, schema, budget), title)
 
+    def preference_tree(self, query: F, S: Stream, place: int, title: str) -> Diagram:
+        """What may begin at a position, in the order of preferment. Raises Unsupported for a language without one."""
+        raise Unsupported(f"{self.title} prefers no match to another; --tree is for MATCH_RECOGNIZE")
+
     def record(self, query: F, S: Stream, title: str, options: Options) -> Recording:
         """The run of a query over a stream, event by event.
 

@@ -129,6 +129,12 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         require_wellformed(query)
         return diagram_of_clause(query, title, budget)
 
+    def preference_tree(self, query: MatchRecognize, S: Stream, place: int, title: str) -> Diagram:
+        from cerify.draw.preference_tree import preference_tree
+
+        require_wellformed(query)
+        return preference_tree(query, S, place, title)
+
     def record(self, query: MatchRecognize, S: Stream, title: str, options: Options) -> Recording:
         from cerify.draw.record_rows import record
 

@@ -246,13 +246,13 @@ def test_a_long_condition_is_told_below_by_number_once() -> None:
 
 
 def test_kinds_of_edges_have_strokes_of_their_own_and_a_key() -> None:
-    kinds: tuple[Kind, ...] = ("begin", "take", "ignore", "proceed")
+    kinds: tuple[Kind, ...] = ("begin", "take", "ignore", "proceed", "match", "label", "fail", "end")
     edges = tuple(Edge(q, q + 1, (kind,), kind) for q, kind in enumerate(kinds))
-    text = document(svg(Diagram("", tuple(State(str(q)) for q in range(5)), edges)))
+    text = document(svg(Diagram("", tuple(State(str(q)) for q in range(9)), edges)))
     root = drawn(text)
     for kind in kinds:
         assert len(groups(root, kind)) == 3  # the arrow, its text, and the key
-        assert re.search(rf"\.{kind} \.stroke {{[^}}]+}}", text)
+        assert re.search(rf"\.{kind} \.stroke[^{{}}]*{{[^}}]+}}", text)
     assert not any(said in texts(drawn(svg_of("a", EXPRESSION))) for said in ("takes the event", "reads the event"))
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from proofs_tests.pictures import FOLDER, GROWING, PICTURES, THEORY, theory
+from proofs_tests.pictures import FOLDER, GROWING, PICTURES, THEORY, row_preference, theory
 
 PAGE = FOLDER.parent / "event-expression-examples.md"
 
@@ -17,7 +17,12 @@ def test_a_picture_is_up_to_date(name: str) -> None:
 def test_the_guide_shows_each_picture_once_and_says_what_it_shows() -> None:
     shown = re.findall(r"!\[([^]]+)\]\(pictures/([\w-]+)\.svg\)", PAGE.read_text(encoding="utf-8"))
     assert sorted(name for _, name in shown) == sorted(PICTURES)
-    assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(PICTURES)
+    assert sorted(path.stem for path in FOLDER.iterdir()) == sorted([*PICTURES, "row-preference"])
+
+
+def test_the_tree_of_labellings_is_up_to_date() -> None:
+    assert (FOLDER / "row-preference.svg").read_text(encoding="utf-8") == row_preference()
+    assert "(pictures/row-preference.svg)" in (FOLDER.parent / "row-patterns.md").read_text(encoding="utf-8")
 
 
 def test_the_pictures_of_the_theory_are_up_to_date() -> None:
