@@ -96,6 +96,9 @@ REFUSED = "OTHER_"  # how the names of terminals begin that a grammar reads only
 
 Explanation: TypeAlias = Callable[[UnexpectedInput, str, Lark], ParseError]
 
+SIGNS = (";", ":", ",", ")", "}", "]")
+"""What is forgotten between two parts of a text, or after them."""
+
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _LAST_WORD = re.compile(r"(\w+)\s*$")
 
@@ -111,7 +114,7 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         wrong = f"the character {word!r} is not expected here{names}"
     else:
         wrong = f"{word!r} is not expected here" if word else "the formula ends too early"
-    _, accepted = read_before(text, span.start, parser)
+    tokens, accepted = read_before(text, span.start, parser)
     if span.start == len(text):
         if "RPAR" in accepted and (bracket := _unclosed(text)) is not None:
             return ParseError("the formula ends too early; this bracket is never closed", Span(bracket, bracket + 1))
@@ -127,6 +130,8 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         ) is not None:
             return error_
     near = get_close_matches(word.upper(), keywords, 1, 0.75) if word.isalpha() else []
+    if word and not near and (error_ := _one_sign(text, span, tokens, parser)) is not None:
+        return error_
     meant = f"; did you mean {near[0]}?" if near else ""
     return ParseError(wrong + _expected(accepted, parser) + meant, span)
 
@@ -150,6 +155,27 @@ def _unclosed(text: str) -> int | None:
         elif found[0] == ")" and opened:
             opened.pop()
     return opened[-1] if opened else None
+
+
+def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> ParseError | None:
+    """The error for a sign that is missing, or that is one too many, if the text is a sentence but for that sign."""
+    word = text[span.start : span.end]
+    names = [one for one in tokens[:-3:-1] if one.isidentifier()]  # keywords too: PATTERN (A B DEFINE B AS ...
+    for place in [span, *(Span(one.start_pos or 0, one.end_pos or 0) for one in names)]:
+        before, after = text[: place.start], text[place.start :]
+        if signs := [sign for sign in SIGNS if _is_sentence(f"{before}{sign} {after}", parser)]:
+            missing = " or ".join(map(repr, signs))
+            return ParseError(f"{missing} is missing before {text[place.start : place.end]!r}", place)
+    if tokens and not word.isalnum() and _is_sentence(f"{text[: span.start]} {text[span.end :]}", parser):
+        return ParseError(f"{word!r} is not expected here; leave it out", span)
+    return None
+
+
+def _is_sentence(text: str, parser: Lark) -> bool:
+    with suppress(UnexpectedInput):
+        parser.parse(text)
+        return True
+    return False
 
 
 def _other_case(word: str, span: Span, keywords: Set[str]) -> ParseError | None:

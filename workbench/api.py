@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
@@ -63,29 +63,38 @@ def _parsed(language: Language[Any], text: str) -> Any:
     except ParseError as error:
         others = [name for name, other in LANGUAGES.items() if other != language and _parses(other, text)]
         there = _marked(language, text)
-        if others and (there is None or there.name in others):
-            hint = f"it is a query in another language: --language {' or '.join(others)}"
-        elif there is not None:
+        hint = f"it is a query in another language: --language {' or '.join(others)}" if others else ""
+        if there is not None and there.name not in others:
             hint = f"this looks like {there.title}: --language {there.name}"
-        elif error.span is not None and (found := _foreign_sign(language, text, error.span.start)) is not None:
+        elif there is None and (found := _foreign_sign(language, text, error.span)) is not None:
             sign, span = found
-            shown = text[span.start : span.end]
-            raise ParseError(
-                f"{shown!r} is not expected here; in {language.title} it is written {sign}", span
-            ) from None
-        else:
+            wrong = f"{text[span.start : span.end]!r} is not expected here; in {language.title} it is written {sign}"
+            raise ParseError(wrong + (f"; or {hint}" if hint else ""), span) from None
+        if not hint:
             raise
         wrong, _, _ = error.message.partition("; expected ")  # with what was meant, the list of what fits is of no use
         raise ParseError(f"{wrong}; {hint}", error.span) from None
 
 
-def _foreign_sign(language: Language[Any], text: str, at: int) -> tuple[str, Span] | None:
-    """What the language says for the word or sign at an error, or for the one before it, which it read otherwise."""
-    before = re.search(r"(\w+\s+|=|<)\Z", text[:at])
-    for start in (at, *([before.start()] if before else [])):
+def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tuple[str, Span] | None:
+    """What the language says for the word or sign at an error, or for one before it, which it read otherwise.
+
+    What stands before that word or sign may be a part of what the language speaks of: "WHERE {" is "{" after WHERE.
+    """
+    if error is None:
+        return None
+    starts = [error.start]
+    before = re.search(r"[=<]\Z|(?:(\w+)\s+)?(\w+)\s+\Z", text[: error.start])
+    if before and not text.startswith("(", error.start):
+        starts += [before.start(group) for group in (2, 0) if before.start(group) >= 0]
+    for start in starts:
+        preceding = re.search(r"(\w+|[^\w\s])\s*\Z", text[:start])
         found = re.match(r"\w+|[^\w\s]+", text[start:])
-        if found is not None and (sign := language.foreign.get(found[0].upper())) is not None:
-            return sign, Span(start, start + len(found[0]))
+        signs = [] if found is None else [found[0]] if found[0].isalnum() else accumulate(found[0])
+        for sign in sorted(signs, key=len, reverse=True):
+            for key in (f"{preceding[1]} {sign}" if preceding else sign, sign):
+                if key.upper() in language.foreign:
+                    return language.foreign[key.upper()], Span(start, start + len(sign))
     return None
 
 

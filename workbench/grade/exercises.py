@@ -14,6 +14,7 @@ from typing import Any
 
 from cerify.api import read_query
 from cerify.equivalence.verdict import Undecided
+from cerify.grade.mistakes import Mistake
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import CerifyError, InputError
@@ -23,6 +24,7 @@ from cerify.semantics.values import Value
 from cerify.terminal import picked
 
 FILE = Path(__file__).parent / "exercises.jsonl"
+PATTERN = "pattern"
 LEVELS = {1: "easy", 2: "middling", 3: "hard"}
 
 
@@ -37,8 +39,9 @@ class Exercise:
     """A sentence, and formulas that say it.
 
     answers are right, the first is the model answer, and there are none in a file for students; wrong ones are typical
-    of beginners. values are those that attributes take where a query is tried on short streams. level is 1, 2 or 3,
-    from easy to hard; session is that of the course, 0 for none. where is the file and the line, for messages.
+    of beginners. about is "pattern" for a hint that is of no help with a mistake in the conditions, "" for any other.
+    values are those that attributes take where a query is tried on short streams. level is 1, 2 or 3, from easy to
+    hard; session is that of the course, 0 for none. where is the file and the line, for messages.
     """
 
     id: str
@@ -50,8 +53,13 @@ class Exercise:
     answers: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
     hint: str = ""
+    about: str = ""
     values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     where: str = field(default="", compare=False)
+
+    def hint_about(self, mistake: Mistake) -> str:
+        """Its hint, or "" where that is not about the mistake."""
+        return "" if self.about == PATTERN and mistake.in_conditions else self.hint
 
     def right(self) -> tuple[str, ...]:
         """Its answers, the model answer first. Raises InputError if it is of a file for students, which has none."""
@@ -125,7 +133,7 @@ def exercise(id_: str, file: Path = FILE) -> Exercise:
 
 
 KINDS: Mapping[str, type] = {
-    **dict.fromkeys(("id", "language", "sentence", "hint"), str),
+    **dict.fromkeys(("id", "language", "sentence", "hint", "about"), str),
     **dict.fromkeys(("session", "level"), int),
     **dict.fromkeys(("answers", "wrong"), list),
     **dict.fromkeys(("schema", "values"), dict),
@@ -145,6 +153,8 @@ def _exercise(obj: Any, where: str) -> Exercise:
             raise InputError(f"{where}, field {name!r}: {json.dumps(value)} is of a wrong type")
     if missing := [name for name in ("id", "sentence", "schema") if name not in obj]:
         raise InputError(f"{where}: an exercise needs the field {missing[0]!r}")
+    if obj.get("about", "") not in ("", PATTERN):
+        raise InputError(f"{where}, field 'about': what a hint is about is {json.dumps(PATTERN)}, or left out")
     if obj.get("language", DEFAULT) not in LANGUAGES or obj.get("level", 1) not in LEVELS:
         raise InputError(f"{where}: language is one of {', '.join(LANGUAGES)}, and level 1, 2 or 3")
     try:

@@ -17,7 +17,7 @@ from cerify.api import read_query
 from cerify.equivalence.bounded.short_streams import streams_of
 from cerify.equivalence.verdict import Bounded, Different, Undecided
 from cerify.grade.exercises import Exercise
-from cerify.grade.mistakes import Mistake, mistake
+from cerify.grade.mistakes import Difference, Mistake, mistake
 from cerify.languages.language import Language
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InternalError, Span, Unsupported, errors_in
@@ -203,9 +203,10 @@ def _wrong(
     if wanted == yours:
         raise InternalError(f"the two were found to differ on {list(S)}, and do not")
     at = max(n for n, _ in wanted ^ yours)
-    there = [tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)]
+    there = Difference(S, *(tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)))
     warnings = tuple(problem.hinted for problem in lang.problems(answer, S.schema) if problem.rule == "unbound")
-    return Wrong(S, at, there[0], there[1], shortest, evidence, mistake(lang, answers, answer, S), warnings)
+    found = mistake(lang, answers, answer, there)
+    return Wrong(S, at, there.wanted, there.yours, shortest, evidence, found, warnings)
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:

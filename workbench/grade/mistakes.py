@@ -2,7 +2,7 @@
 
 An answer is compared with the right answer that it shares most with: event types, operators, comparisons, numbers and
 attributes. What differs from that one and from the model answer too says which mistake it is; where several things
-differ, the stream decides.
+differ, the stream and the matches on it decide. Where nothing of that is known, the matches alone say what to look at.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from cerify.explanations.evidence import braces
 from cerify.languages.language import Language
 from cerify.semantics.events import Stream
 
@@ -156,6 +157,10 @@ A name after that of a language is for that language alone. An empty sentence st
 first sentence is true only of an answer without any operator of the group, the second where no right one has such.
 """
 
+ITERATIONS = frozenset({"plus", "kleene", "relative_plus", "quantified", "cplus", "crepeat", "repeat"})
+GAPLESS = frozenset({"cplus", "crepeat", "cseq", "strict"})
+IN_CONDITIONS = frozenset({"filter", "predicate", "iterator", "constraint", "physical", "logical"})
+
 CONFUSED: Mapping[str, str] = {"cseq": "seq", "cplus": "plus", "crepeat": "repeat", "every": "nth"}
 """The operators that let no event lie between, with those that do, and every <n> with <n>."""
 
@@ -166,6 +171,35 @@ class Mistake:
 
     kind: Kind
     hint: str
+
+    @property
+    def in_conditions(self) -> bool:
+        """Whether it is one in what is asked of attributes, not in the pattern."""
+        return self.kind in ("condition", "comparison", "connective", "attribute")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The matches that end at one position of a stream, wanted and one's own, as the positions of their events."""
+
+    S: Stream
+    wanted: tuple[tuple[int, ...], ...]
+    yours: tuple[tuple[int, ...], ...]
+
+    @property
+    def missing(self) -> list[tuple[int, ...]]:
+        return [match for match in self.wanted if match not in self.yours]
+
+    @property
+    def extra(self) -> list[tuple[int, ...]]:
+        return [match for match in self.yours if match not in self.wanted]
+
+    def shows(self, mistake: Mistake) -> bool:
+        """Whether one of the matches that differ has events between its own, where the mistake is about such."""
+        lacking, having = OPERATORS["cseq"]
+        differing = {lacking: self.extra, having: self.missing}.get(mistake.hint)
+        several = [match for match in differing or () if len(match) > 1]
+        return differing is None or not differing or any(match[-1] - match[0] >= len(match) for match in several)
 
 
 @dataclass(frozen=True)
@@ -189,21 +223,38 @@ class _Features:
         return sum(((mine - theirs) + (theirs - mine)).total() for mine, theirs in pairs)
 
 
-def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, S: Stream) -> Mistake:
+def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, difference: Difference) -> Mistake:
     """The mistake in an answer, which differs from the right answers on a stream. The model answer is the first."""
     mine = _features(language, answer)
     model, *others = (_features(language, tree) for tree in answers)
     right = min((model, *others), key=mine.distance)
     true = set(_found(language, mine, model))
     found = [*_unlabelled(language, answer), *(one for one in _found(language, mine, right) if one in true)]
-    if any(one.kind == "comparison" for one in found) and _at_a_boundary(S, mine.numbers | right.numbers):
+    if not language.takes_place:
+        found = [one for one in found if difference.shows(one)]
+    if any(one.kind == "comparison" for one in found) and _at_a_boundary(difference.S, mine.numbers | right.numbers):
         return next(one for one in found if one.kind == "comparison")
     if found:
         return found[0]
     if mine.parts == right.parts:
         return Mistake("arrangement", "the parts are the right ones; their order, or what the brackets take in, is not")
     lacking = _operators(language, mine.operators, mine.operators | model.operators)
-    return next(lacking, Mistake("part", "the parts of your formula are not those of a right one"))
+    shown = (one for one in lacking if language.takes_place or difference.shows(one))
+    return next(shown, Mistake("part", _compared(difference)))
+
+
+def _compared(difference: Difference) -> str:
+    """What to look at, by the matches that differ alone."""
+    missing, extra = difference.missing, difference.extra
+    if not extra:
+        return f"your formula asks for more than the sentence: which part of it keeps {braces(missing[0])} out?"
+    if not missing:
+        return f"your formula asks for less than the sentence: what does it say that is not true of {braces(extra[0])}?"
+    sizes = [sorted(map(len, matches)) for matches in (missing, extra)]
+    if sizes[0][-1] < sizes[1][0] or sizes[1][-1] < sizes[0][0]:
+        more, less = ("more", "fewer") if sizes[0][0] > sizes[1][0] else ("fewer", "more")
+        return f"the sentence wants {more} events in this match, yours has {less}: what decides how many they are?"
+    return f"the sentence wants {braces(missing[0])} where yours has {braces(extra[0])}: what decides between the two?"
 
 
 def _text(language: Language[Any], tree: Any) -> str:
@@ -268,7 +319,9 @@ def _found(language: Language[Any], mine: _Features, right: _Features) -> Iterat
     if mine.projected and right.projected and mine.projected != right.projected:
         yield Mistake("part", "other events are to be reported: which ones does PROJECT keep?")
     if mine.quantifiers != right.quantifiers and mine.quantifiers and right.quantifiers:
-        yield Mistake("part", "how often is something repeated, at least and at most, and is more or less preferred?")
+        reluctant = any("?" in one for one in mine.quantifiers | right.quantifiers)
+        preferred = ", and is more or less preferred" if reluctant else ""
+        yield Mistake("part", f"how often is something repeated, at least and at most{preferred}?")
     if right.comparators > mine.comparators:
         yield Mistake("condition", "a condition is missing: what is asked of the attributes?")
     elif mine.comparators != right.comparators:
@@ -302,9 +355,11 @@ def _operators(language: Language[Any], mine: Counter[str], right: Counter[str])
         for name, sentences in OPERATORS.items():
             plain = name.rpartition(".")[2]
             own = f"{language.name}.{plain}"
+            if plain in ITERATIONS - GAPLESS - {"repeat"} and ITERATIONS & others.keys():
+                continue
             true = sentences[n] and (plain in STRATEGIES or sentences not in grouped)
             if true and plain in names and name == (own if own in OPERATORS else plain):
-                yield Mistake("operator", sentences[n])
+                yield Mistake("condition" if plain in IN_CONDITIONS else "operator", sentences[n])
 
 
 def _at_a_boundary(S: Stream, numbers: Counter[str]) -> bool:

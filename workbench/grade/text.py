@@ -34,7 +34,8 @@ def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
     """What is said of the answer: that it is right, and how that is known, or where it differs and what to look at."""
     match grade:
         case Right(evidence, length):
-            return [f"right: {_how_known(evidence, length)}"]
+            tried = " as far as it was tried" if evidence == "tried" else ""
+            return [f"right{tried}: {_how_known(evidence, length)}"]
         case Misfit(message, span):
             return [f"wrong: {message}", *(underline(answer, span).split("\n") if span is not None else ())]
         case Wrong(S, at, wanted, yours, shortest, evidence, mistake, warnings):
@@ -44,7 +45,7 @@ def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
                 *_events(S),
                 *difference(S, at, wanted, yours),
                 *(f"warning: {warning}" for warning in warnings),
-                *(f"hint: {hint}" for hint in (mistake.hint, exercise.hint) if hint),
+                *(f"hint: {hint}" for hint in (mistake.hint, exercise.hint_about(mistake)) if hint),
             ]
 
 
@@ -65,7 +66,8 @@ def json_of(exercise: Exercise, grade: Grade) -> dict[str, Any]:
                 "yours": [list(places) for places in yours],
                 "shortest": shortest,
             }
-            found = {"mistake": picked(mistake, "kind", "hint"), "hint": exercise.hint, "warnings": list(warnings)}
+            hints = {"mistake": picked(mistake, "kind", "hint"), "hint": exercise.hint_about(mistake)}
+            found = hints | {"warnings": list(warnings)}
             return answer | {"grade": "wrong", "evidence": evidence, "difference": difference} | found
 
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 F = TypeVar("F")
 FOREIGN: Mapping[str, str] = {
     **dict.fromkeys(("WHERE", "HAVING", "WHEN"), "FILTER"),
-    **dict.fromkeys(("THEN", "FOLLOWED", "BEFORE", "->", ","), ";"),
+    **dict.fromkeys(("THEN", "FOLLOWED", "BEFORE", "->", ".*"), ";"),
+    ",": "; between events, and AND between conditions",
+    ".": "once, between a variable and an attribute, in a condition after FILTER",
     "*": "+, which takes one or more; no operator takes none",
     "==": "= once",
     "?": "OR, between what has the event and what has it not",
@@ -30,7 +32,9 @@ FOREIGN: Mapping[str, str] = {
     "EVERY": "without a word for it: all matches are reported",
     "BY": "PARTITION BY [id], with brackets around the attribute",
     **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
-    **{"&&": "AND", "||": "OR", "<>": "!=", '"': "'...' around a string"},
+    "&": "AND between conditions, and ALL where a match of either side is put together with one of the other",
+    "LIMIT": "without a limit: all matches are reported",
+    **{"&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<=", '"': "'...' around a string"},
 }
 """What the two languages of formulas say for the words and signs of others."""
 

@@ -46,7 +46,9 @@ class EventExpressions(BuiltInLanguage[Expression]):
     mark = r"\b(prior|relative|sequence|firstAfter)\+?\s*\("
     foreign: ClassVar = {
         **{";": "prior(E, F)", ":": "sequence(E, F)", "->": "prior(E, F)", "UNLESS": "and !before(E)"},
-        **{"&": "and", "&&": "and", "||": "or"},
+        **{"&": "and", "&&": "and", "||": "or", "=>": ">=", "=<": "<=", "==": "= once", "<>": "!="},
+        **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
+        "LIMIT": "without a limit: an expression takes place at each event that ends one",
         **dict.fromkeys(("FILTER", "WHERE"), "in brackets after an event type, as in E[x > 3]"),
     }
 

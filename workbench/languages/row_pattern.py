@@ -72,7 +72,8 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     mark = r"(?i)\b(MATCH_RECOGNIZE|PATTERN\s*\(|DEFINE|MEASURES|SELECT\b.*\bFROM)"
     foreign: ClassVar = {
         "SELECT": "MATCH_RECOGNIZE (...) alone, the clause without SELECT ... FROM",
-        "==": "= once",
+        **{"==": "= once", "=>": ">=", "=<": "<=", "&&": "AND"},
+        "LIMIT": "without a limit: the clause reports all matches; LIMIT belongs to the SELECT around it",
     }
     row_type = ROW
     loops = ("MATCH_RECOGNIZE (PATTERN (A))",)

@@ -57,6 +57,12 @@ class Sase(BuiltInLanguage[Tree]):
         **{"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", ";": ",", '"': "'...' around a string"},
         **dict.fromkeys(("SEQ", "EVENT"), "PATTERN SEQ(A a, B b)"),
         ",": "A a, B b, each type with a variable",
+        **dict.fromkeys(("!", "NOT", "NOT (", "~ ("), "~B b in the pattern, where no B may come, without brackets"),
+        "WHERE {": "with a strategy before it, as in WHERE skip_till_any_match(a, b) { ... }",
+        **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
+        **{"LIMIT": "without a limit: all matches are reported", "=>": ">=", "=<": "<=", "==": "= once", "<>": "!="},
+        "*": "+, as in A+ a[], which takes one or more",
+        **{"&&": "AND", "||": "OR"},
     }
     loops = ("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",)
 

@@ -127,7 +127,7 @@ def test_random_clauses_are_read_back(seed: int) -> None:
 @pytest.mark.parametrize(
     ("text", "error", "message", "place"),
     [
-        ("PATTERN (A B DEFINE A AS x > 1", ParseError, "'AS' is not expected here", "AS"),
+        ("PATTERN (A B DEFINE A AS x > 1", ParseError, "'\\)' is missing before 'DEFINE'", "DEFINE"),
         ("PATTERN (A) DEFINE A AS x >", ParseError, "is not expected here", ")"),
         ("PATTERN (A**)", ParseError, r"'\*' is not expected here", "*"),
         ("PATTERN (A{3,2})", ParseError, "from 3 to 2 iterations", "A{3,2}"),
@@ -212,6 +212,9 @@ MISWRITTEN = {  # with « » around the place of the error
         "a string that does not end; a ' inside of a string is written ''",
     'MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS s = «"»abc)':
         'a name in quotation marks that does not end; a string is written with \'…\', not "…"',
+    "MATCH_RECOGNIZE (PATTERN (A B «DEFINE» A AS x > 1)": "')' is missing before 'DEFINE'",
+    "MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x > 1 «B» AS x > 2)": "',' is missing before 'B'",
+    "MATCH_RECOGNIZE (PATTERN (A«;» B) DEFINE A AS x > 1)": "';' is not expected here; leave it out",
     "MATCH_RECOGNIZE (PATTERN (A))«;»\n": "';' is not expected here; leave the ; at the end out",
     "MATCH_RECOGNIZE (PATTERN (A)) «AS» mr":
         "'AS' is not expected here; the clause ends before it; leave what follows out",

@@ -108,7 +108,7 @@ def test_what_returns_an_aggregate_and_what_names_a_type() -> None:
         ("PATTERN SEQ(A a) WHERE a.x = 1 and a.y = 2 or a.y = 3 RETURN a.x", "which one comes", "a.y = 2 or a.y = 3"),
         ("PATTERN SEQ(A a) WHERE a.x = 1 or a.y = 2 and a.y = 3 RETURN a.x", "which one comes", "a.x = 1 or a.y = 2"),
         ("PATTERN SEQ(A a) WITHIN 3 HAVING a.x = 1 RETURN a.x", "a unit of time", "HAVING"),
-        ("PATTERN SEQ(A a) WHERE a.x = 1 )", "HAVING, NOT, OR, RETURN, UNION, WITHIN", ")"),
+        ("PATTERN SEQ(A a) WHERE a.x = 1 )", r"'\)' is not expected here; leave it out", ")"),
         ("PATTERN SEQ() RETURN a.x", "expected a name or ~", ")"),
     ],
 )
