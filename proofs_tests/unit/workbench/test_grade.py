@@ -225,7 +225,7 @@ def rows(pattern: str, define: str = "B AS price < PREV(price)") -> str:
         ("row-falls", rows("A B+", "B AS B.price < A.price"), "which row is each row"),
         ("ev-third", "every <3> deposit", "your formula begins to count anew"),
         ("ev-first", "first and withdraw", "the sentence says how many"),
-        ("ev-none-between", "exists x (prior(deposit = x, withdraw) and !relative(x, interest))", "what does it say that is not true of {2}?"),
+        ("ev-none-between", "exists x (prior(deposit = x, withdraw) and !relative(x, interest))", "not true of {2}?"),
     ],
 )
 def test_a_hint_is_true_of_the_answer(id_: str, text: str, hint: str) -> None:
