@@ -23,6 +23,7 @@ import cerify
 ROOT = Path(__file__).parents[2]
 MASTER = "local-cluster[2,1,1024]"
 QUERY = "A ; B WITHIN 3 EVENTS"
+PANDAS = "pandas>=2.2,<3"  # without which PySpark has no functions over Arrow
 KEYS, ROWS = 20, 4_000
 JOB = f"""
 import json
@@ -68,13 +69,13 @@ def as_zip(folder: Path) -> list[str]:
 
 
 def as_archive(folder: Path) -> list[str]:
-    """The arguments that send an environment with the package and all that it needs but PySpark."""
+    """The arguments that send an environment with the package and all that it needs but PySpark, for the driver too."""
     place = folder / "environment"
     venv.create(place, with_pip=True)
-    python = str(place / "bin" / "python")
-    subprocess.run([python, "-m", "pip", "install", "-q", f"{wheel(folder)}[fast]", "venv-pack"], check=True)
+    python = [str(place / "bin" / "python"), "-I", "-m"]  # a checkout in this folder is no installed package
+    subprocess.run([*python, "pip", "install", "-q", f"{wheel(folder)}[fast]", PANDAS, "venv-pack"], check=True)
     packed = str(folder / "environment.tar.gz")
-    subprocess.run([python, "-m", "venv_pack", "-q", "-p", str(place), "-o", packed], check=True)
+    subprocess.run([*python, "venv_pack", "-q", "-p", str(place), "-o", packed], check=True)
     return ["--archives", f"{packed}#environment", "--conf", "spark.pyspark.python=./environment/bin/python"]
 
 

@@ -9,7 +9,8 @@
     python -m proofs_tests.tools.engine_board page
 
 `store` writes docs/findings/results/ENGINE-VERSION.json: per feature how many cases there were, passed and were
-skipped, and the outcome of each other case; and the answers to the cases by which engines are compared. `store-profile`
+skipped, and the outcome of each other case; and the answers to the cases by which engines are compared. Of a run with
+--policy it writes ENGINE-VERSION-held.json: such a run stands among all runs, and is in no other table. `store-profile`
 writes docs/findings/profiles/ENGINE-LANGUAGE.json, and `store-fuzz` adds the counts of a run of random cases to
 docs/findings/fuzz.json. `page` writes docs/findings/board.md from these and
 from docs/findings/*/findings.json, where each finding lists the cases that it explains, and docs/guide/comparison.md.
@@ -64,7 +65,9 @@ def stored(lines: Iterable[str], date: str) -> dict[str, Any]:
             feature[result["outcome"]] += 1
         else:
             feature["not_passed"][result["id"]] = result["outcome"]
-    return {"engine": head["summary"]["engine"], "date": date, "features": features, "answers": answers}
+    summary = head["summary"]
+    held = {"held_to": summary["held_to"]} if summary.get("held_to") else {}
+    return {"engine": summary["engine"], "date": date, **held, "features": features, "answers": answers}
 
 
 def stored_fuzz(lines: Iterable[str], date: str) -> dict[str, Any]:
@@ -138,10 +141,6 @@ def page(
         [run["tested"], run["date"], f"{run['profile']}, {run['seed']}", *map(str, fuzz_counts(run))]
         for run in sorted(fuzzed, key=lambda run: (run["tested"], run["date"]))
     ]
-    history = [
-        [run["engine"]["name"], run["engine"]["version"], run["date"], *map(str, totals(run))]
-        for run in sorted(runs, key=lambda run: (run["engine"]["name"], age(run)))
-    ]
     return (
         HEAD
         + "".join(feature_tables(newest(runs), known))
@@ -154,8 +153,19 @@ def page(
         + FUZZED
         + table(["engine", "date", "profile, seed", "cases", "claimed", "agreed", "disagreed"], drawn)
         + HISTORY
-        + table(["engine", "version", "date", "passed", "claimed", "cases"], history)
+        + table(["engine", "version", "date", "held to", "passed", "claimed", "cases", "failing"], history(runs))
     )
+
+
+def history(runs: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
+    """Every run, by engine, choices and age, with how many cases fail no longer, and since the version before."""
+    before: tuple[Any, frozenset[str]] = (None, frozenset())
+    for run in sorted(runs, key=lambda run: (run["engine"]["name"], run.get("held_to", ""), age(run))):
+        same = run["engine"]["name"], run.get("held_to", "")
+        failing = frozenset(case for feature in run["features"].values() for case in feature["not_passed"])
+        trend = f"{len(before[1] - failing)} no longer, {len(failing - before[1])} more" if before[0] == same else ""
+        yield [same[0], run["engine"]["version"], run["date"], same[1], *map(str, totals(run)), trend]
+        before = same, failing
 
 
 def feature_tables(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> Iterator[str]:
@@ -179,8 +189,8 @@ def feature_tables(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> 
 
 
 def newest(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The newest run of each engine, by the engine's name."""
-    found = {run["engine"]["name"]: run for run in sorted(runs, key=age)}
+    """The newest run of each engine that was held to the definition, by the engine's name."""
+    found = {run["engine"]["name"]: run for run in sorted(runs, key=age) if "held_to" not in run}
     return [found[name] for name in sorted(found)]
 
 
@@ -260,7 +270,14 @@ FUZZED = """
 Runs of `cerify fuzz`; the page of each engine says what its disagreements are.
 
 """
-HISTORY = "\n## All runs\n\n"
+HISTORY = """
+## All runs
+
+A run that is held to choices of its engine (`cerify conform --policy`, files in `docs/findings/policies`) takes
+them as right: what it still fails are defects. The last column counts cases that failed in the version before, held to
+the same, and fail no longer, and those that fail since.
+
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -286,7 +303,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         path.write_text(json.dumps(profile, indent=1) + "\n")
     elif options.command == "store":
         run = stored(options.run.read_text().splitlines(), options.date)
-        path = FINDINGS / "results" / f"{run['engine']['name']}-{run['engine']['version']}.json"
+        held = "-held" if "held_to" in run else ""
+        path = FINDINGS / "results" / f"{run['engine']['name']}-{run['engine']['version']}{held}.json"
         path.write_text(json.dumps(run, indent=1) + "\n")
     else:
         PAGE.write_text(page(results(), findings(), fuzz_runs(), profiles()))

@@ -1,6 +1,7 @@
 """The board of engines: made from the stored runs, and every difference in it has a finding with a section."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,27 @@ def test_of_two_runs_of_one_day_that_of_the_later_version_is_the_newest() -> Non
     assert engine_board.newest(runs)[0]["engine"]["version"] == "5.2.1"
     assert engine_board.newest(runs[:3])[0]["engine"]["version"] == "5.1.30"
     assert engine_board.newest([*runs, runs[0] | {"date": "2026-11-24"}])[0]["engine"]["version"] == "5.1.9"
+
+
+def test_a_run_held_to_choices_is_among_all_runs_alone() -> None:
+    """It is compared with the version before that was held to the same."""
+
+    def run(version: str, failing: str, **held: str) -> dict[str, Any]:
+        feature = {"cases": 4, "passed": 4 - len(failing), "skipped": 0, "not_passed": dict.fromkeys(failing, "failed")}
+        engine = {"name": "e", "version": version}
+        return {"engine": engine, "date": "2026-11-23", "features": {"seq": feature}, "answers": {}, **held}
+
+    runs = [run("2", "bc"), run("1", "ab"), run("2", "c", held_to="cel with seq=x"), run("1", "a")]
+    runs[3]["held_to"] = "cel with seq=x"
+    assert engine_board.newest(runs) == [runs[0]]
+    assert list(engine_board.history(runs)) == [
+        ["e", "1", "2026-11-23", "", "2", "4", "4", ""],
+        ["e", "2", "2026-11-23", "", "2", "4", "4", "1 no longer, 1 more"],
+        ["e", "1", "2026-11-23", "cel with seq=x", "3", "4", "4", ""],
+        ["e", "2", "2026-11-23", "cel with seq=x", "3", "4", "4", "1 no longer, 1 more"],
+    ]
+    summary = {"engine": runs[0]["engine"], "held_to": "cel with seq=x"}
+    assert stored([json.dumps({"summary": summary})], "2026-11-23")["held_to"] == "cel with seq=x"
 
 
 def test_a_cell_of_the_comparison_is_what_was_stored() -> None:

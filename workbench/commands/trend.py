@@ -22,6 +22,7 @@ NAMED = 5  # cases of a step that are listed
 def command(files: tuple[Path, ...], as_json: bool) -> int:
     """Compare stored runs of `cerify conform --json`, the oldest first: what passes, what is mended, what broke.
 
+    A run under --policy or --reading is compared with the one before it that was held to the same choices.
     Exit status: 0 if the last run has no failing case that the one before it had not, 1 if it has, 2 on an error.
     """
     steps = list(trend([read_stored(path) for path in files]))
@@ -29,10 +30,12 @@ def command(files: tuple[Path, ...], as_json: bool) -> int:
         for step in steps:
             echo(protocol.line(step.json()))
         return 1 if steps[-1].broken else 0
-    table = Table("engine", "passed", "claimed", "defects", "mended", "broken")
+    held = any(step.held_to for step in steps)
+    table = Table("engine", *(["held to"] if held else []), "passed", "claimed", "defects", "mended", "broken")
     for step in steps:
         numbers = (step.passed, step.claimed, step.defects, len(step.mended), len(step.broken))
-        table.add_row(printable(step.engine), *map(str, numbers))
+        names = (step.engine, step.held_to) if held else (step.engine,)
+        table.add_row(*map(printable, names), *map(str, numbers))
     console = Screen()
     console.print(table)
     for step in steps:

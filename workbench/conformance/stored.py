@@ -61,9 +61,13 @@ def against(report: Report, baseline: Stored) -> Report:
 
 @dataclass(frozen=True)
 class Step:
-    """One run of a trend: the engine, its numbers, and the ids that fail no longer, and those that fail since."""
+    """One run of a trend: the engine, its numbers, and the ids that fail no longer, and those that fail since.
+
+    held_to: the choices by which it was judged, "" if by the definition.
+    """
 
     engine: str
+    held_to: str
     passed: int
     claimed: int
     defects: int
@@ -74,6 +78,7 @@ class Step:
         """The step as one object."""
         return {
             "engine": self.engine,
+            "held_to": self.held_to or None,
             "passed": self.passed,
             "claimed": self.claimed,
             "defects": self.defects,
@@ -83,18 +88,20 @@ class Step:
 
 
 def trend(runs: Sequence[Stored]) -> Iterator[Step]:
-    """The runs in their order, each compared with the one before it."""
-    before: frozenset[str] | None = None
+    """The runs in their order, each compared with the last one before it that was held to the same choices."""
+    last: dict[str, frozenset[str]] = {}
     for run in runs:
         totals, engine = run.summary["totals"], run.summary["engine"]
-        failing = run.failing
+        held_to = run.summary.get("held_to") or ""
+        failing, before = run.failing, last.get(held_to)
         asked = frozenset(run.cases)
         yield Step(
             f"{engine['name']} {engine['version']}",
+            held_to,
             totals["passed"],
             run.summary.get("claimed", run.summary["cases"] - totals["skipped"]),
             len(run.summary.get("defects", ())),
             frozenset() if before is None else (before - failing) & asked,
             frozenset() if before is None else failing - before,
         )
-        before = failing
+        last[held_to] = failing

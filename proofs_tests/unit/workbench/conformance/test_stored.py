@@ -77,6 +77,19 @@ def test_a_trend_says_what_is_mended_and_what_broke(tmp_path: Path) -> None:
     assert "broken in mine 2: c2" in said.output
 
 
+def test_a_trend_compares_runs_that_were_held_to_the_same_choices(tmp_path: Path) -> None:
+    """What fails by the definition alone was not broken since the run under a policy, nor mended by it."""
+    broken = replace(RIGHT, outcome="failed", matches=[])
+    runs = [report(WRONG, RIGHT), report(RIGHT), report(WRONG, broken), report(broken)]
+    runs[1::2] = [replace(run, held_to="cel with seq=next-from-left") for run in runs[1::2]]
+    paths = [stored(tmp_path / f"{i}.jsonl", run) for i, run in enumerate(runs)]
+    steps = list(trend([read_stored(path) for path in paths]))
+    assert [(set(step.mended), set(step.broken)) for step in steps] == [(set(), set())] * 2 + [(set(), {"c2"})] * 2
+    said = CliRunner().invoke(trend_command.command, [*map(str, paths[:2])], standalone_mode=False)
+    assert said.return_value == 0
+    assert "cel with" in said.output
+
+
 def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("{}\n", encoding="utf-8")
