@@ -17,6 +17,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cerify.api import count as local_count
 from cerify.api import match as local_match
 from cerify.equivalence.generate.row_pattern import PROFILES
 from cerify.semantics.errors import CerifyError
@@ -110,15 +111,16 @@ def expected(its: Job) -> Found:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                matches = local_match(
+                local = local_count if its.options.get("output") == "count" else local_match
+                matches = local(
                     its.query.parsed, S, language=its.query.language, output=its.query.output, budget=BUDGET,
                     evaluator="kernel",
                 )  # fmt: skip
         except CerifyError as error:
             found[k] = error.code
             continue
-        if its.options.get("output") == "count":
-            found[k] = len(matches)
+        if isinstance(matches, int):
+            found[k] = matches
         elif matches:
             ids = of_key[ID].to_pylist() if "id_col" in its.options else range(len(S))
             found[k] = sorted(repr(_identified(m, ids)) for m in matches)

@@ -25,6 +25,10 @@ pytest.importorskip("pyspark")
 from cerify.spark.fuzzing.limits import Limited, Notes, time_limit
 from cerify.spark.fuzzing.range import judged
 from cerify.spark.fuzzing.shrink import sample
+from cerify.spark.runs.query import Query
+from proofs_tests.campaigns.spark_batch import ID, KEY, ORDER
+from proofs_tests.campaigns.spark_jobs import ONLY, expected
+from proofs_tests.campaigns.spark_jobs import Job as SparkJob
 
 S = Stream([Event("A"), Event("B")])
 
@@ -156,3 +160,10 @@ def test_the_sample_begins_with_the_fewest_operators() -> None:
     ]
     assert sample(pa.Table.from_pylist([row("an event type: missing", "A"), row("OR: missing", "A OR B")])) == [0, 1]
     assert sample(pa.Table.from_pylist(rows)) == [5, 4, 2, 3, 6, 0]
+
+
+def test_a_number_of_matches_is_expected_where_they_are_too_many_to_be_listed() -> None:
+    rows = pa.table({"type": ["A"] * 30, KEY: ["k"] * 30, ORDER: range(30), ID: [str(i) for i in range(30)]})
+    counted = SparkJob(Query("A+"), rows, rows, {}, {"partition_by": None, "output": "count"})
+    assert expected(counted) == {ONLY: 2**30 - 1}
+    assert expected(replace(counted, options={"partition_by": None})) == {ONLY: "budget"}
