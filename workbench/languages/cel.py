@@ -134,9 +134,10 @@ class Cel(BuiltInLanguage[Formula]):
 
     @property
     def translations(self) -> Mapping[str, Callable[[Formula, Reading], Any]]:
+        from cerify.equivalence.rewrite.translate.cel_to_row import cel_to_row
         from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
 
-        return {"core-cel": lambda phi, _: to_core_cel(phi)}
+        return {"core-cel": lambda phi, _: to_core_cel(phi), "row-pattern": lambda phi, _: cel_to_row(phi)}
 
     def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.explanation import CelExplainer

@@ -19,6 +19,7 @@ from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output, OutputRow, labels_of
 from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.wellformed import column_types, may_be_empty, problems, require_wellformed
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
@@ -111,6 +112,16 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     def output_table(self, query: MatchRecognize, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
         made = Output(query, S, options.row_reading)
         return OutputTable(made.columns, tuple(made.rows(m for m in found if isinstance(m, NumberedMatch))))
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[MatchRecognize, Reading], Any]]:
+        from cerify.equivalence.rewrite.translate.row_to_cel import row_to_cel
+
+        def translated(query: MatchRecognize, _: Reading) -> Any:
+            require_wellformed(query)
+            return row_to_cel(query)
+
+        return {"cel": translated}
 
     def explainer(self, query: MatchRecognize, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.row_pattern import RowExplainer

@@ -114,6 +114,7 @@ class Sase(BuiltInLanguage[Tree]):
 
     @property
     def translations(self) -> Mapping[str, Callable[[Tree, Reading], Any]]:
+        from cerify.equivalence.rewrite.translate.cel_to_row import sase_to_row
         from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
         from cerify.equivalence.rewrite.translate.sase_to_expression import sase_to_expression
 
@@ -124,7 +125,11 @@ class Sase(BuiltInLanguage[Tree]):
 
             return checked
 
-        return {"cel": wellformed(sase_to_cel), "event-expression": wellformed(sase_to_expression)}
+        return {
+            "cel": wellformed(sase_to_cel),
+            "event-expression": wellformed(sase_to_expression),
+            "row-pattern": wellformed(sase_to_row),
+        }
 
     def stream_read(self, query: Tree, S: Stream) -> Stream:
         from cerify.semantics.sase.streams import source_of
