@@ -59,7 +59,7 @@ def data(rng: Random, S: Stream, query: Query) -> pa.Table:
     for name, values in {
         KEY: pa.array(rng.choices(["a", "b", "c", None], (8, 4, 4, 1), k=n), pa.string()),
         ORDER: pa.array(range(n), pa.int64()),
-        ID: pa.array([f"e{i * 7}" for i in range(n)]),
+        ID: pa.array([f"e{i * 7}" for i in range(n)], pa.string()),
     }.items():
         table = table.append_column(name, values)
     return table.take(pa.array(rng.sample(range(n), n), pa.int64()))
