@@ -31,7 +31,12 @@ def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Bud
     if not impossible and satisfiable(phi, schema, budget) is False:
         while (inner := _without_match(children(phi), schema, budget)) is not None:
             phi = inner
-        yield Problem("never", "this has no match on any stream", phi.span)
+        both = (
+            ": AND asks for one match of both sides, and ALL puts one of each together"
+            if isinstance(phi, cel.And)
+            else ""
+        )
+        yield Problem("never", f"this has no match on any stream{both}", phi.span)
 
 
 def _impossible_filters(phi: cel.Formula, schema: Schema | None, budget: Budget) -> Iterator[Problem]:

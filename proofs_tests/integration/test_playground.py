@@ -249,6 +249,7 @@ def test_a_pasted_stream_comes_along_to_a_language_without_own_work(page: Any) -
     example(page)
     page.evaluate(PASTE, ["#stream td input", "type,time\nT,1\nH,noon"])
     see(page, "#stream-message", "line 3, field 'time': 'noon'")
+    see(page, "#status", "line 3, field 'time': 'noon'")  # the message is below a table that may be long
     assert page.locator("#stream tr").count() == 7
     page.evaluate(PASTE, ["#stream td input", "type,time\nT,1\nH,2"])
     page.wait_for_function("document.querySelectorAll('#stream tr').length === 3")

@@ -204,6 +204,10 @@ SETS = (
 )
 LISTS = "A state has a list of nodes; each path from one of them down to ⊥ is a partial match."
 SERIES = "A state has, for each key, a series of nodes; each path from one of them down to ⊥ is a partial match."
+PARTITIONED = (
+    "PARTITION BY is not in the automaton, which is that of the formula inside: a row of the table is a set of states "
+    "for one value of {}, and only events with that value are read there."
+)
 ANY_VARIABLE = "• marks an event as one of the match, whatever variables bind it; with --valuations they are shown."
 CHECKED = (
     "What the automaton finds is checked against the filters that compare events; only what passes is listed. A name "
@@ -234,6 +238,8 @@ def record(phi: Formula, S: Stream, query: str, output: OutputName = "matches", 
         fired = _fired(automaton, diagram, before, type_)
         steps.append(_step(run, automaton, fired, n, found, more))
     notes = [SETS, LISTS if scope.everything else SERIES]
+    if scope.attributes:
+        notes.append(PARTITIONED.format(", ".join(scope.attributes)))
     if output == "matches":
         notes.append(ANY_VARIABLE)
     if checks:

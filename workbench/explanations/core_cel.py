@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from cerify.explanations.core_cel_derivation import Node, derivations, steps_of
-from cerify.explanations.core_cel_rejection import reasons
+from cerify.explanations.core_cel_rejection import miscounted, reasons
 from cerify.explanations.explainer import Json, Listing, Request
 from cerify.explanations.plain import Found, PlainExplainer
 from cerify.explanations.step import Part, View, json_of_tree, numbered
 from cerify.semantics.core_cel.interpreter import Interpreter
 from cerify.semantics.core_cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import ComplexEvent, Match, Stream
 
 PATTERN = "without its conditions and strategies it has no such events either: it asks for other types or another order"
 
@@ -69,6 +69,11 @@ class CoreExplainer(PlainExplainer):
                 return replace(known, reasons=("a match of core-CEL has an event",))
             if found.at != max(found.events):
                 return replace(known, reasons=(f"a match is reported at its last event, {max(found.events)}",))
-            return replace(known, reasons=reasons(self.phi, found.events, self.S) or (PATTERN,))
+            return replace(known, reasons=self._reasons(found.events))
         except BudgetExceeded as error:
             return replace(known, reasons=(error.message,))
+
+    def _reasons(self, C: ComplexEvent) -> tuple[str, ...]:
+        """What is in the way of C; a wrong number of events is so whatever the conditions and strategies are."""
+        count = miscounted(self.phi, C)
+        return (count,) if count is not None else reasons(self.phi, C, self.S) or (PATTERN,)

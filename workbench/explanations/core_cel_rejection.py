@@ -44,6 +44,34 @@ def reasons(phi: core.Formula, C: ComplexEvent, S: Stream, budget: Budget = Budg
     return ()
 
 
+def miscounted(phi: core.Formula, C: ComplexEvent) -> str | None:
+    """That C has more events, or fewer, than any complex event of phi; None if it has not."""
+    least, most = _sizes(phi)
+    if least <= len(C) and (most is None or len(C) <= most):
+        return None
+    possible = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
+    return f"it has too {'few' if len(C) < least else 'many'} events: a match has {possible}, not {len(C)}"
+
+
+def _sizes(phi: core.Formula) -> tuple[int, int | None]:
+    """The least and the greatest number of events of a match, by the pattern alone; None: there is no greatest."""
+    match phi:
+        case core.Event():
+            return 1, 1
+        case core.Seq(left, right):
+            (a, b), (c, d) = _sizes(left), _sizes(right)
+            return a + c, None if b is None or d is None else b + d
+        case core.Or(left, right):
+            (a, b), (c, d) = _sizes(left), _sizes(right)
+            return min(a, c), None if b is None or d is None else max(b, d)
+        case core.Plus(inner):
+            return _sizes(inner)[0], None
+        case core.Filter() | core.Strict() | core.Next() | core.Last() | core.Max():
+            return _sizes(phi.phi)
+        case _:
+            assert_never(phi)
+
+
 def _single_conditions(phi: core.Formula) -> core.Formula:
     """The formula with a filter of its own for each condition of a conjunction."""
     below = [_single_conditions(child) for child in children(phi)]

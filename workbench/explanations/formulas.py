@@ -34,7 +34,11 @@ class FormulaEvidence:
             if label.part == "auto-stop" and self.runs.reading.stream_end == "waits":
                 yield f"{NONE_LEFT}, and it waits for more"
                 return
-        yield from self._formula(self.runs.A.theta[label], now)
+        f = self.runs.A.theta[label]
+        if label.part == "ignore" and isinstance(f, nfab.Truth):
+            yield "every event may be skipped" if f.value else "no event may be skipped"
+        else:
+            yield from self._formula(f, now)
 
     def _formula(self, f: nfab.Formula, now: Configuration) -> Iterator[str]:
         holds = self.runs.formula(f, now)

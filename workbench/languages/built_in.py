@@ -33,7 +33,7 @@ FOREIGN: Mapping[str, str] = {
     "BY": "PARTITION BY [id], with brackets around the attribute",
     **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
     "&": "AND between conditions, and ALL where a match of either side is put together with one of the other",
-    "LIMIT": "without a limit: all matches are reported",
+    "LIMIT": "without a limit: all matches are reported, and cerify match --limit 3 stops after three",
     **{"&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<=", '"': "'...' around a string"},
 }
 """What the two languages of formulas say for the words and signs of others."""

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from hashlib import sha256
 from html import escape
@@ -110,15 +111,15 @@ def _offline(folder: Path) -> None:
 
 def main() -> int:
     """Build the playground into the folder that is named. The exit status is 2 where that fails."""
-    if len(sys.argv) != 2:
-        print("usage: python -m cerify.playground FOLDER", file=sys.stderr)
-        return 2
+    parser = ArgumentParser("python -m cerify.playground", description="Build the playground: a static page.")
+    parser.add_argument("folder", type=Path, help="where its files are written")
+    folder = parser.parse_args().folder
     try:
-        build(Path(sys.argv[1]))
+        build(folder)
     except CerifyError as error:
         print(f"cerify.playground: {error.described()}", file=sys.stderr)
         return 2
-    print(f"{sys.argv[1]}: serve it with python -m http.server --directory {sys.argv[1]}")
+    print(f"{folder}: serve it with python -m http.server --directory {folder}")
     return 0
 
 

@@ -407,7 +407,7 @@ $("grade").addEventListener("click", () => {
   askLast("grade", () => ({ do: "grade", id: state.exercise, query: state.answer }), (found) => {
     answer.mark(found.error?.span ?? null);
     const taken = (rows) => take(rows, state.answer);
-    const grade = found.right ? "yes" : found.graded ? "no" : "open";
+    const grade = found.right ? (found.proved ? "yes" : "open") : found.graded ? "no" : "open";
     const shown = found.error ? [failure(found.error)] : judged(grade, found.lines, found.rows, taken);
     $("feedback").replaceChildren(...shown);
   });
@@ -422,7 +422,7 @@ document.addEventListener("paste", (event) => {
   askLast("read", () => ({ do: "read", language: state.language, text }), (found) => {
     if (found.error) {
       $("stream-message").textContent = found.error.message;
-      say("What was pasted is not read as a stream, see below it.");
+      say(`What was pasted is not read as a stream: ${found.error.message}`);
       return;
     }
     replace(() => Object.assign(state, { stream: found.rows, events: null, at: null }));

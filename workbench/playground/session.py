@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Json: TypeAlias = dict[str, Any]
 
 BUDGET = Budget(seconds=10)
+SOON = 1.0  # seconds, to find out whether a query without matches can have any
 LISTED = 200  # matches
 DRAWN = 16
 NOT_HERE = r"this needs \1, which the page does not have; on your own machine: \2"
@@ -147,6 +148,8 @@ def evaluate(asked: Json) -> Json:
         rows = [places_row(" ".join(text.split()), [match.at for match in shown])]
     else:
         rows = list(map(match_row, shown[:DRAWN]))
+    if not matches:
+        warnings += _never(plan.language, plan.query)
     return {
         "matches": list(map(_match, shown)),
         "more": len(matches) > LISTED,
@@ -154,6 +157,20 @@ def evaluate(asked: Json) -> Json:
         "warnings": warnings,
         "evaluator": plan.evaluator,
     }
+
+
+def _never(language: Language[Any], query: Any) -> list[Json]:
+    """The warning about a query that has no match on any stream, where that is known soon."""
+    try:
+        with Budget(seconds=SOON).timed():
+            problems = language.check(query, None).problems
+    except CerifyError:  # it takes long, or a part of it is not decided
+        return []
+    return [
+        {"message": problem.message, "span": problem.span and [problem.span.start, problem.span.end]}
+        for problem in problems
+        if problem.rule == "never"
+    ]
 
 
 def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[QueryWarning]:
@@ -262,6 +279,7 @@ def grade(asked: Json) -> Json:
     if isinstance(found, Misfit):
         heading = f"not graded: {found.message}"
     return {"right": isinstance(found, Right), "graded": not isinstance(found, Misfit)} | {
+        "proved": isinstance(found, Right) and found.evidence != "tried",
         "lines": [heading, *lines],
         "rows": rows,
     }

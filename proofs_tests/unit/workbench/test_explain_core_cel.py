@@ -11,7 +11,7 @@ from cerify import Event, Stream
 from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES, case
 from cerify.explanations.core_cel import CoreExplainer, CoreFound
 from cerify.explanations.core_cel_derivation import Node, derivations
-from cerify.explanations.core_cel_rejection import reasons
+from cerify.explanations.core_cel_rejection import miscounted, reasons
 from cerify.explanations.explainer import Request
 from cerify.explanations.text import explanation_lines
 from cerify.semantics.budget import Budget
@@ -68,6 +68,7 @@ def test_every_match_has_a_derivation_and_every_other_set_a_reason(profile: str)
             for C in islice(map(frozenset, combinations(range(len(S)), size)), 4):
                 if C not in found:
                     assert bool(reasons(phi, C, S)) == (C in possible), (phi, C)
+                    assert miscounted(phi, C) is None or C not in possible, (phi, C)
                     rejected += 1
     assert derived > 10
     assert rejected > 100
@@ -81,6 +82,9 @@ def test_every_match_has_a_derivation_and_every_other_set_a_reason(profile: str)
         ("NXT(T AS x ; H AS y)", {3, 5}, "NXT prefers {0, 5} before {3, 5}: it has 0, the first"),
         ("MAX(T AS x ; (H AS y)+)", {0, 2}, "MAX prefers {0, 1, 2} before {0, 2}: it contains it"),
         ("STRICT(T AS x ; H AS y)", {0, 2}, "STRICT wants an interval: between 0 and 2 it leaves out 1"),
+        ("(T AS x ; H AS y) FILTER x.tmp > 40", {0, 1, 2}, "it has too many events: a match has 2, not 3"),
+        ("T AS x ; (H AS y OR (H AS y ; T AS z))", {0}, "it has too few events: a match has 2 to 3, not 1"),
+        ("T AS x ; (H AS y)+", {0}, "it has too few events: a match has 2 or more, not 1"),
         ("H AS x", {0}, "without its conditions and strategies it has no such events either"),
     ],
 )  # fmt: skip

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cerify.equivalence.verdict import Undecided
+from cerify.grade.exercises import exercise
 from cerify.languages import LANGUAGES
 from cerify.playground import comparison
+from cerify.playground.__main__ import main
 from cerify.playground.session import answer
 from cerify.semantics import packages
 from cerify.semantics.errors import MissingPackage
@@ -68,6 +71,12 @@ def test_a_query_in_another_language_is_named_as_the_list_has_it() -> None:
 def test_what_the_events_do_not_have_is_a_warning() -> None:
     (warning,) = ask("evaluate", query="A ; C")["warnings"]
     assert "C" in warning["message"]
+
+
+def test_a_query_that_can_have_no_match_is_a_warning() -> None:
+    (warning,) = ask("evaluate", query="A AND B")["warnings"]
+    assert warning["message"].startswith("this has no match on any stream: AND asks for one match of both sides")
+    assert not ask("evaluate", query="A FILTER A.x > 9")["warnings"]
 
 
 def test_why_positions_are_no_match() -> None:
@@ -258,9 +267,22 @@ def test_an_answer_that_does_not_fit_the_events_is_not_graded() -> None:
     assert found["lines"][0].startswith("not graded: unknown event type A")
 
 
+def test_an_option_is_no_folder_to_build_the_page_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--help was: it became a folder with all files."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+        patch.chdir(tmp_path)
+        patch.setattr(sys, "argv", ["playground", "--help"])
+        main()
+    assert ended.value.code == 0
+    assert "where its files are written" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_exercise_is_graded() -> None:
     assert "cel-then" in [one["id"] for one in ask("tasks")["exercises"]]
-    assert ask("grade", id="cel-then", query="Open ; Close")["right"]
+    proved, tried = (ask("grade", id=id_, query=exercise(id_).answers[-1]) for id_ in ("cel-then", "row-falls"))
+    assert (proved["right"], proved["proved"]) == (True, True)
+    assert (tried["right"], tried["proved"]) == (True, False)
     wrong = ask("grade", id="cel-then", query="Open : Close")
     assert not wrong["right"]
     assert wrong["rows"][0] == ["type"]

@@ -248,6 +248,14 @@ def test_what_is_in_the_events_stays_text() -> None:
         assert "<script>alert" not in text
 
 
+def test_a_partition_is_said_to_be_around_the_automaton() -> None:
+    said = "PARTITION BY is not in the automaton"
+    assert [said in stepper(record(query, LETTERS)) for query in ("(A ; B) PARTITION BY [id]", "A ; B")] == [
+        True,
+        False,
+    ]
+
+
 def test_a_query_that_matches_nothing_has_a_run_of_no_states() -> None:
     run = record("((A : B) WITHIN 1 EVENTS) ; C", LETTERS)
     assert not found(run)
