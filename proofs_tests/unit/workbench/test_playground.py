@@ -267,11 +267,13 @@ def test_an_answer_that_does_not_fit_the_events_is_not_graded() -> None:
     assert found["lines"][0].startswith("not graded: unknown event type A")
 
 
-def test_an_option_is_no_folder_to_build_the_page_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option_is_no_folder_to_build_the_page_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """--help was: it became a folder with all files."""
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
-        patch.chdir(tmp_path)
-        patch.setattr(sys, "argv", ["playground", "--help"])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["playground", "--help"])
+    with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0
     assert "where its files are written" in capsys.readouterr().out
