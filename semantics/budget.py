@@ -68,7 +68,8 @@ def check_time() -> None:
     """Raises BudgetExceeded if the time of the call under way is over."""
     until, seconds = _LIMIT.get()
     if time.monotonic() > until:
-        raise BudgetExceeded(f"it takes more than {seconds:g} seconds; simplify it, or allow more: Budget(seconds=...)")
+        more = "allow more: Budget(seconds=...), or --time-limit"
+        raise BudgetExceeded(f"it takes more than {seconds:g} seconds; simplify it, or {more}")
 
 
 def timed_items(items: Iterable[T]) -> Iterator[T]:

@@ -61,6 +61,7 @@ READABLE = {
             "WITHIN",
             "_IS",
             "_NULL",
+            "_UNKNOWN",
             "NOT",
             "_BETWEEN",
             "_IN",

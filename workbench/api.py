@@ -8,15 +8,23 @@ from contextlib import suppress
 from itertools import accumulate, chain
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
-from cerify.automata.evaluator import Evaluator
+from cerify.automata.evaluator import Evaluator, Output
 from cerify.equivalence.claim import Level
 from cerify.equivalence.verdict import Undecided, Verdict
 from cerify.explanations.explainer import Request
 from cerify.fit import FirstBatch, warn_of_misfits
 from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
-from cerify.languages.language import Checked, Language, Options, OptionValues, Question
+from cerify.languages.language import (
+    Checked,
+    EvaluationValues,
+    Language,
+    Options,
+    OptionValues,
+    OutputTable,
+    Question,
+)
 from cerify.plan import Plan, Want, plan
 from cerify.semantics.arguments import require_keywords, require_kind, require_whole
 from cerify.semantics.budget import Budget, depth_limited
@@ -162,16 +170,45 @@ def _options(function: Callable[..., Any], values: OptionValues) -> Options:
     return Options.of(values)
 
 
+@overload
 def match(
     query: Any,
     events: Events | str | Path,
     *,
+    output: Literal["rows"],
     language: str = DEFAULT,
     evaluator: str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
-    **options: Unpack[OptionValues],
-) -> Matches:
+    **options: Unpack[EvaluationValues],
+) -> OutputTable: ...
+
+
+@overload
+def match(
+    query: Any,
+    events: Events | str | Path,
+    *,
+    output: Output = "matches",
+    language: str = DEFAULT,
+    evaluator: str | None = None,
+    selection: Selection | str = Selection.ALL,
+    strict: bool = False,
+    **options: Unpack[EvaluationValues],
+) -> Matches: ...
+
+
+def match(
+    query: Any,
+    events: Events | str | Path,
+    *,
+    output: Output | Literal["rows"] = "matches",
+    language: str = DEFAULT,
+    evaluator: str | None = None,
+    selection: Selection | str = Selection.ALL,
+    strict: bool = False,
+    **options: Unpack[EvaluationValues],
+) -> Matches | OutputTable:
     """All matches of a query over a stream, sorted by position; language is that of a query given as text.
 
     events are a Stream, or what `as_stream` takes: events, dicts, a table or data frame, the path of a file.
@@ -179,12 +216,15 @@ def match(
     evaluator is one of the language's evaluators; by default cerify.plan chooses one. selection keeps the matches of a
     strategy around the whole query, as its operator does.
 
-    The options are `output`, `budget` (a Budget), `predicates`, `aggregates`, `reading` and `consumption`. With
-    output="valuations" a match of CEL also has the positions of each variable, and two matches may differ in that
-    alone; a match of SASE+ always has them, and the result that RETURN makes of it. predicates are those of the user's
-    own that a CEL query may name; a query with one is evaluated by the interpreter, since no automaton carries it.
-    aggregates are those that a query of SASE+ may name besides the language's own, and reading answers what its papers
-    leave open. With consumption="any" a position with a match forgets all events up to it.
+    With output="valuations" a match of CEL also has the positions of each variable, and two matches may differ in that
+    alone. A match of SASE+ always has them, and the result that RETURN makes of it; one of MATCH_RECOGNIZE too, whose
+    result are its measures. With output="rows" MATCH_RECOGNIZE gives its output table: columns, rows, to_pandas().
+
+    The options are `budget` (a Budget), `predicates`, `aggregates`, `reading`, `row_reading` and `consumption`.
+    predicates are those of the user's own that a CEL query may name; a query with one is evaluated by the interpreter,
+    since no automaton carries it. aggregates are those that a query of SASE+ may name besides the language's own.
+    reading answers what the papers of SASE+ leave open, row_reading what SQL does. With consumption="any" a position
+    with a match forgets all events up to it.
 
     If the stream has a schema the query is checked against it first. If it has none, an event type or attribute that no
     event has, and a comparison of an attribute with a value of another kind, is a QueryWarning, or with strict an
@@ -192,9 +232,12 @@ def match(
     """
     S = stream_of(events, query, language)
     text = query if isinstance(query, str) else None
-    made = planned(query, language, S.schema, _options(match, options), evaluator, selection)
+    values: OptionValues = {**options, "output": "matches" if output == "rows" else output}
+    made = planned(query, language, S.schema, _options(match, values), evaluator, selection)
     with errors_in(text or ""), made.options.budget.timed():
         warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
+        if output == "rows":
+            return made.language.output_table(made.query, S, made.matches(S), made.options)
         return Matches(made.all_matches(S))
 
 

@@ -68,6 +68,13 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
     def is_null(self, meta: Meta, e: rows.Expression, *negated: Token) -> rows.Expression:
         return rows.IsNull(e, bool(negated), span=span_of(meta))
 
+    def is_truth(self, meta: Meta, e: rows.Expression, *rest: Token) -> rows.Expression:
+        """e IS TRUE is COALESCE(e, FALSE), and e IS FALSE is NOT COALESCE(e, TRUE)."""
+        *negated, truth = rest
+        is_true, span = truth.upper() == "TRUE", span_of(meta)
+        known = rows.Coalesce((e, rows.Constant(not is_true, span=span)), span=span)
+        return known if is_true != bool(negated) else rows.Not(known, span=span)
+
     def between(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
         *negated, low, high = rest
         return rows.Between(e, low, high, bool(negated), span=span_of(meta))

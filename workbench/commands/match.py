@@ -24,6 +24,7 @@ from cerify.languages.language import (
     reading_options,
 )
 from cerify.plan import Plan
+from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.selection import Selection
@@ -79,6 +80,12 @@ class Asked:
         default=Consumption.NONE.value,
         help="What a match takes away from later ones: with any, all events up to its position.",
     )
+    time_limit: float | None = option(
+        "--time-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Stop with an error after so long.",
+    )
     as_json: bool = option("--json", is_flag=True, help="Print one match per line, as JSON.")
 
 
@@ -97,8 +104,9 @@ def command(asked: Asked) -> int:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
     output: Output = "valuations" if asked.valuations and not lang.answer else "matches"
     consumption, selection = Consumption(asked.consumption), Selection(asked.selection)
-    options = Options(output, consumption=consumption, **reading_options(lang, asked.readings))
-    with errors_in(asked.query):
+    budget = Budget(seconds=asked.time_limit)
+    options = Options(output, budget, consumption=consumption, **reading_options(lang, asked.readings))
+    with errors_in(asked.query), budget.timed():
         plan = planned(tree, asked.language, source.schema, options, asked.evaluator, selection)
         S = source.read_for(asked.query, asked.language, asked.file)
         if asked.output == "rows":

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypedDict, TypeVar, get_args
@@ -101,16 +102,21 @@ class Options:
         return cls(**values)  # type: ignore[arg-type]  # by now a consumption is none that is a str
 
 
-class OptionValues(TypedDict, total=False):
-    """The Options as keyword arguments; a consumption also by its name."""
+class EvaluationValues(TypedDict, total=False):
+    """The Options but the output as keyword arguments; a consumption also by its name."""
 
-    output: Output
     budget: Budget
     predicates: Predicates
     aggregates: Operations
     reading: Reading
     row_reading: RowReading
     consumption: Consumption | str
+
+
+class OptionValues(EvaluationValues, total=False):
+    """The Options as keyword arguments."""
+
+    output: Output
 
 
 READINGS: Mapping[str, type] = {"reading": Reading, "row_reading": RowReading}
@@ -254,6 +260,10 @@ class OutputTable:
     def json(self) -> dict[str, Any]:
         """The table in the form of the protocol."""
         return {"columns": list(self.columns), "rows": plain(self.rows)}
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas data frame. Raises ImportError where pandas is not installed."""
+        return import_module("pandas").DataFrame.from_records(list(self.rows), columns=list(self.columns))
 
 
 class Language(ABC, Generic[F]):

@@ -234,7 +234,7 @@ def test_what_is_meant_is_said(marked: str) -> None:
     ("text", "expected"),
     [
         ("MATCH_RECOGNIZE (PATTERN (A B) x)", "), DEFINE or SUBSET"),
-        ("MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x IS 5)", "NOT or NULL"),
+        ("MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x IS 5)", "NOT, NULL, TRUE or FALSE or UNKNOWN"),
         ("WINDOW (ORDER BY t DESC NULLS LAST 5)", ",, MEASURES or ROWS BETWEEN"),
         ("WINDOW (ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING AFTER MATCH SKIP TO NEXT ROW 5",
          "INITIAL or SEEK or PATTERN"),
