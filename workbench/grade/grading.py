@@ -20,7 +20,16 @@ from cerify.grade.exercises import Exercise
 from cerify.grade.mistakes import Difference, Mistake, mistake
 from cerify.languages.language import Language
 from cerify.semantics.budget import Budget, check_time
-from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InternalError, Span, Unsupported, errors_in
+from cerify.semantics.errors import (
+    BudgetExceeded,
+    CerifyError,
+    IllFormed,
+    InternalError,
+    MissingPackage,
+    Span,
+    Unsupported,
+    errors_in,
+)
 from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.values import Value, ValueType
 
@@ -146,7 +155,7 @@ def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], a
             case Undecided(reason):
                 undecided = Unsupported(reason)
     grade = _tried(exercise, lang, answers, answer)
-    if isinstance(grade, Right) and not exercise.values:
+    if isinstance(grade, Right) and not exercise.values and not isinstance(undecided, MissingPackage):
         raise undecided
     return grade
 

@@ -422,7 +422,7 @@ document.addEventListener("paste", (event) => {
   askLast("read", () => ({ do: "read", language: state.language, text }), (found) => {
     if (found.error) {
       $("stream-message").textContent = found.error.message;
-      say(`What was pasted is not read as a stream: ${found.error.message}`);
+      say(`No stream: ${found.error.message}`);
       return;
     }
     replace(() => Object.assign(state, { stream: found.rows, events: null, at: null }));

@@ -1,6 +1,7 @@
 """cerify grade: every right answer is accepted, every wrong one told apart on a shortest stream, in words."""
 
 import json
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from cerify.grade.grading import Misfit, Right, Wrong, graded
 from cerify.grade.sheet import require_right
 from cerify.grade.text import feedback
 from cerify.languages import LANGUAGES
+from cerify.semantics import packages
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, ParseError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 
@@ -178,6 +180,21 @@ def test_the_hint_follows_the_mistake(id_: str, text: str, kind: str) -> None:
     grade = graded(exercise(id_), text)
     assert isinstance(grade, Wrong)
     assert grade.mistake.kind == kind
+
+
+@pytest.mark.parametrize("id_", ["cel-same", "core-same"])
+def test_without_the_solver_a_right_answer_is_right_as_far_as_it_was_tried(
+    id_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the playground, which has no z3: it said that it cannot be decided, and to write it in another way."""
+    for attribute in vars(packages.z3).keys() - {"_name"}:  # that a test before this one has used
+        monkeypatch.delattr(packages.z3, attribute)
+    monkeypatch.setitem(sys.modules, "z3", None)
+    e = exercise(id_)
+    grade = graded(e, e.answers[1])
+    assert isinstance(grade, Right)
+    assert grade.evidence == "tried"
+    assert isinstance(graded(e, e.wrong[0]), Wrong)
 
 
 def test_streams_show_a_difference_that_no_decider_finds() -> None:
