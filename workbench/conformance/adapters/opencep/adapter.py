@@ -54,7 +54,7 @@ def measured(run: Json, search: Search) -> dict[str, Any]:
 
 
 def matches(run: Json, search: Search, sources: list[str]) -> list[dict[str, Any]]:
-    """The matches that the engine reports for a query; sources gets its patterns. Raises Skip for what it cannot express."""
+    """The matches that the engine reports for a query; sources gets its patterns. Raises Skip for what it cannot say."""
     if run.get("tree") is None:
         raise Skip("the query does not parse")
     if run["output"] != "matches" or run.get("selection", "all") != "all":

@@ -88,7 +88,7 @@ def one_of(value: Any, values: Sequence[Any]) -> bool:
 
 
 def events(*taken: Any) -> list[Json]:
-    """The events of steps: OpenCEP hands on those of a closure as a list, and one by one if the condition is on it alone."""
+    """The events of steps; those of a closure come as a list, or one by one if the condition is on the closure alone."""
     return [event for some in taken for event in (some if isinstance(some, list) else [some])]
 
 

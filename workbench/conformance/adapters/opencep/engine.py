@@ -96,7 +96,8 @@ def search(
     """The matches of one pattern, by OpenCEP."""
     stream = Input(events, seconds)
     output = Output(stream)
-    CEP([made(pattern, window, sys.modules[__name__])]).run(stream, output, Formatter())
+    names = sys.modules[__name__]  # of OpenCEP, and the functions of this module
+    CEP([made(pattern, window, names)]).run(stream, output, Formatter())
     return [
         (at, [[e.payload["position"] for e in getattr(step, "primitive_events", [step])] for step in match.events])
         for at, match in output.found

@@ -37,7 +37,7 @@ def source(pattern: Alternative, window: Window | None) -> str:
 
 
 def made(pattern: Alternative, window: Window | None, names: Any) -> Any:
-    """The pattern; names: those of OpenCEP, timedelta, `taken`, which reads a payload, and `function`, which makes one."""
+    """The pattern; names: those of OpenCEP, timedelta, `taken`, which reads a payload, and `function`, of a condition."""
     conditions = names.AndCondition(*(_condition(one, names) for one in pattern.conditions))
     width = names.timedelta(days=UNBOUNDED) if window is None else names.timedelta(seconds=window.width)
     policy = names.ConsumptionPolicy(contiguous=_runs(pattern)) if pattern.contiguous else None
