@@ -153,7 +153,7 @@ def page(
         + FUZZED
         + table(["engine", "date", "profile, seed", "cases", "claimed", "agreed", "disagreed"], drawn)
         + HISTORY
-        + table(["engine", "version", "date", "held to", "passed", "claimed", "cases", "failing"], history(runs))
+        + table(["engine", "date", "held to", "passed", "claimed", "cases", "mended", "broken"], history(runs))
     )
 
 
@@ -163,8 +163,9 @@ def history(runs: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
     for run in sorted(runs, key=lambda run: (run["engine"]["name"], run.get("held_to", ""), age(run))):
         same = run["engine"]["name"], run.get("held_to", "")
         failing = frozenset(case for feature in run["features"].values() for case in feature["not_passed"])
-        trend = f"{len(before[1] - failing)} no longer, {len(failing - before[1])} more" if before[0] == same else ""
-        yield [same[0], run["engine"]["version"], run["date"], same[1], *map(str, totals(run)), trend]
+        trend = [str(len(before[1] - failing)), str(len(failing - before[1]))] if before[0] == same else ["", ""]
+        name = f"{same[0]} {run['engine']['version']}"
+        yield [name, run["date"], same[1], *map(str, totals(run)), *trend]
         before = same, failing
 
 
@@ -274,8 +275,8 @@ HISTORY = """
 ## All runs
 
 A run that is held to choices of its engine (`cerify conform --policy`, files in `docs/findings/policies`) takes
-them as right: what it still fails are defects. The last column counts cases that failed in the version before, held to
-the same, and fail no longer, and those that fail since.
+them as right: what it still fails are defects. *Mended* is how many cases failed in the version before, held to the
+same, and fail no longer, *broken* how many fail since.
 
 """
 
