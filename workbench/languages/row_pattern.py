@@ -186,12 +186,18 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             "never_taken": [],
             "reluctant_without_effect": [],
             "whole_divisions": [],
+            "never_true": [],
+            "no_match": False,
+            "fewest": [],
+            "too_large": None,
         }
         found = problems(query, schema)
         if schema is not None and not found:
             types = types_of(column_types(schema))
             divisions = (one for e in query.expressions for one in whole_divisions(e, types))
             fragment["whole_divisions"] = list(dict.fromkeys(map(show_expression, divisions)))
+        if not found:
+            fragment |= _never(query)
         with suppress(BudgetExceeded):  # then they are not looked for
             if not found:
                 fragment["never_taken"] = list(map(show_pattern, parts_without_rows(query)))
@@ -209,11 +215,47 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             ),
             *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
             *(
+                f"{p} iterates no more often than it has to, as no part of the pattern follows it"
+                for p in fragment["fewest"]
+            ),
+            *fragment["never_true"],
+            *(["no table has a match" + _IN_FRAMES * (query.window is not None)] if fragment["no_match"] else []),
+            *([f"match refuses it: {fragment['too_large']}"] if fragment["too_large"] else []),
+            *(
                 f"{e} is a whole number, as its parts are: CAST one AS DOUBLE, or give --reading integer_division=exact"
                 for e in fragment["whole_divisions"]
             ),
         ]
         return Checked(fragment, "\n".join(lines), found)
+
+
+_IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern has to fit into it"
+
+
+def _never(q: MatchRecognize) -> dict[str, Any]:
+    """What of a clause is never true, never matches, or is too large, for `check`."""
+    from cerify.equivalence.decide.row_conditions import Conditions, fewest
+    from cerify.semantics.row_pattern.show import show_expression, show_pattern
+
+    why = {
+        "NULL": "is always NULL; a test for NULL is IS NULL",
+        "no row": "is always NULL, as none of its rows comes before",
+        "one row": "compares a row with itself; PREV(...) is the row before",
+        "contradiction": "contradicts itself",
+    }
+    found: dict[str, Any] = {"fewest": list(map(show_pattern, fewest(q.pattern)))}
+    conditions = Conditions(q)
+    try:
+        _ = conditions.automaton
+    except BudgetExceeded as error:
+        return {"too_large": error.message}
+    with suppress(BudgetExceeded):  # then it is not looked for
+        found["never_true"] = [
+            f"{one.variable} is never true: {show_expression(one.part)} {why[one.why]}"
+            for one in conditions.never_true()
+        ]
+        found["no_match"] = not conditions.match_is_possible()
+    return found
 
 
 def blocks_by(evaluator: str) -> Callable[[MatchRecognize, Stream, Budget], Found]:

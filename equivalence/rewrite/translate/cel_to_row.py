@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias, cast
 
+from cerify.automata.row_pattern.predicates import expression_of
 from cerify.equivalence.rewrite.translate.names import Names
 from cerify.equivalence.rewrite.translate.one_length import two_lengths
-from cerify.equivalence.rewrite.translate.row_conditions import expression_of
 from cerify.equivalence.rewrite.translate.row_to_cel import lengths_text
 from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
 from cerify.semantics import predicates as pred

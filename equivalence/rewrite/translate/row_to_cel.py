@@ -12,9 +12,9 @@ from functools import reduce
 from itertools import permutations, repeat
 from typing import assert_never
 
+from cerify.automata.row_pattern.predicates import predicate_of
 from cerify.equivalence.rewrite.translate.names import Names
 from cerify.equivalence.rewrite.translate.one_length import TwoLengths, two_lengths
-from cerify.equivalence.rewrite.translate.row_conditions import predicate_of
 from cerify.semantics import predicates as pred
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
