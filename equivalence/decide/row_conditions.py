@@ -142,11 +142,10 @@ class _View:
                 return e, "NULL"
             case rows.IsNull(operand, True) if self.null(operand):
                 return e, "NULL"
-            case _ if self.null(e):
-                nothing = next((one for one in rows.lookups(e) if self._looks_at_nothing(one)), None)
-                return (e, "NULL") if nothing is None else (nothing, "no row")
-            case _:
-                return None
+        if not self.null(e):
+            return None
+        nothing = next((one for one in rows.lookups(e) if self._looks_at_nothing(one)), None)
+        return (e, "NULL") if nothing is None else (nothing, "no row")
 
     def null(self, e: rows.Expression) -> bool:
         """Whether an expression is always NULL."""
@@ -163,8 +162,7 @@ class _View:
                 return False
             case rows.Between() | rows.In():
                 return self.null(e.operand)
-            case _:
-                return any(map(self.null, rows.below(e)))
+        return any(map(self.null, rows.below(e)))
 
     def _looks_at_nothing(self, e: rows.Lookup) -> bool:
         if isinstance(e, rows.Count | rows.MatchNumber) or (isinstance(e, rows.Aggregate) and e.function == "COUNT"):
@@ -204,5 +202,3 @@ def fewest(p: rows.Pattern) -> Iterator[rows.Quantified]:
             yield from fewest(inner)
         case rows.Quantified(_, low, high, False) if low > 0 and low != high:
             yield p
-        case _:
-            pass
