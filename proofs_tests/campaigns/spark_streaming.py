@@ -16,8 +16,10 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -77,10 +79,11 @@ def run(folders: Sequence[Path]) -> None:
     from cerify.spark.session import session
     from cerify.spark.streaming import late, match_stream, matches
     from cerify.spark.streams.rest import rest
+    from cerify.spark.streams.supervised import supervised
 
     spark = session(MASTER, **SETTINGS)
     spark.sparkContext.setLogLevel("OFF")
-    streams, running = {}, []
+    streams, starts = {}, []
     for folder in folders:
         query = Query.from_json(json.loads((folder / "said.json").read_text(encoding="utf-8"))["query"])
         rows = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
@@ -90,9 +93,9 @@ def run(folders: Sequence[Path]) -> None:
         answer = match_stream(df, query.text, watermark=f"{int(DELAY.total_seconds())} seconds", **told)
         writer = answer.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
         streams[folder] = query, df, told
-        running.append(writer.trigger(availableNow=True).start(str(folder / "out")))
-    for stream in running:
-        stream.awaitTermination()
+        starts.append(partial(writer.trigger(availableNow=True).start, str(folder / "out")))
+    with ThreadPoolExecutor(len(starts)) as threads:  # on a busy machine Spark gives up on a worker after ten seconds
+        list(threads.map(partial(supervised, pause=1.0), starts))
     for folder, (query, df, told) in streams.items():
         answer = spark.read.parquet(str(folder / "out"))
         left = rest(df, query.text, checkpoint=str(folder / "checkpoint"), **told)
