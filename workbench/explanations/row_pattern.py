@@ -178,5 +178,6 @@ class RowExplainer(Explainer[Explained | NotMatched]):
         return f"{A} is preferred, but its condition is {'unknown' if attempt.outcome is None else 'false'}"
 
     def _rejected(self, C: ComplexEvent, at: int | None) -> NotMatched:
-        near = sorted(self.matches, key=lambda m: (len(C.symmetric_difference(m.events)), m))[:NEAREST]
+        sharing = [m for m in self.matches if not C.isdisjoint(m.events)] or self.matches
+        near = sorted(sharing, key=lambda m: (len(C.symmetric_difference(m.events)), m))[:NEAREST]
         return NotMatched(C, Rejection(self.made, self.matches).reasons(C, at), tuple(near))

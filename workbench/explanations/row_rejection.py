@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from cerify.semantics.budget import Budget
@@ -124,7 +124,9 @@ class Rejection:
             return self._cannot_be_labelled(first, search)
         found = next((m for m in self.matches if self.made.row_of(m) == searched), None)
         if found is None:
-            skipped = f"no search begins at row {searched}: AFTER MATCH SKIP goes on after it"
+            holds = (m for m in self.matches if searched in m.events and self.made.row_of(m) != searched)
+            held = "".join(f"it is in match {m.match_number}, rows {_rows(m)}, and " for m in islice(holds, 1))
+            skipped = f"no search begins at row {searched}: {held}AFTER MATCH SKIP goes on after it"
             return (f"{skipped} (there would be {_text(preferred)})",)
         begins = next(iter(found.events), searched)
         if begins != first:
@@ -170,6 +172,12 @@ class Rejection:
         frame = search.frame((*w, Label(p.name)), len(w) + 1)
         outcome = "false" if value(self.made.q.conditions[p.name], frame) is False else "unknown"
         return f"row {places[r]} is not {p.name}: {condition_text(self.made, p.name, frame, f' is {outcome}')}"
+
+
+def _rows(match: NumberedMatch) -> str:
+    """The rows of a match, of more than two the first and the last."""
+    first, *between = match.events
+    return f"{first} to {between[-1]}" if len(between) > 1 else ", ".join(map(str, match.events))
 
 
 def _labels(w: Labelling) -> tuple[str, ...]:

@@ -254,7 +254,8 @@ NULLS = [{"price": 1}, {"x": 0}]
             "in the order of preferment"
         ]),
         (RUNS, [2, 3, 4], [
-            "no search begins at row 2: AFTER MATCH SKIP goes on after it (there would be DOWN DOWN UP TOP)"
+            "no search begins at row 2: it is in match 1, rows 1 to 5, and AFTER MATCH SKIP goes on after it "
+            "(there would be DOWN DOWN UP TOP)"
         ]),
         (RUNS, [1, 3], ["a match is of consecutive rows, and row 2 is between row 1 and row 3"]),
         (SUMMED, [0, 1, 2], [

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from cerify.api import generate
+from cerify.api import explain, generate
 from cerify.explanations.row_rejection import Rejection
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.denote import Meaning
@@ -50,3 +50,12 @@ def test_rows_of_windows_have_reasons_too() -> None:
             for C in (frozenset({at}), frozenset({at, at + 1}) & made.place.keys()):
                 if all(frozenset(m.events) != C or m.at != at for m in rejection.matches):
                     assert all(rejection.reasons(C, at))
+
+
+def test_nearest_matches_have_a_row_in_common_if_any_has() -> None:
+    table = [{"x": x} for x in (90, 80, 70, 80, 90, 50, 40, 60)]
+    query = "MATCH_RECOGNIZE (PATTERN (A+) DEFINE A AS SUM(A.x) < 200)"
+    found = explain(query, table, [0, 1, 2], language="row-pattern")
+    assert [m.events for m in found.near] == [(0, 1), (2, 3)]
+    alone = explain(query.replace("< 200", "> 200 OR x = 60"), table, [0], language="row-pattern")
+    assert [m.events for m in alone.near] == [(7,)]
