@@ -97,6 +97,7 @@ REFUSED = "OTHER_"  # how the names of terminals begin that a grammar reads only
 
 Explanation: TypeAlias = Callable[[UnexpectedInput, str, Lark], ParseError]
 
+MOST_READ = 5_000  # characters of a text that is read anew with another sign
 SIGNS = (";", ":", ",", ")", "}", "]")
 """What is forgotten between two parts of a text, or after them."""
 
@@ -131,7 +132,7 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         ) is not None:
             return error_
     near = get_close_matches(word.upper(), keywords, 1, 0.75) if word.isalpha() else []
-    if word and not near and (error_ := _one_sign(text, span, tokens, parser)) is not None:
+    if word and not near and len(text) <= MOST_READ and (error_ := _one_sign(text, span, tokens, parser)) is not None:
         return error_
     meant = f"; did you mean {near[0]}?" if near else ""
     return ParseError(wrong + _expected(accepted, parser) + meant, span)
@@ -161,7 +162,7 @@ def _unclosed(text: str) -> int | None:
 def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> ParseError | None:
     """The error for a sign that is missing, or that is one too many, if the text is a sentence but for that sign."""
     word = text[span.start : span.end]
-    names = [one for one in tokens[:-3:-1] if one.isidentifier()]  # keywords too: PATTERN (A B DEFINE B AS ...
+    names = [one for one in tokens[:-3:-1] if one.type == "NAME"]  # or a keyword read as one: PATTERN (A B DEFINE
     for place in [span, *(Span(one.start_pos or 0, one.end_pos or 0) for one in names)]:
         before, after = text[: place.start], text[place.start :]
         if signs := [sign for sign in SIGNS if _is_sentence(f"{before}{sign} {after}", parser)]:

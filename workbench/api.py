@@ -92,7 +92,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
     if error is None:
         return None
     starts = [error.start]
-    before = re.search(r"[=<]\Z|(?:(\w+)\s+)?(\w+)\s+\Z", text[: error.start])
+    before = re.search(r"[=<|]\Z|(?:(\w+)\s+)?(\w+)\s+\Z", text[: error.start])
     if before and not text.startswith("(", error.start):
         starts += [before.start(group) for group in (2, 0) if before.start(group) >= 0]
     for start in starts:

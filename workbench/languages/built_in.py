@@ -33,6 +33,9 @@ FOREIGN: Mapping[str, str] = {
     "BY": "PARTITION BY [id], with brackets around the attribute",
     **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
     "&": "AND between conditions, and ALL where a match of either side is put together with one of the other",
+    "[": "after FILTER, as in T FILTER T[x > 3]",
+    **dict.fromkeys(("SEC", "SECS"), "seconds"),
+    **dict.fromkeys(("MIN", "MINS"), "minutes"),
     "LIMIT": "without a limit: all matches are reported, and cerify match --limit 3 stops after three",
     **{"&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<=", '"': "'...' around a string"},
 }

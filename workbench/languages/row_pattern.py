@@ -73,6 +73,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     mark = r"(?i)\b(MATCH_RECOGNIZE|PATTERN\s*\(|DEFINE|MEASURES|SELECT\b.*\bFROM)"
     foreign: ClassVar = {
         "SELECT": "MATCH_RECOGNIZE (...) alone, the clause without SELECT ... FROM",
+        "->": "without a sign, as in PATTERN (A B)",
         **{"==": "= once", "=>": ">=", "=<": "<=", "&&": "AND"},
         "LIMIT": "without a limit: the clause reports all matches; LIMIT belongs to the SELECT around it",
     }

@@ -56,7 +56,7 @@ class Sase(BuiltInLanguage[Tree]):
     foreign: ClassVar = {
         **{"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", ";": ",", '"': "'...' around a string"},
         **dict.fromkeys(("SEQ", "EVENT"), "PATTERN SEQ(A a, B b)"),
-        ",": "A a, B b, each type with a variable",
+        ",": "A a, B b, each type with a variable; between conditions it is AND",
         **dict.fromkeys(("!", "NOT", "NOT (", "~ ("), "~B b in the pattern, where no B may come, without brackets"),
         "WHERE {": "with a strategy before it, as in WHERE skip_till_any_match(a, b) { ... }",
         **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
