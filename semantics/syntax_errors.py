@@ -97,7 +97,7 @@ REFUSED = "OTHER_"  # how the names of terminals begin that a grammar reads only
 
 Explanation: TypeAlias = Callable[[UnexpectedInput, str, Lark], ParseError]
 
-MOST_READ = 5_000  # characters of a text that is read anew with another sign
+MOST_READ = 2_000  # characters of a text that is read anew with another sign
 SIGNS = (";", ":", ",", ")", "}", "]")
 """What is forgotten between two parts of a text, or after them."""
 

@@ -45,13 +45,15 @@ function scrolled() {
   });
 }
 
-// The page of the search has no heading of its own.
+// The page of the search has no heading of its own, and without a question nothing at all.
 function headed() {
   const results = document.getElementById("search-results");
   if (!results || document.querySelector("h1")) return;
   const heading = document.createElement("h1");
   heading.textContent = "Search";
   results.before(heading);
+  if (new URLSearchParams(location.search).get("q")) return;
+  results.textContent = "Write what you look for into the search field at the top of the list of all pages.";
 }
 
 // An example that is live is the playground itself, where the book is served and has it.

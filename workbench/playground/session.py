@@ -42,6 +42,7 @@ LISTED = 200  # matches
 DRAWN = 16
 NOT_HERE = r"this needs \1, which the page does not have; on your own machine: \2"
 OTHER = re.compile(r"(?:it is a query in another language|this looks like .*): --language (.+)$")
+NAME = re.compile(r"[^\W\d]\w*")
 CELL = re.compile(r"the stream, event (\d+)(?:, field '([^']*)')?: ")
 EXAMPLES = Path(__file__).parent / "examples.json"
 
@@ -138,6 +139,7 @@ def evaluate(asked: Json) -> Json:
     plan = planned(text, asked["language"], None, Options(budget=BUDGET), None)
     with errors_in(text), BUDGET.timed():
         misfits = [*require_fit(plan.language, plan.query, S), *_times_back(plan.language, plan.query, S)]
+        misfits += _unnameable(plan.language, S)
         try:
             matches = list(islice(plan.matches(S), LISTED + 1))
         except Unsupported as error:  # what does not fit may be the cause
@@ -157,6 +159,14 @@ def evaluate(asked: Json) -> Json:
         "warnings": warnings,
         "evaluator": plan.evaluator,
     }
+
+
+def _unnameable(language: Language[Any], S: Stream) -> Iterator[QueryWarning]:
+    """The warning about event types that no query can name."""
+    types = dict.fromkeys(event.type for event in S if not NAME.fullmatch(event.type))
+    if types and language.row_type is None:
+        named = ", ".join(map(repr, types))
+        yield QueryWarning(f"no query can name the event type {named}: a name has letters, digits and _")
 
 
 def _never(language: Language[Any], query: Any) -> list[Json]:

@@ -73,6 +73,14 @@ def test_what_the_events_do_not_have_is_a_warning() -> None:
     assert "C" in warning["message"]
 
 
+def test_a_type_that_no_query_can_name_is_a_warning() -> None:
+    stream = [["type", "x"], ["A", "1"], ["🔥", "2"], ["B", "3"]]
+    (warning,) = ask("evaluate", stream=stream)["warnings"]
+    assert warning["message"].startswith("no query can name the event type '🔥'")
+    row = [["type", "x"], ["a row", "1"]]
+    assert not ask("evaluate", language="row-pattern", query="MATCH_RECOGNIZE (PATTERN (A))", stream=row)["warnings"]
+
+
 def test_a_query_that_can_have_no_match_is_a_warning() -> None:
     (warning,) = ask("evaluate", query="A AND B")["warnings"]
     assert warning["message"].startswith("this has no match on any stream: AND asks for one match of both sides")
