@@ -107,6 +107,7 @@ def test_why_and_why_not(page: Any) -> None:
     page.click(".found button >> nth=0")
     see(page, "#pane-why", "{0, 1} is a match at 1")
     see(page, "#pane-why", "tods21, Figure 3")
+    see(page, "#pane-why", "T -> {1} says that the variable T binds event 1")
     page.click("#tab-matches")
     assert page.get_attribute(".found button >> nth=0", "aria-pressed") == "true"
     page.click("#stream .position >> nth=1")

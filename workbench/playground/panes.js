@@ -65,6 +65,7 @@ export function explanation(view) {
     element("p", { className: view.matched ? "yes" : "no" }, view.sentence),
     view.svg ? drawing(view.svg, "The stream") : "",
     ...parts,
+    view.legend ? note(view.legend) : "",
   ];
 }
 

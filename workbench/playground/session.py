@@ -214,6 +214,7 @@ def explain(asked: Json) -> Json:
         "matched": view.matched,
         "svg": "" if view.drawing is None else view.drawing.svg(explainer.S),
         "parts": [_part(part, explainer.S) for part in view.parts],
+        "legend": explainer.legend,
     }
 
 
