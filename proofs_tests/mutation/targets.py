@@ -184,7 +184,13 @@ AREAS = (
     ),
     Area(
         "automata/row_pattern/",
-        ("unit/automata/row_pattern", "unit/semantics/row_pattern", "unit/workbench/spark/test_row_patterns.py"),
+        (
+            "unit/automata/row_pattern",
+            "unit/semantics/row_pattern",
+            "unit/workbench/spark/test_row_patterns.py",
+            "unit/workbench/test_stepper_rows.py",
+            "unit/equivalence/translate/test_rows.py",
+        ),
     ),
     Area(
         "automata/",
@@ -245,6 +251,7 @@ AREAS = (
             "unit/equivalence/test_laws.py",
             "unit/equivalence/test_simplify.py",
             "unit/equivalence/test_vacuous.py",
+            "unit/equivalence/test_row_conditions.py",
             "unit/equivalence/test_strategies_and_lengths.py",
             "unit/equivalence/test_membership.py",
             "unit/equivalence/normal_forms",
@@ -285,6 +292,8 @@ AREAS = (
             "unit/workbench/test_pictures.py",
             "unit/workbench/test_stepper.py",
             "unit/workbench/test_stepper_keys.py",
+            "unit/workbench/test_stepper_rows.py",
+            "unit/workbench/test_preference_tree.py",
         ),
         sampled=False,
     ),
