@@ -21,7 +21,7 @@ from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import partitioned
 from cerify.automata.evaluate.scope import SECONDS, Scope, key_of, strip_windows, within_width
 from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.budget import Budget, depth_limited, timed_items
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -120,7 +120,7 @@ def found(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passi
 
 def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:
     """All of the matches, sorted. Raises BudgetExceeded if there are more than the limit."""
-    some = list(islice(matches, limit + 1))
+    some = list(islice(timed_items(matches), limit + 1))
     if len(some) > limit:
         raise BudgetExceeded(f"more than {limit} matches; ask for the first ones, or count them")
     return sorted(some)

@@ -24,7 +24,7 @@ from cerify.languages.language import (
     reading_options,
 )
 from cerify.plan import Plan
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.selection import Selection
@@ -112,7 +112,7 @@ def command(asked: Asked) -> int:
         if asked.output == "rows":
             return _print_rows(lang.output_table(plan.query, S, plan.matches(S), options), asked)
         with _pointing_to_denotational(plan):
-            found = iter(plan.with_values(S) if asked.valuations else plan.matches(S))
+            found = timed_items(plan.with_values(S) if asked.valuations else plan.matches(S))
             if asked.as_json:
                 return _print_json(islice(found, asked.limit))
             return _print_table(found, S, asked.limit or TABLE_ROWS, asked.valuations or lang.results, lang.results)

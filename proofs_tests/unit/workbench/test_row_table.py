@@ -64,3 +64,11 @@ def test_truth_is_tested_of_what_is_unknown(test: str, rows: list[int]) -> None:
     table = [{"b": True, "x": 1}, {"b": False, "x": 2}, {"x": None}]
     query = f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {test})"
     assert [match.at for match in cerify.match(query, table, language="row-pattern")] == rows
+
+
+def test_the_time_is_looked_at_among_the_matches_of_one_event(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("type,x\n" + "A,1\n" * 25, encoding="utf-8")  # 16,777,216 matches at the last event
+    arguments = ["(A AS x)+", str(file), "--language", "core-cel", "--time-limit", "0.2", "--json"]
+    with pytest.raises(BudgetExceeded, match="takes more than"):
+        CliRunner().invoke(command.command, arguments, catch_exceptions=False, standalone_mode=False)
