@@ -140,7 +140,9 @@ def found_in(rows: Iterable[Mapping[str, Any]]) -> Found:
     """Matches from rows of an answer, comparable with those that are expected."""
     found: Found = []
     for row in rows:
-        bindings = row["bindings"] and tuple((v, tuple(ids)) for v, ids in sorted(dict(row["bindings"]).items()))
+        bindings = row["bindings"]
+        if bindings is not None:
+            bindings = tuple((v, tuple(ids)) for v, ids in sorted(dict(bindings).items()))
         result = () if row.get("result") is None else (row["result"],)
         found.append((row["k"], row["at"], tuple(row["events"]), bindings, *result))
     return sorted(found, key=repr)

@@ -6,6 +6,7 @@ import importlib
 import sys
 import time
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,6 +30,7 @@ from cerify.spark.runs.query import Query
 from proofs_tests.campaigns.spark_batch import ID, KEY, ORDER
 from proofs_tests.campaigns.spark_jobs import ONLY, expected
 from proofs_tests.campaigns.spark_jobs import Job as SparkJob
+from proofs_tests.integration.spark import disorder
 
 S = Stream([Event("A"), Event("B")])
 
@@ -167,3 +169,10 @@ def test_a_number_of_matches_is_expected_where_they_are_too_many_to_be_listed() 
     counted = SparkJob(Query("A+"), rows, rows, {}, {"partition_by": None, "output": "count"})
     assert expected(counted) == {ONLY: 2**30 - 1}
     assert expected(replace(counted, options={"partition_by": None})) == {ONLY: "budget"}
+
+
+def test_a_match_of_a_stream_that_binds_nothing_is_the_expected_one() -> None:
+    row = {"k": "a", "time": datetime(2026, 1, 1), "type": "A", "id": "e0"}
+    wanted = disorder.expected(Query("PROJECT[](A)", output="valuations"), [row], timedelta.max)
+    answer = {"k": "a", "at": "e0", "events": [], "bindings": {}}
+    assert set(disorder.found_in([answer])) == set(wanted) != set()
