@@ -53,7 +53,17 @@ SHOWN = 25  # entries of the table of contents, before one is unfolded
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEAD = [["type", "x"], ["A", "1"]]
 NOT_SHOWN = (  # by the playground: options of commands, and of calls
-    *("--exercises", "--schema", "--level", "--bound", "--contained", "--reading", "--valuation", "contained("),
+    *(
+        "--tree",
+        "--exercises",
+        "--schema",
+        "--level",
+        "--bound",
+        "--contained",
+        "--reading",
+        "--valuation",
+        "contained(",
+    ),
     *("budget=", "bound=", "level=", "reading=", "aggregates=", "order_by="),
 )
 ID = re.compile(r"`((?:tods21|cep17|sase07|icde08|vldb92)\.[^`]+)`")
